@@ -1,0 +1,3 @@
+"""Evaluates AI agents."""
+
+__version__ = "0.1.0"

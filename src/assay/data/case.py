@@ -1,0 +1,68 @@
+"""What was expected: a fixed conversation, or a scenario to simulate."""
+
+from __future__ import annotations
+
+from assay.data.noun import Extra, Json, Noun
+from assay.data.rubric import Rubric
+from assay.data.trace import Invocation, ToolCall
+
+
+class Behavior(Noun, frozen=True):
+    """One habit of a simulated user: how to act it, and how to tell that it was broken."""
+
+    name: str
+    description: str = ""
+    behavior_instructions: tuple[str, ...] = ()
+    violation_rubrics: tuple[str, ...] = ()
+
+
+class Persona(Noun, frozen=True):
+    """Whom the simulator plays."""
+
+    id: str
+    description: str = ""
+    behaviors: tuple[Behavior, ...] = ()
+
+
+class Scenario(Noun, frozen=True):
+    """A conversation to simulate. `persona` is given in full, or by the id of a built-in one."""
+
+    starting_prompt: str
+    conversation_plan: str
+    persona: Persona | str | None = None
+    extra: Extra = None
+
+
+class SessionInput(Noun, frozen=True):
+    """What a session starts from."""
+
+    app_name: str = ""
+    user_id: str = ""
+    state: dict[str, Json] = {}
+    extra: Extra = None
+
+
+class EvalCase(Noun, frozen=True):
+    """One conversation to have, and what is expected of it: `conversation` or `scenario`, never both.
+
+    `expected_calls` are those of the whole conversation, for criteria with `scope: conversation`.
+    """
+
+    id: str
+    conversation: tuple[Invocation, ...] | None = None
+    scenario: Scenario | None = None
+    session_input: SessionInput | None = None
+    rubrics: tuple[Rubric, ...] = ()
+    expected_calls: tuple[ToolCall, ...] | None = None
+    final_session_state: dict[str, Json] | None = None
+    extra: Extra = None
+
+
+class EvalSet(Noun, frozen=True):
+    """Cases in file order."""
+
+    id: str
+    cases: tuple[EvalCase, ...] = ()
+    name: str = ""
+    description: str = ""
+    extra: Extra = None

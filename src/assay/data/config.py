@@ -1,0 +1,34 @@
+"""What a configuration file says, before any metric is built from it."""
+
+from __future__ import annotations
+
+from assay.data.noun import Extra, Json, Noun
+from assay.data.outcome import Range
+
+
+class CriterionSpec(Noun, frozen=True):
+    """One entry of `criteria`: `pointer` is its place in the file, for messages."""
+
+    name: str
+    threshold: Json = None
+    options: dict[str, Json] = {}
+    pointer: str = ""
+
+
+class CustomMetricSpec(Noun, frozen=True):
+    """One entry of `custom_metrics`: the import path of a function, and the range of its values."""
+
+    name: str
+    path: str
+    range: Range = Range()
+    description: str = ""
+    pointer: str = ""
+
+
+class EvalConfig(Noun, frozen=True):
+    """The criteria of a run, the users' own metrics, and what is said about simulated users."""
+
+    criteria: tuple[CriterionSpec, ...]
+    custom_metrics: tuple[CustomMetricSpec, ...] = ()
+    user_simulator: dict[str, Json] | None = None
+    extra: Extra = None

@@ -1,0 +1,200 @@
+"""From scores to verdicts: what a metric said, and what that means against its criterion."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from enum import StrEnum
+from math import inf
+
+import msgspec
+
+from assay.data.case import EvalCase
+from assay.data.noun import Json, Noun
+from assay.data.recording import EndedBy, Failure
+from assay.data.trace import Trace
+
+
+class Verdict(StrEnum):
+    """What became of an outcome, a case or a run; ERROR is for cases only, NOT_APPLICABLE for outcomes only."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    ERROR = "error"
+    UNSCORED = "unscored"
+    NOT_APPLICABLE = "not_applicable"
+    INFORMATIONAL = "informational"
+
+
+class Quote(Noun, frozen=True):
+    """A piece of evidence, word for word, and where it is from."""
+
+    text: str
+    source: str = ""
+
+
+class Score(Noun, frozen=True):
+    """What a metric says of a trace.
+
+    `value` None with a reason: it should have been scored and could not be. `applicable` False: there is nothing to
+    score here, which the data alone decides. `parts` are the scores that the value is the mean of.
+    """
+
+    value: float | None = None
+    reason: str = ""
+    label: str = ""
+    applicable: bool = True
+    parts: tuple[Score, ...] = ()
+    evidence: tuple[Quote, ...] = ()
+    ballots: tuple[str, ...] = ()
+
+
+Bounds = tuple[float, float]
+
+
+class Range(Noun, frozen=True):
+    """The values that a score can have; an end that is None is unbounded."""
+
+    low: float | None = 0.0
+    high: float | None = 1.0
+
+    @property
+    def bounds(self) -> Bounds:
+        """Both ends as numbers, infinite where unbounded."""
+        return (-inf if self.low is None else self.low, inf if self.high is None else self.high)
+
+    def __contains__(self, value: float) -> bool:
+        low, high = self.bounds
+        return low <= value <= high
+
+
+def bounds(score: Score, scale: Range) -> Bounds | None:
+    """Return the lowest and highest value that the score could have, were its unscored leaves scored.
+
+    A scored leaf is (v, v), an unscored one the ends of the range, a node the mean of its children; what is not
+    applicable is dropped. None: nothing applies.
+    """
+    if not score.applicable:
+        return None
+    if not score.parts:
+        return scale.bounds if score.value is None else (score.value, score.value)
+    inner = [one for one in (bounds(part, scale) for part in score.parts) if one is not None]
+    if not inner:
+        return None
+    return (sum(low for low, _ in inner) / len(inner), sum(high for _, high in inner) / len(inner))
+
+
+def any_scored(score: Score) -> bool:
+    """Whether at least one applicable leaf has a value."""
+    if not score.applicable:
+        return False
+    return any(any_scored(part) for part in score.parts) if score.parts else score.value is not None
+
+
+def mean_of(parts: Iterable[Score], *, reason: str = "", label: str = "") -> Score:
+    """Return the score whose value is the mean of its scored, applicable parts.
+
+    Without an applicable part it is not applicable; with applicable parts but no scored one its value is None.
+    """
+    kept = tuple(parts)
+    applicable = [part for part in kept if part.applicable]
+    values = [part.value for part in applicable if part.value is not None]
+    return Score(
+        value=sum(values) / len(values) if values else None,
+        reason=reason,
+        label=label,
+        applicable=bool(applicable),
+        parts=kept,
+    )
+
+
+class Judging(Noun, frozen=True):
+    """What asking a language model cost for one outcome; money in US dollars, None where the price is unknown."""
+
+    calls: int
+    calls_saved: int
+    abstentions: int
+    cost: float | None = None
+    self_agreement: float | None = None
+
+
+class Outcome(Noun, frozen=True):
+    """A score held against its criterion.
+
+    `own_value` True: the score's own value counts, and its parts inform only (metrics of users).
+    """
+
+    criterion: str
+    score: Score
+    threshold: float | None = None
+    lower_is_better: bool = False
+    range: Range = Range()
+    own_value: bool = False
+    judging: Judging | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """Passed if both bounds pass, failed if both fail; this is the one comparison with a threshold."""
+        score = msgspec.structs.replace(self.score, parts=()) if self.own_value else self.score
+        ends = bounds(score, self.range)
+        if ends is None:
+            return Verdict.NOT_APPLICABLE
+        if self.threshold is None:
+            return Verdict.INFORMATIONAL
+        if not any_scored(score):
+            return Verdict.UNSCORED
+        passes = {(end <= self.threshold) if self.lower_is_better else (end >= self.threshold) for end in ends}
+        if len(passes) > 1:
+            return Verdict.UNSCORED
+        return Verdict.PASSED if passes.pop() else Verdict.FAILED
+
+
+Metric = Callable[[Trace, EvalCase], "Score | float | bool | Awaitable[Score | float | bool]"]
+"""What happened, what was expected: a plain function, or a frozen dataclass with `__call__`."""
+
+
+class Criterion(Noun, frozen=True):
+    """A named metric with its threshold (None: informational), direction and range.
+
+    `signature` says what produced the numbers: qualified names, options and source hashes, never a client or a key.
+    """
+
+    name: str
+    metric: Metric
+    threshold: float | None = None
+    lower_is_better: bool = False
+    range: Range = Range()
+    own_value: bool = False
+    signature: dict[str, Json] = {}
+
+
+class Fault(Noun, frozen=True):
+    """The side on which a case failed, and what shows it."""
+
+    side: str
+    evidence: tuple[str, ...] = ()
+
+
+class CaseResult(Noun, frozen=True):
+    """All outcomes of one attempt at one case. `position` is the case's place in the input, from 0."""
+
+    case_id: str
+    position: int
+    outcomes: tuple[Outcome, ...]
+    attempt: int = 1
+    failure: Failure | None = None
+    fault: Fault | None = None
+    ended_by: EndedBy = "script"
+    usage: dict[str, int] | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """Failed before error before unscored before passed; without a passed outcome it only informs."""
+        verdicts = {outcome.verdict for outcome in self.outcomes}
+        if Verdict.FAILED in verdicts:
+            return Verdict.FAILED
+        if self.failure is not None:
+            return Verdict.ERROR
+        for verdict in (Verdict.UNSCORED, Verdict.PASSED):
+            if verdict in verdicts:
+                return verdict
+        return Verdict.INFORMATIONAL

@@ -1,0 +1,29 @@
+"""One attempt at one case: what was recorded, and how it ended."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from assay.data.noun import Noun
+from assay.data.trace import Trace
+
+Side = Literal["agent", "simulator", "environment", "infrastructure"]
+EndedBy = Literal["script", "stop", "cap", "failure"]
+
+
+class Failure(Noun, frozen=True):
+    """What broke an attempt, and on which side."""
+
+    side: Side
+    cause: str
+    traceback: str = ""
+
+
+class Recording(Noun, frozen=True):
+    """The trace so far and, if the attempt broke, the failure. `attempt` counts from 1."""
+
+    case_id: str
+    trace: Trace
+    attempt: int = 1
+    failure: Failure | None = None
+    ended_by: EndedBy = "script"

@@ -1,0 +1,46 @@
+"""The few places where the outside world comes in; the families implement them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol
+
+from assay.data.case import EvalCase
+from assay.data.trace import About, Step, ToolCall, ToolResult, Trace, Usage
+
+
+class Session(Protocol):
+    """One conversation with an agent."""
+
+    def send(self, message: str) -> AsyncIterator[Step | Usage]:
+        """Say something; yield what the agent does, as it does it. The last message is its reply."""
+        ...
+
+    @property
+    def about(self) -> About | None:
+        """Instructions and tools of the agents, as known after the latest reply."""
+        ...
+
+
+class Environment(Protocol):
+    """Answers tool calls in place of the real tools; one per conversation."""
+
+    async def answer(self, call: ToolCall) -> ToolResult | None:
+        """Answer a call; None leaves it to the real tool."""
+        ...
+
+
+class Simulator(Protocol):
+    """Plays the user."""
+
+    async def next_message(self, so_far: Trace) -> str | None:
+        """Say the user's next message; None ends the conversation."""
+        ...
+
+
+Agent = Callable[[EvalCase, Environment | None], AbstractAsyncContextManager[Session]]
+"""Opens a session for a case: its initial state goes in, and what the session holds is closed at the end."""
+
+Embedder = Callable[[Sequence[str]], object]
+"""Texts to an array of shape (n, dim), float32, rows of unit length."""

@@ -1,0 +1,171 @@
+"""What happened: the messages, thoughts, tool calls and results of one conversation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assay.data.noun import Extra, Json, Noun
+from assay.data.rubric import Rubric
+
+
+class Message(Noun, frozen=True, tag_field="kind", tag="message"):
+    """Something said in natural language. `author` is the agent's name, or empty for the user."""
+
+    text: str
+    author: str = ""
+    extra: Extra = None
+
+
+class Thought(Noun, frozen=True, tag_field="kind", tag="thought"):
+    """Reasoning that the agent showed; never part of a reply."""
+
+    text: str
+    author: str = ""
+    extra: Extra = None
+
+
+class ToolCall(Noun, frozen=True, tag_field="kind", tag="tool_call"):
+    """A call of a tool by its exact name, with its JSON arguments (absent is the same as none)."""
+
+    name: str
+    args: dict[str, Json] = {}
+    id: str = ""
+    author: str = ""
+    extra: Extra = None
+
+
+class ToolResult(Noun, frozen=True, tag_field="kind", tag="tool_result"):
+    """What a tool answered; `id` is that of its call where the recording has ids."""
+
+    name: str
+    response: Json = None
+    id: str = ""
+    author: str = ""
+    extra: Extra = None
+
+
+Step = Message | Thought | ToolCall | ToolResult
+"""One thing inside an invocation."""
+
+
+class Usage(Noun, frozen=True):
+    """The tokens of one model call; None is "not recorded"."""
+
+    prompt_tokens: int | None = None
+    candidates_tokens: int | None = None
+    thoughts_tokens: int | None = None
+    tool_use_prompt_tokens: int | None = None
+    cached_tokens: int | None = None
+    model: str = ""
+
+    @property
+    def input_tokens(self) -> int:
+        """Prompt tokens and tool-use prompt tokens; cached tokens are part of the prompt."""
+        return (self.prompt_tokens or 0) + (self.tool_use_prompt_tokens or 0)
+
+    @property
+    def output_tokens(self) -> int:
+        """Tokens of the reply and of the thoughts before it."""
+        return (self.candidates_tokens or 0) + (self.thoughts_tokens or 0)
+
+    @property
+    def recorded(self) -> bool:
+        """Whether the call's tokens are known at all."""
+        return any(
+            count is not None
+            for count in (self.prompt_tokens, self.candidates_tokens, self.thoughts_tokens, self.tool_use_prompt_tokens)
+        )
+
+
+class Durations(Noun, frozen=True):
+    """Seconds that an invocation took, and how many of them in models and tools; None is "not recorded"."""
+
+    total: float | None = None
+    model: float | None = None
+    tool: float | None = None
+
+
+class Event(Noun, frozen=True):
+    """How a foreign file grouped the next `size` steps, and what it said about the group."""
+
+    author: str
+    size: int
+    extra: Extra = None
+
+
+class AgentDetails(Noun, frozen=True):
+    """One agent of the system under test: its instructions and the declarations of its tools (JSON as declared)."""
+
+    name: str
+    instructions: str = ""
+    tool_declarations: tuple[dict[str, Any], ...] = ()
+    extra: Extra = None
+
+    @property
+    def tool_names(self) -> tuple[str, ...]:
+        """The names of the declared tools, functions inside a declaration group included."""
+        names: list[str] = []
+        for declaration in self.tool_declarations:
+            inner = declaration.get("function_declarations") or declaration.get("functionDeclarations")
+            group = inner if isinstance(inner, list) else [declaration]
+            names += [str(one["name"]) for one in group if isinstance(one, dict) and "name" in one]
+        return tuple(names)
+
+
+class About(Noun, frozen=True):
+    """What is known of the agents that worked on an invocation."""
+
+    agents: tuple[AgentDetails, ...] = ()
+    extra: Extra = None
+
+
+class Invocation(Noun, frozen=True):
+    """One user message and all that the agent did until its reply.
+
+    The same noun holds what was expected. `steps` is what came before the reply, in order; None says that nothing was
+    recorded (or expected) about it, which is not the same as "no steps". `final_response` None: there is no reply (or
+    no reference).
+    """
+
+    user: Message
+    steps: tuple[Step, ...] | None = None
+    final_response: Message | None = None
+    id: str = ""
+    usages: tuple[Usage, ...] | None = None
+    durations: Durations | None = None
+    rubrics: tuple[Rubric, ...] = ()
+    about: About | None = None
+    events: tuple[Event, ...] | None = None
+    extra: Extra = None
+
+    @property
+    def query(self) -> str:
+        """The text of the user's message."""
+        return self.user.text
+
+    @property
+    def reply(self) -> str:
+        """The text of the reply without thoughts; empty where there is none."""
+        return self.final_response.text if self.final_response else ""
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        """The calls in order; empty also where nothing was recorded."""
+        return tuple(step for step in self.steps or () if isinstance(step, ToolCall))
+
+
+class Trace(Noun, frozen=True):
+    """The invocations of one conversation in order, and the state that it ended in."""
+
+    invocations: tuple[Invocation, ...] = ()
+    session_id: str = ""
+    final_state: dict[str, Json] | None = None
+    extra: Extra = None
+
+    @property
+    def agents(self) -> tuple[AgentDetails, ...]:
+        """Every agent that any invocation tells of; where several tell of one, the last word counts."""
+        known: dict[str, AgentDetails] = {}
+        for invocation in self.invocations:
+            known |= {agent.name: agent for agent in (invocation.about.agents if invocation.about else ())}
+        return tuple(known.values())

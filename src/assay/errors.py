@@ -1,0 +1,62 @@
+"""What can go wrong, and who can do something about it.
+
+AssayError
+    UsageError          before anything runs: the user's input, found out at once
+        FormatError     a file that cannot be read: path, place, problem
+        ConfigError     a configuration that cannot be used: place, problem
+    CaseError           of one case: becomes a Failure or an unscored Score; the run goes on
+        AgentError      the agent raised, hung or returned something that is no reply
+        MetricError     a metric raised or returned something that is no score
+        JudgeError      a judge could not be asked, or could not be read
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+
+class AssayError(Exception):
+    """Anything that this package raises on purpose."""
+
+
+class UsageError(AssayError):
+    """Something that the user gave cannot be used; nothing has run."""
+
+
+class FormatError(UsageError):
+    """A file cannot be read.
+
+    `problems` holds every problem found, one line each, with its place (a JSON pointer, or line and column).
+    """
+
+    def __init__(self, path: str, problems: Sequence[str]) -> None:
+        self.path = path
+        self.problems = tuple(problems)
+        super().__init__("\n".join(f"{path}: {problem}" for problem in problems))
+
+
+class ConfigError(UsageError):
+    """A configuration cannot be used; the message starts with the JSON pointer where there is one."""
+
+
+class CaseError(AssayError):
+    """One case went wrong; the run goes on."""
+
+
+class AgentError(CaseError):
+    """The agent raised, hung or returned something that is no reply."""
+
+
+class MetricError(CaseError):
+    """A metric raised or returned something that is no score."""
+
+
+class JudgeError(CaseError):
+    """A judge could not be asked, or its answer could not be read."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return `; did you mean 'X'?` for the known name closest to a misspelt one, or an empty string."""
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.7)
+    return f"; did you mean {close[0]!r}?" if close else ""
