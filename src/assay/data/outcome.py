@@ -185,6 +185,7 @@ class CaseResult(Noun, frozen=True):
     fault: Fault | None = None
     ended_by: EndedBy = "script"
     usage: dict[str, int] | None = None
+    warnings: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> Verdict:

@@ -96,12 +96,12 @@ def _place(text: str, end: int | None) -> str:
 
 def _without_comments(text: str, path: str, warnings: list[str]) -> str:
     def blank(match: re.Match[str]) -> str:
-        token = match.group()
-        if token.startswith('"'):
-            return token
-        what = "a trailing comma" if token == "," else "a comment"
+        found = match.group()
+        if found.startswith('"'):
+            return found
+        what = "a trailing comma" if found == "," else "a comment"
         warnings.append(f"{path}: {_place(text, match.start())}: {what} is not JSON; read without it")
-        return re.sub(r"[^\n]", " ", token)
+        return re.sub(r"[^\n]", " ", found)
 
     return _TOKEN.sub(blank, text)
 

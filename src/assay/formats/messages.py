@@ -8,8 +8,18 @@ import msgspec
 
 from assay.data.case import EvalCase, EvalSet
 from assay.data.recording import Recording
-from assay.data.trace import About, AgentDetails, Invocation, Message, Step, Thought, ToolCall, ToolResult, Trace
-from assay.formats.adk.session import split_reply
+from assay.data.trace import (
+    About,
+    AgentDetails,
+    Invocation,
+    Message,
+    Step,
+    Thought,
+    ToolCall,
+    ToolResult,
+    Trace,
+    split_reply,
+)
 from assay.formats.reading import Place, Reading
 
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
@@ -72,7 +82,7 @@ def _declaration(tool: dict[str, Any]) -> dict[str, Any]:
 
 def _invocation(user: Message, steps: list[Step]) -> Invocation:
     before, reply = split_reply(steps)
-    return Invocation(user, tuple(before), reply)
+    return Invocation(user, before, reply)
 
 
 def _text(content: Any, at: Place, reading: Reading) -> str:

@@ -138,7 +138,7 @@ def _eval_set(top: dict[str, Any], reading: Reading, stem: str) -> Loaded:
 
 def _split(raw: msgspec.Raw) -> Any:
     inner = memoryview(raw)
-    return msgspec.json.decode(inner, type=list[msgspec.Raw]) if inner[:1] == b"[" else decode(inner)
+    return msgspec.json.decode(inner, type=list[msgspec.Raw]) if bytes(inner[:1]) == b"[" else decode(inner)
 
 
 def _no_twins(cases: list[EvalCase], at: Place, key: str, reading: Reading) -> None:

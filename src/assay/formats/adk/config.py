@@ -6,7 +6,7 @@ from typing import Any
 
 from assay.data.config import CriterionSpec, CustomMetricSpec, EvalConfig
 from assay.data.outcome import Range
-from assay.formats.reading import Place, Reading, camel, spellings
+from assay.formats.reading import Place, Reading, camel, pointer, spellings
 
 CONFIG = spellings("criteria", "custom_metrics", "user_simulator_config", "live_model_config")
 _CUSTOM = spellings("code_config", "metric_info", "description")
@@ -36,15 +36,13 @@ def config(raw: Any, reading: Reading) -> EvalConfig:
 
 
 def _criterion(name: str, entry: Any, reading: Reading) -> CriterionSpec:
-    from assay.formats.reading import pointer
-
     at: Place = (((), "criteria"), name)
     if type(entry) is not dict:
         return CriterionSpec(name, entry, pointer=pointer(at))
     options = {_snake(key): value for key, value in entry.items()}
     if len(options) != len(entry):
         reading.error(at, "gives an option twice, in snake_case and in camelCase")
-    return CriterionSpec(name, options.pop("threshold", None), options, pointer(at))
+    return CriterionSpec(name, options.pop("threshold", None), options, pointer(at), is_object=True)
 
 
 def _snake(key: str) -> str:
@@ -53,8 +51,6 @@ def _snake(key: str) -> str:
 
 
 def _custom(name: str, raw: Any, at: Place, reading: Reading) -> CustomMetricSpec:
-    from assay.formats.reading import pointer
-
     known, _ = reading.fields(raw, _CUSTOM, at)
     code, _ = reading.fields(known.get("code_config", {}), _CODE, (at, "code_config"), open_ended=True)
     info, _ = reading.fields(known.get("metric_info", {}), _INFO, (at, "metric_info"), open_ended=True)

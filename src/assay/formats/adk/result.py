@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from assay.data.case import EvalCase, EvalSet
-from assay.data.recording import Failure, Recording
+from assay.data.recording import EndedBy, Failure, Recording
 from assay.data.trace import Trace
 from assay.formats.adk import evalset
 from assay.formats.reading import Place, Reading, spellings
@@ -41,8 +41,8 @@ def results(known: dict[str, Any], reading: Reading) -> tuple[EvalSet, tuple[Rec
         case, trace, failure = _case(raw, (at, i), reading)
         attempts[case.id] = attempts.get(case.id, 0) + 1
         cases.setdefault(case.id, case)
-        ended_by = "failure" if failure else "script"
-        recordings.append(Recording(case.id, trace, attempts[case.id], failure, ended_by))
+        ended: EndedBy = "failure" if failure else "script"
+        recordings.append(Recording(case.id, trace, attempts[case.id], failure, ended))
     return EvalSet(str(known.get("eval_set_id", "")), tuple(cases.values())), tuple(recordings)
 
 

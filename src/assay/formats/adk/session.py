@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from assay.data.recording import Recording
-from assay.data.trace import Invocation, Message, Step, ToolCall, ToolResult, Trace, Usage
+from assay.data.trace import Invocation, Message, Step, Trace, Usage, split_reply
 from assay.formats.adk import content
 from assay.formats.reading import Place, Reading, spellings
 
@@ -30,7 +30,7 @@ def recording(raw: Any, reading: Reading, *, stem: str) -> Recording:
     if group:
         invocations.append(_invocation(group, reading))
     session_id = reading.text(known, "id", (), stem)
-    trace = Trace(tuple(invocations), session_id, reading.mapping(known, "state", ()), extra)
+    trace = Trace(tuple(invocations), session_id, reading.mapping(known, "state", ()), extra=extra)
     return Recording(session_id, trace)
 
 
@@ -56,19 +56,5 @@ def _invocation(group: list[tuple[int, dict[str, Any]]], reading: Reading) -> In
         steps += said
         if usage is not None:
             usages.append(usage)
-    steps, final = split_reply(steps)
-    return Invocation(user, tuple(steps), final, name, tuple(usages))
-
-
-def split_reply(steps: list[Step]) -> tuple[list[Step], Message | None]:
-    """Split what an agent did into the steps before its reply and the reply: its last messages, after the last tool.
-
-    Messages that follow one another without a tool between them are the reply only in their last one.
-    """
-    for i in range(len(steps) - 1, -1, -1):
-        step = steps[i]
-        if isinstance(step, ToolCall | ToolResult):
-            return steps, None
-        if isinstance(step, Message):
-            return steps[:i] + steps[i + 1 :], step
-    return steps, None
+    before, final = split_reply(steps)
+    return Invocation(user, before, final, name, tuple(usages))
