@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -143,22 +143,38 @@ def criteria_for(source: Source, *, lenient: bool = False) -> Criteria:
         folder = folder.parent
 
 
-def works(
-    sets: Iterable[tuple[EvalSet, tuple[Criterion, ...], tuple[str, ...]]], only: Sequence[str] = ()
-) -> list[Work]:
-    """Return the cases to do, in file order: those whose id matches a glob of `only`, and of their own set's.
+class Wanted(Noun, frozen=True):
+    """An eval set with the criteria for it; `only` are globs for the ids of its cases, none for all."""
 
-    Ids that occur in several sets are told apart by the set's. Raises UsageError for a glob that matches nothing.
-    """
-    listed = [(eval_set, case, criteria, own) for eval_set, criteria, own in sets for case in eval_set.cases]
-    ids = _unique_ids([(eval_set.id, case.id) for eval_set, case, _, _ in listed])
-    _check_globs([*only], [(case.id, unique) for (_, case, _, _), unique in zip(listed, ids, strict=True)])
-    for eval_set, _, own in sets:
-        _check_globs([*own], [(case.id, case.id) for case in eval_set.cases])
+    eval_set: EvalSet
+    criteria: tuple[Criterion, ...]
+    only: tuple[str, ...] = ()
+
+
+def works(wanted: Sequence[Wanted]) -> list[Work]:
+    """Return all cases in file order, chosen or not; ids that several sets share are told apart by the set's."""
+    listed = [(one, case) for one in wanted for case in one.eval_set.cases]
+    ids = _unique_ids([(one.eval_set.id, case.id) for one, case in listed])
     return [
-        Work(position, unique, case, criteria, eval_set.id)
-        for position, ((eval_set, case, criteria, own), unique) in enumerate(zip(listed, ids, strict=True))
-        if _chosen((case.id, unique), only) and _chosen((case.id,), own)
+        Work(position, unique, case, one.criteria, one.eval_set.id)
+        for position, ((one, case), unique) in enumerate(zip(listed, ids, strict=True))
+    ]
+
+
+def chosen(todo: Sequence[Work], wanted: Sequence[Wanted], only: Sequence[str] = ()) -> list[Work]:
+    """Return the cases whose id matches a glob of `only`, and of their own set's.
+
+    Raises UsageError for a glob that matches nothing.
+    """
+    _check_globs(only, [(work.case.id, work.id) for work in todo])
+    own: list[tuple[str, ...]] = []
+    for one in wanted:
+        _check_globs(one.only, [(case.id, case.id) for case in one.eval_set.cases])
+        own += [one.only] * len(one.eval_set.cases)
+    return [
+        work
+        for work, globs in zip(todo, own, strict=True)
+        if _matches((work.case.id, work.id), only) and _matches((work.case.id,), globs)
     ]
 
 
@@ -173,13 +189,13 @@ def _unique_ids(pairs: list[tuple[str, str]]) -> list[str]:
     return unique
 
 
-def _chosen(names: Sequence[str], globs: Sequence[str]) -> bool:
+def _matches(names: Sequence[str], globs: Sequence[str]) -> bool:
     return not globs or any(fnmatch.fnmatchcase(name, glob) for name in names for glob in globs)
 
 
 def _check_globs(globs: Sequence[str], names: Sequence[tuple[str, str]]) -> None:
     for glob in globs:
-        if not any(_chosen(pair, [glob]) for pair in names):
+        if not any(_matches(pair, [glob]) for pair in names):
             known = nearest(glob, [name for name, _ in names]) or f"; there are {len(names)} cases"
             raise UsageError(f"no case matches {glob!r}{known}")
 

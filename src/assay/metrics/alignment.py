@@ -31,10 +31,20 @@ def align(
     Only EXACT finds fault with a surplus call.
     """
     if match_type == "ANY_ORDER":
-        mates = assignment(actual, expected, match)
-        rows = [Row(one, actual[i] if i >= 0 else None, i < 0) for one, i in zip(expected, mates, strict=True)]
-        return rows + [Row(None, one, fault=False) for i, one in enumerate(actual) if i not in set(mates)]
+        return _in_any_order(actual, expected, match)
     return _beside(_in_order(actual, expected, match), surplus_is_fault=match_type == "EXACT")
+
+
+def _in_any_order(actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: CallMatcher) -> list[Row]:
+    """Each expected call beside its partner; one without beside a spare call of the same tool, to show what differs."""
+    mates = assignment(actual, expected, match)
+    spare = {i: one for i, one in enumerate(actual) if i not in set(mates)}
+    rows: list[Row] = []
+    for theirs, i in zip(expected, mates, strict=True):
+        namesake = next((k for k, one in spare.items() if one.name == theirs.name), None) if i < 0 else None
+        ours = actual[i] if i >= 0 else spare.pop(namesake) if namesake is not None else None
+        rows.append(Row(theirs, ours, fault=i < 0))
+    return rows + [Row(None, one, fault=False) for one in spare.values()]
 
 
 def _in_order(actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: CallMatcher) -> list[Row]:

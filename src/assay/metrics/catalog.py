@@ -68,6 +68,7 @@ def _criterion(known: Entry, metric: Metric, threshold: float | None) -> Criteri
         threshold,
         lower_is_better=known.lower_is_better,
         range=known.range,
+        own_value=False,
         signature=signature(metric),
     )
 
@@ -79,7 +80,6 @@ def _custom(spec: CriterionSpec, definition: CustomMetricSpec) -> Criterion:
         metric,
         _threshold(spec, definition.range),
         range=definition.range,
-        own_value=True,
         signature=signature(metric),
     )
 
