@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +20,15 @@ def agent_of(target: str | Callable[..., Any]) -> Agent:
     if isinstance(target, str):
         if ":" not in target:
             raise UsageError(f"--agent: must be 'module:function', got {target!r}")
-        return FunctionAgent(import_path(target, "--agent"))
+        return agent_of(import_path(target, "--agent"))
     if not callable(target):
         raise UsageError(f"agent: must be a function or 'module:function', got {type(target).__name__}")
-    return FunctionAgent(target)
+    return target if opens_sessions(target) else FunctionAgent(target)
+
+
+def opens_sessions(target: Callable[..., Any]) -> bool:
+    """Whether something takes a case and an environment, as the seam `Agent` does, and not a conversation."""
+    try:
+        return len(inspect.signature(target).parameters) == 2
+    except (TypeError, ValueError):
+        return False
