@@ -6,6 +6,7 @@ from math import isclose
 from typing import Any
 
 import pytest
+
 from assay.data.outcome import Criterion, Outcome, Verdict
 from assay.data.trace import Invocation, Message, ToolCall, Usage
 from assay.metrics.efficiency import InferenceCallCount, TokenUsage, ToolCallCount
@@ -55,7 +56,7 @@ def test_trajectory_scores_are_the_peers(vectors: dict[str, Any]) -> None:
         assert values(score) == one["per_invocation"], one
         assert score.value == one["score"], one
         compared += 1
-    assert compared >= len(vectors["trajectory"]) - 10, "nearly all vectors must be compared"
+    assert compared > 250, "nearly all of the 267 vectors must be compared"
 
 
 def test_trajectory_verdicts_are_the_peers(vectors: dict[str, Any]) -> None:
@@ -70,8 +71,7 @@ def test_trajectory_verdicts_are_the_peers(vectors: dict[str, Any]) -> None:
 
 
 def test_expected_null_is_not_applicable(vectors: dict[str, Any]) -> None:
-    """Where no calls are expected because the intermediate data is absent there is nothing to score; the peer gives 0
-    or 1 as if "no calls" were expected."""
+    """Without intermediate data nothing is expected, and nothing scored; the peer scores it as "no calls"."""
     seen = 0
     for one in vectors["trajectory"]:
         for pair in one["invocations"]:
@@ -106,7 +106,7 @@ def test_absent_arguments_equal_no_arguments(vectors: dict[str, Any]) -> None:
 
 
 def test_lengths_may_differ(vectors: dict[str, Any]) -> None:
-    """The peer raises for another number of turns; here a missing one is never reached, a surplus one not applicable."""
+    """The peer raises for another number of turns; here a missing turn has the worst value."""
     assert vectors["trajectory_errors"][0]["raises"] == "ValueError"
     score = ToolTrajectory()(trace(turn(call("A"))), case(turn(call("A")), turn(call("B"))))
     assert values(score) == [1, 0]
