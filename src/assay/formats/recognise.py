@@ -85,6 +85,11 @@ def _document(top: Any, reading: Reading) -> Loaded:
         return _object(top, reading, stem)
     if isinstance(top, list):
         return _array(top, reading, stem)
+    if isinstance(top, str) and top.lstrip().startswith("{"):
+        # ADK used to write its results as a string of JSON.
+        inner = read(top.encode(), reading.path, lenient=reading.lenient)
+        reading.warnings += inner.warnings
+        return inner
     raise FormatError(reading.path, [f"/: must be {_KINDS}, got {top!r:.60}"])
 
 
@@ -138,7 +143,7 @@ def _eval_set(top: dict[str, Any], reading: Reading, stem: str) -> Loaded:
 
 def _split(raw: msgspec.Raw) -> Any:
     inner = memoryview(raw)
-    return msgspec.json.decode(inner, type=list[msgspec.Raw]) if bytes(inner[:1]) == b"[" else decode(inner)
+    return members(inner) if bytes(inner[:1]) == b"[" else decode(inner)
 
 
 def _no_twins(cases: list[EvalCase], at: Place, key: str, reading: Reading) -> None:
