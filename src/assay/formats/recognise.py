@@ -118,7 +118,8 @@ def _object(top: dict[str, Any], reading: Reading, stem: str) -> Loaded:
 
 
 def _eval_set(top: dict[str, Any], reading: Reading, stem: str) -> Loaded:
-    known, extra = reading.fields(top, evalset.SET, (), open_ended=True)
+    given = {key: value for key, value in top.items() if not _is_null(value)}
+    known, extra = reading.fields(given, evalset.SET, (), open_ended=True)
     raw_cases = known.pop("eval_cases", None)
     at: Place = ((), "eval_cases")
     if isinstance(raw_cases, msgspec.Raw):
@@ -139,6 +140,10 @@ def _eval_set(top: dict[str, Any], reading: Reading, stem: str) -> Loaded:
     whole_extra = {key: _value(value) for key, value in (extra or {}).items()}
     eval_set = evalset.eval_set(whole, whole_extra, tuple(cases), stem)
     return Loaded(reading.path, "eval set", eval_set, tuple(recordings))
+
+
+def _is_null(value: Any) -> bool:
+    return bytes(memoryview(value)[:5]) == b"null" if isinstance(value, msgspec.Raw) else value is None
 
 
 def _split(raw: msgspec.Raw) -> Any:
