@@ -23,7 +23,10 @@ class _Kind(NamedTuple):
     classes: tuple[str, ...] = ()
 
 
-KINDS: dict[str, _Kind] = {}
+KINDS: dict[str, _Kind] = {
+    "http": _Kind("http"),
+    "https": _Kind("http"),
+}
 """Every kind of target by its prefix."""
 
 _OPEN_ENDED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)

@@ -76,6 +76,20 @@ def trace(raw: list[Any], at: Place, reading: Reading, *, tools: list[Any] | Non
     return Trace(tuple(invocations))
 
 
+def steps_of(raw: list[Any], at: Place, reading: Reading) -> list[Step]:
+    """Return what an assistant and its tools did in a list of messages; those of users and systems are no steps."""
+    steps: list[Step] = []
+    names: dict[str, str] = {}
+    for i, message in enumerate(raw):
+        place = (at, i)
+        if type(message) is not dict or message.get("role") not in _ROLES:
+            reading.wanted(place, f"a message with a role of {', '.join(_ROLES)}", message)
+        elif message["role"] in ("assistant", "tool", "function"):
+            text = _text(message.get("content"), (place, "content"), reading)
+            steps += _steps(message, message["role"], text, place, reading, names)
+    return steps
+
+
 def _declaration(tool: dict[str, Any]) -> dict[str, Any]:
     return tool["function"] if isinstance(tool.get("function"), dict) else tool
 
