@@ -26,7 +26,7 @@ demo: $(VENV)/.ready ## Run the example agent on its eval set, and show the repo
 	@$(BIN)/assay run examples --agent examples.agent:reply || [ $$? -eq 1 ]
 
 test: $(VENV)/.ready ## Run every test that needs no more than Python
-	$(BIN)/pytest -n 2 -m "not postgres and not peer"
+	$(BIN)/pytest -n 2 -m "not postgres and not peer and not agents"
 
 test-postgres: $(VENV)/.ready ## Run the tests that need Postgres: ASSAY_TEST_POSTGRES=postgresql+pg8000://...
 	@test -n "$$ASSAY_TEST_POSTGRES" || { echo "test-postgres lacks ASSAY_TEST_POSTGRES, a SQLAlchemy URL of a server" >&2; exit 1; }

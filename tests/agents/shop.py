@@ -42,8 +42,10 @@ class Move:
 
 def move(query: str, results: int) -> Move:
     """Return what the model does next, after so many results of tools since the user's message; deterministic."""
-    if "break" in query:
+    if "break" in query and results:
         raise RuntimeError("the model is broken")
+    if "break" in query:
+        return Move(call="get_order", order_id="A-17")
     if "A-17" in query:
         return (Move(call="get_order", order_id="A-17"), Move("Your teapot is shipped."))[results]
     if "B-42" in query:

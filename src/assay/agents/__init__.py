@@ -26,6 +26,8 @@ class _Kind(NamedTuple):
 KINDS: dict[str, _Kind] = {
     "http": _Kind("http"),
     "https": _Kind("http"),
+    "adk": _Kind("adk", ("google.adk:BaseAgent", "google.adk:BaseNode", "google.adk:App")),
+    "pydantic-ai": _Kind("pydantic_ai", ("pydantic_ai:AbstractAgent",)),
 }
 """Every kind of target by its prefix."""
 
