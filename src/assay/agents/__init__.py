@@ -27,6 +27,7 @@ KINDS: dict[str, _Kind] = {
     "http": _Kind("http"),
     "https": _Kind("http"),
     "adk": _Kind("adk", ("google.adk:BaseAgent", "google.adk:BaseNode", "google.adk:App")),
+    "langgraph": _Kind("langgraph", ("langchain_core:Runnable", "langgraph:StateGraph")),
     "openai-agents": _Kind("openai_agents", ("agents:AgentBase",)),
     "pydantic-ai": _Kind("pydantic_ai", ("pydantic_ai:AbstractAgent",)),
 }
