@@ -26,6 +26,7 @@ class _Kind(NamedTuple):
 KINDS: dict[str, _Kind] = {
     "http": _Kind("http"),
     "https": _Kind("http"),
+    "a2a": _Kind("a2a"),
     "adk": _Kind("adk", ("google.adk:BaseAgent", "google.adk:BaseNode", "google.adk:App")),
     "langgraph": _Kind("langgraph", ("langchain_core:Runnable", "langgraph:StateGraph")),
     "openai-agents": _Kind("openai_agents", ("agents:AgentBase",)),
