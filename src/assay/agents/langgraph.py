@@ -218,9 +218,12 @@ def _usage(message: Any) -> Usage:
 
 
 def _declaration(tool: dict[str, Any]) -> dict[str, Any]:
-    """A tool as it was declared to the model, out of the envelope that OpenAI's way of declaring puts around it."""
+    """A tool as it was declared to the model, out of the envelope that each provider puts around it."""
     function = tool.get("function")
     declared: dict[str, Any] = plain(function if isinstance(function, dict) else tool)
+    for name in ("parameters", "input_schema"):
+        if name in declared:
+            declared["parameters_json_schema"] = declared.pop(name)
     return declared
 
 
