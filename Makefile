@@ -12,7 +12,7 @@ help: ## Show the targets
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install $(PIP_QUIET) -c constraints.txt pip
-	$(BIN)/python -m pip install $(PIP_QUIET) -c constraints.txt -e '.[words,postgres]' --group test --group check
+	$(BIN)/python -m pip install $(PIP_QUIET) -c constraints.txt -e '.[judge,words,postgres]' --group test --group check
 	@touch $@
 
 $(PEER)/.ready: pyproject.toml constraints-peer.txt
