@@ -327,4 +327,4 @@ def _about(raw: Any, at: Place, reading: Reading) -> About:
                 unknown,
             )
         )
-    return About(tuple(agents), extra)
+    return About(tuple(agents), extra=extra)
