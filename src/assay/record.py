@@ -7,9 +7,10 @@ import time
 import traceback
 from collections.abc import AsyncIterator, Callable, Collection, Iterable
 
+import msgspec
 from msgspec.structs import replace
 
-from assay.concurrency import concurrently
+from assay.concurrency import concurrently, ends_the_run
 from assay.data.case import EvalCase
 from assay.data.noun import Json
 from assay.data.recording import EndedBy, Failure, Recording, Side
@@ -17,7 +18,7 @@ from assay.data.seams import Agent, Session, Simulator
 from assay.data.trace import About, Durations, Invocation, Message, Step, Trace, Usage, split_reply
 from assay.data.work import Work
 from assay.errors import AgentError, SimulatorError
-from assay.text.display import shortened
+from assay.text.display import described, shortened
 
 _LONGEST_TRACEBACK = 20_000
 
@@ -108,8 +109,10 @@ class _Talk:
                     self.done.append(await _reply(session, asked, self._steps, self._usages, self._reply_timeout))
                     self._asked = None
                     self._learn(session.about)
-        except (Exception, SystemExit) as error:  # noqa: BLE001  (whatever an agent raises is its own failure)
-            return self._broken(error)
+        except BaseException as error:
+            if ends_the_run(error):
+                raise
+            return self._broken(error)  # whatever else an agent raises is its own failure
         return Recording(self._work.id, self._trace, self._attempt, ended_by=self.ended_by)
 
     @property
@@ -139,10 +142,11 @@ async def _reply(
     try:
         async with asyncio.timeout(reply_timeout) as limit:
             async for item in session.send(asked.query):
-                if isinstance(item, Usage):
-                    usages.append(item)
+                kept = _kept(item)
+                if isinstance(kept, Usage):
+                    usages.append(kept)
                 else:
-                    steps.append(item)
+                    steps.append(kept)
     except TimeoutError as error:
         if not limit.expired():
             raise
@@ -158,12 +162,23 @@ async def _reply(
     )
 
 
+def _kept(item: Step | Usage) -> Step | Usage:
+    """Return an item as the store will give it back, so that what is scored now and after a resume is the same.
+
+    Raises AgentError for what is no JSON: objects, bytes that are no text, half of a surrogate pair.
+    """
+    try:
+        return msgspec.json.decode(msgspec.json.encode(item), type=type(item))
+    except Exception as error:
+        raise AgentError(f"a {type(item).__name__} must be JSON: {described(error)}") from error
+
+
 def _cause(error: BaseException) -> str:
     if isinstance(error, AgentError | SimulatorError):
         return str(error)
-    return shortened(f"{type(error).__name__}: {error}".rstrip(": "), 2000)
+    return shortened(described(error), 2000)
 
 
 def _traceback(error: BaseException) -> str:
-    text = "".join(traceback.format_exception(error))
+    text = "".join(traceback.format_exception(error)).encode("utf-8", "replace").decode()
     return text if len(text) <= _LONGEST_TRACEBACK else f"…{text[-_LONGEST_TRACEBACK:]}"
