@@ -184,6 +184,7 @@ AGENT = """
     again = len(sys.argv) > 3
     if again:
         plan = resume(plan, Store(sys.argv[1]).run(sys.argv[3]))
+    print(plan.info.id, flush=True)
     run = execute(plan, store=sys.argv[1], resumed=again)
     print(run.verdict, [case.case_id for case in run.cases])
 """
@@ -203,11 +204,12 @@ def test_kill_9_loses_nothing_that_was_finished_and_repeats_nothing(url: str, tm
     killed = started("d")
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     opened = Store(url)
-    name = next(one.id for one in opened.runs() if one.finished is None)
+    name = killed.stdout.strip()
+    assert opened.run(name).finished is None
     assert [one.case_id for _, one in opened.recordings(name)] == ["a", "b", "c"]
     opened.close()
     resumed = started("nobody", name)
-    assert resumed.stdout == "passed ['a', 'b', 'c', 'd', 'e']\n", resumed.stderr
+    assert resumed.stdout == f"{name}\npassed ['a', 'b', 'c', 'd', 'e']\n", resumed.stderr
     assert (tmp_path / "held.txt").read_text().split() == ["a", "b", "c", "d", "d", "e"]
     assert reread(url, name).info.finished is not None
 
@@ -215,9 +217,9 @@ def test_kill_9_loses_nothing_that_was_finished_and_repeats_nothing(url: str, tm
 @pytest.mark.parametrize(
     "url",
     [
-        "postgresql+psycopg://user:secret@127.0.0.1:9/db",
-        "postgresql+psycopg://user:secret@127.0.0.1:port/db",
-        "postgresql+psycopg://user@127.0.0.1:9/db?password=secret",
+        "postgresql+pg8000://user:secret@127.0.0.1:9/db",
+        "postgresql+pg8000://user:secret@127.0.0.1:port/db",
+        "postgresql+pg8000://user@127.0.0.1:9/db?password=secret",
         "user:secret",
         "nosuchdatabase://user:secret@host/db",
         "sqlite:////proc/nowhere/secret/../run.db",
