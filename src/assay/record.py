@@ -6,16 +6,21 @@ import asyncio
 import time
 import traceback
 from collections.abc import AsyncIterator, Collection, Iterable
+from typing import TypeVar
+
+import msgspec
 
 from assay.concurrency import concurrently
+from assay.data.noun import Noun
 from assay.data.recording import Failure, Recording
 from assay.data.seams import Agent, Session
 from assay.data.trace import Durations, Invocation, Step, Trace, Usage, split_reply
 from assay.data.work import Work
 from assay.errors import AgentError
-from assay.text.display import shortened
+from assay.text.display import said, shortened, storable
 
 _LONGEST_TRACEBACK = 20_000
+N = TypeVar("N", bound=Noun)
 
 
 async def record(
@@ -59,7 +64,9 @@ async def _converse(work: Work, agent: Agent, attempt: int, reply_timeout: float
                 steps, usages = [], []
                 done.append(await _reply(session, asked, steps, usages, reply_timeout))
                 asked = None  # noqa: PLW2901  (answered: a break from here on is not in this invocation)
-    except (Exception, SystemExit) as error:  # noqa: BLE001  (whatever an agent raises is its own failure)
+    except BaseException as error:
+        if _is_ours(error):
+            raise
         if asked is not None:
             done.append(Invocation(asked.user, tuple(steps), id=asked.id, usages=tuple(usages) or None))
         failure = Failure("agent", _cause(error), _traceback(error))
@@ -76,9 +83,9 @@ async def _reply(
         async with asyncio.timeout(reply_timeout) as limit:
             async for item in session.send(asked.query):
                 if isinstance(item, Usage):
-                    usages.append(item)
+                    usages.append(_sound(item))
                 else:
-                    steps.append(item)
+                    steps.append(_sound(item))
     except TimeoutError as error:
         if not limit.expired():
             raise
@@ -91,16 +98,30 @@ async def _reply(
         asked.id,
         tuple(usages) or None,
         Durations(time.perf_counter() - started),
-        about=session.about,
+        about=None if session.about is None else _sound(session.about),
     )
 
 
+def _sound(item: N) -> N:
+    """Return what an agent gave as the store will give it back; raise AgentError where it is not JSON."""
+    try:
+        return msgspec.json.decode(msgspec.json.encode(item), type=type(item))
+    except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise AgentError(f"a {type(item).__name__} of an agent must hold JSON: {said(error)}") from error
+
+
+def _is_ours(error: BaseException) -> bool:
+    """Whether something ends the run, and not only the conversation in which it was raised."""
+    if isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return task is not None and task.cancelling() > 0
+    return isinstance(error, KeyboardInterrupt | GeneratorExit)
+
+
 def _cause(error: BaseException) -> str:
-    if isinstance(error, AgentError):
-        return str(error)
-    return shortened(f"{type(error).__name__}: {error}".rstrip(": "), 2000)
+    return storable(str(error)) if isinstance(error, AgentError) else shortened(said(error), 2000)
 
 
 def _traceback(error: BaseException) -> str:
-    text = "".join(traceback.format_exception(error))
+    text = storable("".join(traceback.format_exception(error)))
     return text if len(text) <= _LONGEST_TRACEBACK else f"…{text[-_LONGEST_TRACEBACK:]}"

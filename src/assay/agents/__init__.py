@@ -27,8 +27,10 @@ def agent_of(target: str | Callable[..., Any]) -> Agent:
 
 
 def opens_sessions(target: Callable[..., Any]) -> bool:
-    """Whether something takes a case and an environment, as the seam `Agent` does, and not a conversation."""
+    """Whether something needs a case and an environment, as the seam `Agent` does, and not a conversation."""
     try:
-        return len(inspect.signature(target).parameters) == 2
+        parameters = inspect.signature(target).parameters.values()
     except (TypeError, ValueError):
         return False
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(one.kind in positional and one.default is inspect.Parameter.empty for one in parameters) == 2
