@@ -190,7 +190,12 @@ def _unique_ids(pairs: list[tuple[str, str]]) -> list[str]:
 
 
 def _matches(names: Sequence[str], globs: Sequence[str]) -> bool:
-    return not globs or any(fnmatch.fnmatchcase(name, glob) for name in names for glob in globs)
+    return not globs or any(fits(name, glob) for name in names for glob in globs)
+
+
+def fits(name: str, glob: str) -> bool:
+    """Whether a glob means a name: the name itself, brackets and all, or a pattern of * and ?."""
+    return name == glob or fnmatch.fnmatchcase(name, glob.replace("[", "[[]"))
 
 
 def _check_globs(globs: Sequence[str], names: Sequence[tuple[str, str]]) -> None:
