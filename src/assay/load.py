@@ -249,6 +249,36 @@ def match(
     return pairs, [f"recording {one.case_id or one.trace.session_id!r} belongs to no case" for one in left]
 
 
+def match_each(
+    todo: Sequence[Work], wanted: Sequence[Wanted], found: Sequence[Source], *, by: Match = "id"
+) -> tuple[list[tuple[Work, Recording]], list[str]]:
+    """Return the recordings of each file beside the cases of the same file; the rest is as in `match`."""
+    pairs: list[tuple[Work, Recording]] = []
+    warnings: list[str] = []
+    start = 0
+    for one, source in zip(wanted, found, strict=True):
+        end = start + len(one.eval_set.cases)
+        matched, said = match(todo[start:end], recordings_in([source]), by=by)
+        pairs += matched
+        warnings += said
+        start = end
+    return pairs, warnings
+
+
+def told_apart(todo: Sequence[Work], found: Sequence[Source]) -> list[Recording]:
+    """Return what the files recorded; where eval sets share the id of a case, a recording names its set too."""
+    shared = {work.case.id for work in todo if work.id != work.case.id}
+    ids = {work.id for work in todo}
+    recordings: list[Recording] = []
+    for source in found:
+        eval_set = source.loaded.eval_set
+        for one in recordings_in([source]):
+            full = f"{eval_set.id}:{one.case_id}" if eval_set else ""
+            named = one.case_id in shared and full in ids
+            recordings.append(replace(one, case_id=full) if named else one)
+    return recordings
+
+
 def _key(work: Work, i: int, by: Match) -> str:
     if by == "session":
         return as_recording(work.case).trace.session_id or work.case.id
