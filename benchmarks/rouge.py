@@ -6,7 +6,7 @@ import measuring
 
 _TIMES = 5
 _WORDS = 300
-_PAIRS_OURS, _PAIRS_THEIRS = 2000, 150
+_PAIRS_OURS, _PAIRS_THEIRS = 5000, 150
 
 
 def main(peer: str) -> None:
