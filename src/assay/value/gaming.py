@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from assay.data.noun import Json
 from assay.data.reasoning import ReasoningStep, ReasoningTrace
 
 PADDING_SHARE = 0.7
@@ -40,47 +41,47 @@ def _empty(steps: Sequence[ReasoningStep]) -> str:
 
 
 def _repeated(steps: Sequence[ReasoningStep]) -> str:
-    seen = set()
+    seen: dict[tuple[str, str | None, str, str | None], list[dict[str, Json] | None]] = {}
     again = []
     for step in steps:
         name = step.tool.name if step.tool is not None else ""
-        key = (step.type, name, step.content, repr(step.input) if step.input else "", step.output_summary)
-        if key in seen and (step.content or step.input or step.output_summary or name):
+        if not (step.content or name or step.input or step.output_summary):
+            continue
+        inputs = seen.setdefault((step.type, step.content, name, step.output_summary), [])
+        if step.input in inputs:
             again.append(step.step_id)
-        seen.add(key)
+        inputs.append(step.input)
     return _sentence("repeated steps", again)
 
 
 def _unearned(steps: Sequence[ReasoningStep]) -> str:
-    """A recovery with nothing before it that reads like an error; a recovery is no error of another one's."""
-    trouble = False
-    unearned = []
-    for step in steps:
-        if step.type != "error_recovery":
-            trouble = trouble or bool(FAILED.search(f"{step.content or ''} {step.output_summary or ''}"))
-        elif not trouble:
-            unearned.append(step.step_id)
-    return _sentence("recoveries without an error before them", unearned)
+    """A recovery with nothing before it that reads like an error; another recovery is no error."""
+    recoveries = [place for place, step in enumerate(steps) if step.type == "error_recovery"]
+    if not recoveries:
+        return ""
+    others = (place for place, step in enumerate(steps) if step.type != "error_recovery")
+    trouble = next((place for place in others if _reads_like_trouble(steps[place])), len(steps))
+    return _sentence(
+        "recoveries without an error before them", [steps[place].step_id for place in recoveries if place < trouble]
+    )
+
+
+def _reads_like_trouble(step: ReasoningStep) -> bool:
+    return bool(FAILED.search(step.content or "") or FAILED.search(step.output_summary or ""))
 
 
 def _unanswered(steps: Sequence[ReasoningStep]) -> str:
-    """A call is answered by its own output, or by an observation before the next call that is not of its group.
-
-    Calls made in a row are answered together by the observations after them.
-    """
-    waiting: list[int] = []
-    unanswered: list[int] = []
-    answered = True
+    """A call is answered by its own output, or by a later observation: one of its tool, else the next without tool."""
+    waiting: list[tuple[str, int]] = []
     for step in steps:
-        if step.type == "observation":
-            waiting, answered = [], True
-        elif step.tool is not None and not step.output_summary:
-            if answered:
-                waiting = []
-            waiting.append(step.step_id)
-            answered = False
-    unanswered += waiting
-    return _sentence("tools named but never answered", unanswered)
+        name = step.tool.name if step.tool is not None else ""
+        if step.type == "observation" or (step.type == "error_recovery" and not name):
+            answered = next((place for place, (tool, _) in enumerate(waiting) if not name or tool == name), None)
+            if answered is not None:
+                del waiting[answered]
+        elif name and not step.output_summary:
+            waiting.append((name, step.step_id))
+    return _sentence("tools named but never answered", [step_id for _, step_id in waiting])
 
 
 def _padding(steps: Sequence[ReasoningStep]) -> str:
