@@ -23,11 +23,13 @@ from assay.data.reasoning import (
     ReasoningTrace,
     Relationship,
 )
+from assay.data.trace import Invocation, Message, Step, Thought, ToolCall, ToolResult, Trace
 from assay.errors import FormatError
 
 CONTEXT = "https://openknowledgepulse.org/schema/v1"
 TYPE = "ReasoningTrace"
 DEPTH = 200  # no honest trace nests deeper; a bomb would exhaust the stack of whoever walks it next
+_ORIGINAL = "reasoning_trace"
 _HEADER = {"@context": CONTEXT, "@type": TYPE}
 
 
@@ -298,3 +300,57 @@ def _deeper(value: Json, limit: int) -> bool:
         if not level:
             return False
     return True
+
+
+def to_trace(reasoning: ReasoningTrace) -> Trace:
+    """Return a conversation that tells the same: the objective as the user's message, the result as the reply.
+
+    A step with a tool is a call, and an answer too where it carries an output; observations answer the oldest open
+    call. The document itself is kept in `extra`, so that `original` gives it back unchanged.
+    """
+    steps: list[Step] = []
+    waiting: list[ToolCall] = []
+    for step in reasoning.steps:
+        _append_step(step, steps, waiting)
+    return Trace(
+        invocations=(
+            Invocation(
+                user=Message(text=reasoning.task.objective),
+                steps=tuple(steps),
+                final_response=Message(text=reasoning.outcome.result_summary, author="agent"),
+            ),
+        ),
+        session_id=reasoning.id.removeprefix("kp:trace:"),
+        extra={_ORIGINAL: document(reasoning)},
+    )
+
+
+def original(trace: Trace) -> ReasoningTrace | None:
+    """Return the ReasoningTrace that a trace was loaded from, or None."""
+    kept = (trace.extra or {}).get(_ORIGINAL)
+    found = None if kept is None else build(kept)
+    return None if isinstance(found, Refused) else found
+
+
+def _append_step(step: ReasoningStep, steps: list[Step], waiting: list[ToolCall]) -> None:
+    text = step.content or ""
+    if step.type == "observation":
+        answer = step.output_summary or text
+        name = step.tool.name if step.tool else ""
+        call = next((one for one in waiting if not name or one.name == name), None)
+        if call is None and not name:
+            steps.append(Message(text=answer, author="agent"))
+            return
+        if call is not None:
+            waiting.remove(call)
+        steps.append(ToolResult(name=call.name if call else name, response=answer, id=call.id if call else ""))
+        return
+    if text:
+        steps.append(Thought(text=text, author="agent"))
+    if step.tool is not None:
+        call = ToolCall(name=step.tool.name, args=step.input or {}, id=str(step.step_id), author="agent")
+        steps.append(call)
+        if step.output_summary is None:
+            waiting.append(call)
+        else:
+            steps.append(ToolResult(name=call.name, response=step.output_summary, id=call.id))
