@@ -39,13 +39,12 @@ def from_trace(
     """Return the reasoning of a trace: thoughts, tool calls, and results and replies as observations.
 
     A call that succeeds after the same tool failed is a recovery. What the user said, one message a line, is the
-    objective; the last reply is the result. A trace that was loaded from a ReasoningTrace is that one again, with the
-    given confidence and success if any. CaseError where confidence or success is not known, since neither is ever
+    objective; the last reply is the result. A trace that was loaded from a ReasoningTrace is that one again. CaseError where confidence or success is not known, since neither is ever
     invented, or where there is no objective or no step. The result is private until the user says otherwise.
     """
     known = knowledgepulse.original(trace)
     if known is not None:
-        return _overridden(known, confidence, success)
+        return known
     if confidence is None or success is None:
         missing = " and ".join(
             name for name, value in (("confidence", confidence), ("success", success)) if value is None
@@ -77,15 +76,6 @@ def from_trace(
             confidence=float(confidence),
         ),
     )
-
-
-def _overridden(known: ReasoningTrace, confidence: float | None, success: bool | None) -> ReasoningTrace:
-    if confidence is not None:
-        outcome = msgspec.structs.replace(known.outcome, confidence=float(confidence))
-        known = msgspec.structs.replace(known, outcome=outcome)
-    if success is not None:
-        known = msgspec.structs.replace(known, metadata=msgspec.structs.replace(known.metadata, success=success))
-    return known
 
 
 def _numbered(trace: Trace) -> Iterator[ReasoningStep]:
