@@ -7,12 +7,16 @@ from assay.data.outcome import Range
 
 
 class CriterionSpec(Noun, frozen=True):
-    """One entry of `criteria`: `pointer` is its place in the file, for messages."""
+    """One entry of `criteria`: a number, or an object (`is_object`) whose threshold may be absent.
+
+    `pointer` is its place in the file, for messages.
+    """
 
     name: str
     threshold: Json = None
     options: dict[str, Json] = {}
     pointer: str = ""
+    is_object: bool = False
 
 
 class CustomMetricSpec(Noun, frozen=True):

@@ -155,7 +155,9 @@ Metric = Callable[[Trace, EvalCase], "Score | float | bool | Awaitable[Score | f
 class Criterion(Noun, frozen=True):
     """A named metric with its threshold (None: informational), direction and range.
 
-    `signature` says what produced the numbers: qualified names, options and source hashes, never a client or a key.
+    `own_value` True: the value that the metric returns counts, and the parts of its score inform only; False: the parts
+    count, so that an unscored part leaves open what it could still decide. `signature` says
+    what produced the numbers: qualified names, options and source hashes, never a client or a key.
     """
 
     name: str
@@ -163,7 +165,7 @@ class Criterion(Noun, frozen=True):
     threshold: float | None = None
     lower_is_better: bool = False
     range: Range = Range()
-    own_value: bool = False
+    own_value: bool = True
     signature: dict[str, Json] = {}
 
 
@@ -185,6 +187,7 @@ class CaseResult(Noun, frozen=True):
     fault: Fault | None = None
     ended_by: EndedBy = "script"
     usage: dict[str, int] | None = None
+    warnings: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> Verdict:

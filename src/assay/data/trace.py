@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from assay.data.noun import Extra, Json, Noun
@@ -46,6 +47,20 @@ class ToolResult(Noun, frozen=True, tag_field="kind", tag="tool_result"):
 
 Step = Message | Thought | ToolCall | ToolResult
 """One thing inside an invocation."""
+
+
+def split_reply(steps: Sequence[Step]) -> tuple[tuple[Step, ...], Message | None]:
+    """Split what an agent did into the steps before its reply and the reply: its last messages, after the last tool.
+
+    Messages that follow one another without a tool between them are the reply only in their last one.
+    """
+    for i in range(len(steps) - 1, -1, -1):
+        step = steps[i]
+        if isinstance(step, ToolCall | ToolResult):
+            break
+        if isinstance(step, Message):
+            return (*steps[:i], *steps[i + 1 :]), step
+    return tuple(steps), None
 
 
 class Usage(Noun, frozen=True):
@@ -155,11 +170,16 @@ class Invocation(Noun, frozen=True):
 
 
 class Trace(Noun, frozen=True):
-    """The invocations of one conversation in order, and the state that it ended in."""
+    """The invocations of one conversation in order, and the state that it ended in.
+
+    `broken` is the cause of the failure that ended it, empty where nothing failed. An invocation without a reply at the
+    end of a broken trace is the one that broke.
+    """
 
     invocations: tuple[Invocation, ...] = ()
     session_id: str = ""
     final_state: dict[str, Json] | None = None
+    broken: str = ""
     extra: Extra = None
 
     @property

@@ -1,0 +1,145 @@
+"""How does a plan run? Every item goes into the store on its way from stage to stage."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from msgspec.structs import replace
+
+from assay.aggregate import aggregate
+from assay.api.plan import Pair, Plan, now
+from assay.data.outcome import CaseResult, Verdict
+from assay.data.recording import Recording
+from assay.data.summary import RunInfo, Summary
+from assay.record import record
+from assay.score import score
+from assay.store import Store
+
+Heard = Callable[[CaseResult], None]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What came out of a run: its numbers, and its results in file order."""
+
+    info: RunInfo
+    summary: Summary
+    _store: Store = field(repr=False)
+    _folder: tempfile.TemporaryDirectory[str] | None = field(default=None, repr=False)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the run passed."""
+        return self.summary.verdict
+
+    @property
+    def cases(self) -> Iterator[CaseResult]:
+        """The results, read from the store each time."""
+        return self._store.results(self.info.id)
+
+
+def execute(plan: Plan, *, store: str | None = None, on_result: Heard | None = None, resumed: bool = False) -> Run:
+    """Run a plan to its end and return what came out; `on_result` hears of every result as it comes.
+
+    On an interruption everything that was finished is in the store.
+    """
+    folder = None
+    if store is None:
+        folder = tempfile.TemporaryDirectory(prefix="assay-", ignore_cleanup_errors=True)
+        store = f"sqlite:///{folder.name}/run.db"
+    opened = Store(store)
+    try:
+        summary, info = _blocking(
+            _go(plan, opened, on_result or (lambda _: None), resumed=resumed, kept=folder is None)
+        )
+    except BaseException:
+        opened.close()
+        raise
+    return Run(info, summary, opened, folder)
+
+
+def reread(store: str, run_id: str) -> Run:
+    """Return a run of the store, finished or not, with its numbers computed from its results."""
+    opened = Store(store)
+    info = opened.run(run_id)
+    return Run(info, aggregate(opened.results(info.id)), opened)
+
+
+async def _go(plan: Plan, store: Store, on_result: Heard, *, resumed: bool, kept: bool) -> tuple[Summary, RunInfo]:
+    started = time.monotonic()
+    info = plan.info
+    store.begin(info)
+    earlier = [pair for pair in _earlier(plan, store) if _stands(pair[1])] if resumed else []
+    standing = {(work.position, one.attempt) for work, one in earlier}
+    known = {
+        (one.position, one.attempt): one
+        for one in (store.results(info.id) if resumed else ())
+        if (one.position, one.attempt) in standing
+    }
+
+    async def recordings() -> AsyncIterator[Pair]:
+        for pair in earlier if plan.recorded is None else plan.recorded:
+            if kept and plan.recorded is not None:
+                store.add_recording(info.id, pair[0].position, pair[1])
+            yield pair
+        if plan.agent is not None:
+            held = record(
+                plan.works,
+                plan.agent,
+                attempts=plan.attempts,
+                concurrency=plan.concurrency,
+                reply_timeout=plan.reply_timeout,
+                held=standing,
+            )
+            async for work, recording in held:
+                store.add_recording(info.id, work.position, recording)
+                yield work, recording
+
+    async for result in score(recordings(), concurrency=plan.concurrency, known=known):
+        store.add_result(info.id, result)
+        on_result(result)
+    summary = aggregate(store.results(info.id))
+    finished = replace(info, finished=now(), seconds=round(time.monotonic() - started, 3), verdict=summary.verdict)
+    store.begin(finished)
+    return summary, finished
+
+
+def _earlier(plan: Plan, store: Store) -> Iterator[Pair]:
+    works = {work.position: work for work in plan.works}
+    for position, recording in store.recordings(plan.info.id):
+        if position in works:
+            yield works[position], recording
+
+
+def _stands(recording: Recording) -> bool:
+    """A conversation that ended, or that the agent broke, is finished; one that broke otherwise is held again."""
+    return recording.failure is None or recording.failure.side == "agent"
+
+
+def _blocking(work: Any) -> Any:
+    """Run a coroutine to its end, in a thread of its own where a loop is already running (notebooks)."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    outcome: list[Any] = []
+
+    def run() -> None:
+        try:
+            outcome.extend((asyncio.run(work), None))
+        except BaseException as error:  # noqa: BLE001  (raised again below, where the caller is)
+            outcome.extend((None, error))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    result, error = outcome
+    if error is not None:
+        raise error
+    return result

@@ -1,0 +1,294 @@
+"""What would a run do? Everything is read and checked before anything runs."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from assay import __version__, load
+from assay.agents import agent_of
+from assay.data.case import EvalCase, EvalSet
+from assay.data.config import EvalConfig
+from assay.data.outcome import Criterion, Metric
+from assay.data.recording import Recording
+from assay.data.seams import Agent
+from assay.data.summary import RunInfo
+from assay.data.trace import Trace
+from assay.data.work import Work
+from assay.errors import UsageError
+from assay.formats.adk.config import config as read_config
+from assay.formats.reading import Reading
+from assay.metrics.signature import signature
+
+Paths = str | Path | Sequence[str | Path]
+"""A file, a folder, or several; `FILE:case1,case2` chooses cases."""
+
+Criteria = str | Path | Mapping[str, "float | dict[str, Any] | Metric"] | Iterable[Criterion] | None
+"""A config file; criteria by name with their threshold, options or function; criteria; or None for what lies nearby."""
+
+Pair = tuple[Work, Recording]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run before it runs: everything is read and checked.
+
+    `recorded` are the recordings to score; None: `agent` is to be run, `attempts` times for each case.
+    """
+
+    info: RunInfo
+    works: tuple[Work, ...]
+    recorded: tuple[Pair, ...] | None = None
+    agent: Agent | None = None
+    attempts: int = 1
+    concurrency: int = 8
+    reply_timeout: float | None = None
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def total(self) -> int:
+        """How many attempts there are to score."""
+        return len(self.works) * self.attempts if self.recorded is None else len(self.recorded)
+
+
+def plan_run(
+    eval_set: EvalSet | Paths,
+    agent: str | Callable[..., Any],
+    criteria: Criteria = None,
+    *,
+    attempts: int = 1,
+    concurrency: int = 8,
+    reply_timeout: float | None = None,
+    only: Sequence[str] = (),
+    lenient: bool = False,
+) -> Plan:
+    """Read and check everything that `evaluate` needs. Raises UsageError."""
+    wanted, notes = _wanted(eval_set, criteria, lenient=lenient)
+    todo = load.chosen(load.works(wanted), wanted, only)
+    scenarios = [work.id for work in todo if work.case.conversation is None]
+    if scenarios:
+        raise UsageError(
+            f"case {scenarios[0]!r} has no fixed conversation to hold; simulated users are not built yet "
+            f"({len(scenarios)} such cases)"
+        )
+    target = agent_of(agent)
+    arguments = {
+        "paths": _given(eval_set),
+        "agent": agent if isinstance(agent, str) else getattr(agent, "__qualname__", "function"),
+        "config": str(criteria) if isinstance(criteria, str | Path) else None,
+        "only": list(only),
+        "lenient": lenient,
+        "attempts": attempts,
+        "reply_timeout": reply_timeout,
+    }
+    info = _info("run", arguments, notes, wanted, {"agent": signature(target)})
+    return Plan(
+        info,
+        tuple(todo),
+        agent=target,
+        attempts=attempts,
+        concurrency=concurrency,
+        reply_timeout=reply_timeout,
+        warnings=notes.warnings,
+    )
+
+
+def plan_score(
+    recordings: Paths | Sequence[Recording | Trace],
+    eval_set: EvalSet | Paths | None = None,
+    criteria: Criteria = None,
+    *,
+    match: load.Match = "id",
+    concurrency: int = 8,
+    only: Sequence[str] = (),
+    lenient: bool = False,
+) -> Plan:
+    """Read and check everything that `score` needs. Raises UsageError."""
+    found = None if _in_memory(recordings) else load.sources(_paths(recordings), lenient=lenient, recorded=True)
+    heard = _recordings(recordings) if found is None else load.recordings_in(found)
+    if eval_set is not None:
+        wanted, notes = _wanted(eval_set, criteria, lenient=lenient)
+    elif found is not None:
+        wanted, notes = _wanted_by(found, criteria, lenient=lenient)
+    else:
+        wanted, notes = _wanted(_cases_of(heard), criteria, lenient=lenient)
+    todo = load.works(wanted)
+    pairs, unmatched = load.match(todo, heard, by=match)
+    kept = {work.position for work in load.chosen(todo, wanted, only)}
+    arguments = {
+        "paths": _given(recordings),
+        "against": None if eval_set is None else _given(eval_set),
+        "config": str(criteria) if isinstance(criteria, str | Path) else None,
+        "match": match,
+        "only": list(only),
+        "lenient": lenient,
+        "recordings": [[source.loaded.path, source.sha256] for source in found or []],
+    }
+    return Plan(
+        _info("score", arguments, notes, wanted, {}),
+        tuple(work for work in todo if work.position in kept),
+        tuple(pair for pair in pairs if pair[0].position in kept),
+        concurrency=concurrency,
+        warnings=(*notes.warnings, *_also(found or []), *unmatched),
+    )
+
+
+def resume(plan: Plan, earlier: RunInfo, *, allow_more_attempts: bool = True) -> Plan:
+    """Return the plan as a continuation of an earlier run.
+
+    Raises UsageError naming the difference where eval sets, configuration, agent, version or arguments are not those of
+    the earlier run; a larger number of attempts is no difference.
+    """
+    ours, theirs = _comparable(plan.info), _comparable(earlier)
+    for name in ours.keys() | theirs.keys():
+        if ours.get(name) != theirs.get(name):
+            raise UsageError(
+                f"--resume {earlier.id}: {name} is not that of the run: {ours.get(name)!r:.200}, was "
+                f"{theirs.get(name)!r:.200}"
+            )
+    before = int(earlier.config.get("attempts", 1))
+    if plan.attempts < before or (plan.attempts > before and not allow_more_attempts):
+        raise UsageError(f"--resume {earlier.id}: --attempts must be at least {before}, got {plan.attempts}")
+    info = replace(plan.info, id=earlier.id, started=earlier.started)
+    return Plan(**{**plan.__dict__, "info": info})
+
+
+def _comparable(info: RunInfo) -> dict[str, Any]:
+    config = {key: value for key, value in info.config.items() if key != "attempts"}
+    flat = {f"signature of {key}": value for key, value in info.signatures.items()}
+    return {"version": info.version, "kind": info.kind, **config, **flat}
+
+
+@dataclass(frozen=True)
+class _Notes:
+    """Where criteria and cases are from, for the run's manifest, and what was said while they were read."""
+
+    eval_sets: tuple[tuple[str, str | None], ...] = ()
+    origins: tuple[tuple[str, str | None], ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def _wanted(eval_set: EvalSet | Paths, criteria: Criteria, *, lenient: bool) -> tuple[list[load.Wanted], _Notes]:
+    if isinstance(eval_set, EvalSet):
+        made = _criteria(criteria, lenient=lenient) or load.criteria_of(load.DEFAULT_CONFIG, origin="defaults")
+        notes = _Notes(((eval_set.id, None),), ((made.origin, made.sha256),), made.warnings)
+        return [load.Wanted(eval_set, made.criteria)], notes
+    found = load.sources(_paths(eval_set), lenient=lenient)
+    return _wanted_of(found, criteria, [source.loaded.eval_set or EvalSet("") for source in found], lenient=lenient)
+
+
+def _wanted_by(found: list[load.Source], criteria: Criteria, *, lenient: bool) -> tuple[list[load.Wanted], _Notes]:
+    """The expectations that recordings bring along; an eval set alone was recorded itself, and expects nothing."""
+    sets: list[EvalSet] = []
+    for source in found:
+        loaded = source.loaded
+        if loaded.eval_set is None:
+            sets.append(_cases_of(loaded.recordings))
+        else:
+            sets.append(loaded.eval_set if loaded.recordings else load.without_reference(loaded.eval_set))
+    return _wanted_of(found, criteria, sets, lenient=lenient)
+
+
+def _wanted_of(
+    found: list[load.Source], criteria: Criteria, sets: list[EvalSet], *, lenient: bool
+) -> tuple[list[load.Wanted], _Notes]:
+    given = _criteria(criteria, lenient=lenient)
+    made = [given or load.criteria_for(source, lenient=lenient) for source in found]
+    wanted = [
+        load.Wanted(one, criteria.criteria, source.only)
+        for one, criteria, source in zip(sets, made, found, strict=True)
+    ]
+    notes = _Notes(
+        tuple((source.loaded.path, source.sha256) for source in found),
+        tuple(dict.fromkeys((one.origin, one.sha256) for one in made)),
+        (*_also(found), *dict.fromkeys(warning for one in made for warning in one.warnings)),
+    )
+    return wanted, notes
+
+
+def _also(found: list[load.Source]) -> tuple[str, ...]:
+    return tuple(warning for source in found for warning in source.loaded.warnings)
+
+
+def _criteria(criteria: Criteria, *, lenient: bool) -> load.Criteria | None:
+    if criteria is None:
+        return None
+    if isinstance(criteria, str | Path):
+        return load.criteria_in(Path(criteria), lenient=lenient)
+    if not isinstance(criteria, Mapping):
+        signed = tuple(_signed(one) for one in criteria)
+        return load.Criteria(signed, "arguments")
+    own = {name: entry for name, entry in criteria.items() if callable(entry)}
+    named = {name: entry for name, entry in criteria.items() if name not in own}
+    reading = Reading("criteria")
+    config = read_config({"criteria": named}, reading) if named else EvalConfig(())
+    reading.finish()
+    made = load.criteria_of(config, origin="arguments", lenient=lenient)
+    functions = tuple(_signed(Criterion(name, function)) for name, function in own.items())
+    return replace(made, criteria=(*functions, *made.criteria))
+
+
+def _signed(criterion: Criterion) -> Criterion:
+    return replace(criterion, signature=criterion.signature or signature(criterion.metric))
+
+
+def _cases_of(recordings: Iterable[Recording]) -> EvalSet:
+    """The cases of recordings that nobody expected anything of."""
+    return EvalSet("recorded", tuple(EvalCase(case_id) for case_id in dict.fromkeys(one.case_id for one in recordings)))
+
+
+def _in_memory(recordings: Any) -> bool:
+    return not isinstance(recordings, str | Path) and any(isinstance(one, Recording | Trace) for one in recordings)
+
+
+def _recordings(given: Any) -> list[Recording]:
+    return [
+        one if isinstance(one, Recording) else Recording(one.session_id or str(i), one)
+        for i, one in enumerate(given, 1)
+    ]
+
+
+def _paths(paths: Any) -> Sequence[str | Path]:
+    return [paths] if isinstance(paths, str | Path) else list(paths)
+
+
+def _given(what: Any) -> list[str]:
+    if isinstance(what, EvalSet):
+        return [what.id]
+    return [str(one) for one in _paths(what)] if isinstance(what, str | Path) or not _in_memory(what) else ["memory"]
+
+
+def _info(
+    kind: str, arguments: dict[str, Any], notes: _Notes, wanted: list[load.Wanted], more: dict[str, Any]
+) -> RunInfo:
+    signatures: dict[str, Any] = dict(more)
+    for one in wanted:
+        for criterion in one.criteria:
+            signed = {**criterion.signature, "threshold": criterion.threshold}
+            name = (
+                criterion.name
+                if signatures.get(criterion.name, signed) == signed
+                else f"{one.eval_set.id}/{criterion.name}"
+            )
+            signatures[name] = signed
+    config = {
+        **arguments,
+        "eval_sets": [list(pair) for pair in notes.eval_sets],
+        "criteria": [list(pair) for pair in notes.origins],
+    }
+    return RunInfo(_run_id(), now(), __version__, kind, config, signatures)
+
+
+def _run_id() -> str:
+    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{uuid.uuid4().hex[:6]}"
+
+
+def now() -> str:
+    """Return the time as ISO 8601 in UTC."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

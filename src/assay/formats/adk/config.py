@@ -1,0 +1,68 @@
+"""Which criteria does an `EvalConfig` ask for?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assay.data.config import CriterionSpec, CustomMetricSpec, EvalConfig
+from assay.data.outcome import Range
+from assay.formats.reading import Place, Reading, camel, pointer, spellings
+
+CONFIG = spellings("criteria", "custom_metrics", "user_simulator_config", "live_model_config")
+_CUSTOM = spellings("code_config", "metric_info", "description")
+_CODE = spellings("name")
+_INFO = spellings("metric_name", "description", "metric_value_info", "requires_threshold")
+_VALUE_INFO = spellings("interval")
+_INTERVAL = spellings("min_value", "open_at_min", "max_value", "open_at_max")
+
+
+def config(raw: Any, reading: Reading) -> EvalConfig:
+    """Return the criteria in file order, each with its place; what they mean is the catalog's to say."""
+    known, extra = reading.fields(raw, CONFIG, ())
+    criteria = reading.mapping(known, "criteria", ())
+    if not criteria:
+        reading.error(((), "criteria"), "must name at least one criterion, such as {'tool_trajectory_avg_score': 1.0}")
+    if "live_model_config" in known:
+        extra = (extra or {}) | {"live_model_config": known["live_model_config"]}
+    return EvalConfig(
+        tuple(_criterion(name, entry, reading) for name, entry in (criteria or {}).items()),
+        tuple(
+            _custom(name, entry, (((), "custom_metrics"), name), reading)
+            for name, entry in (reading.mapping(known, "custom_metrics", ()) or {}).items()
+        ),
+        reading.mapping(known, "user_simulator_config", ()),
+        extra,
+    )
+
+
+def _criterion(name: str, entry: Any, reading: Reading) -> CriterionSpec:
+    at: Place = (((), "criteria"), name)
+    if type(entry) is not dict:
+        return CriterionSpec(name, entry, pointer=pointer(at))
+    options = {_snake(key): value for key, value in entry.items()}
+    if len(options) != len(entry):
+        reading.error(at, "gives an option twice, in snake_case and in camelCase")
+    return CriterionSpec(name, options.pop("threshold", None), options, pointer(at), is_object=True)
+
+
+def _snake(key: str) -> str:
+    snake = "".join(f"_{c.lower()}" if c.isupper() else c for c in key)
+    return snake if camel(snake) == key else key
+
+
+def _custom(name: str, raw: Any, at: Place, reading: Reading) -> CustomMetricSpec:
+    known, _ = reading.fields(raw, _CUSTOM, at)
+    code, _ = reading.fields(known.get("code_config", {}), _CODE, (at, "code_config"), open_ended=True)
+    info, _ = reading.fields(known.get("metric_info", {}), _INFO, (at, "metric_info"), open_ended=True)
+    value_at = (at, "metric_info"), "metric_value_info"
+    value_info, _ = reading.fields(info.get("metric_value_info", {}), _VALUE_INFO, value_at, open_ended=True)
+    interval, _ = reading.fields(value_info.get("interval", {}), _INTERVAL, (value_at, "interval"), open_ended=True)
+    low = reading.number(interval, "min_value", (value_at, "interval"))
+    high = reading.number(interval, "max_value", (value_at, "interval"))
+    return CustomMetricSpec(
+        name,
+        reading.required(code, "name", (at, "code_config")),
+        Range() if not interval else Range(low, high),
+        reading.text(known, "description", at),
+        pointer(at),
+    )

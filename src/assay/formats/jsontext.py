@@ -1,0 +1,155 @@
+"""What JSON does a file hold? Strict and fast first; then as forgiving as people's files need, saying so."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import math
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from assay.errors import FormatError
+
+_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', re.DOTALL)
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_TOO_DEEP = "is nested too deeply to be a file that anyone wrote"
+_DECODER = msgspec.json.Decoder()
+
+
+def decode(data: bytes | memoryview) -> Any:
+    """Decode strict JSON.
+
+    Raises ValueError, of whatever kind, for anything that is not strict JSON; the caller then asks `repaired` for what
+    can be read and for the place of what cannot.
+    """
+    try:
+        return _DECODER.decode(data)
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
+
+
+def members(data: bytes) -> dict[str, msgspec.Raw] | list[msgspec.Raw]:
+    """Split strict JSON at its top level without decoding what is inside.
+
+    Raises ValueError where the text is not strict JSON, or its top level is neither object nor array.
+    """
+    kind: Any = list[msgspec.Raw] if data.lstrip()[:1] == b"[" else dict[str, msgspec.Raw]
+    try:
+        return msgspec.json.decode(data, type=kind)  # type: ignore[no-any-return]
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
+
+
+def strict_utf8(data: bytes, path: str) -> tuple[bytes, list[str]]:
+    """Return the text as UTF-8 without a byte order mark, and a warning if it was something else.
+
+    Raises FormatError with line and column for bytes that are no text.
+    """
+    for bom, encoding in _BOMS:
+        if data.startswith(bom):
+            try:
+                text = data.decode(encoding)
+            except UnicodeDecodeError as error:
+                raise FormatError(path, [f"starts like {encoding.upper()}, but is not: {error.reason}"]) from None
+            warnings = [] if bom == codecs.BOM_UTF8 else [f"{path}: is {encoding.upper()}; JSON files are UTF-8"]
+            return text.encode("utf-8", "surrogatepass"), warnings
+    return data, []
+
+
+def repaired(data: bytes, path: str) -> tuple[Any, list[str]]:
+    """Decode JSON that may hold comments, trailing commas and surplus closing brackets at its end.
+
+    Returns the value and a warning for each repair, with line and column. Raises FormatError with line and column, or
+    the JSON pointer, for what cannot be read.
+    """
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        place = _place(data[: error.start].decode(errors="replace"), None)
+        raise FormatError(
+            path, [f"{place}: is not UTF-8 text (byte 0x{data[error.start]:02x}); save the file as UTF-8"]
+        ) from None
+    if not text.strip():
+        raise FormatError(path, ["is empty"])
+    warnings: list[str] = []
+    clean = _without_comments(text, path, warnings)
+    clean = _without_surplus(clean, path, warnings)
+    try:
+        return decode(clean.encode()), warnings
+    except ValueError as error:
+        raise FormatError(path, [_diagnosis(clean, error)]) from None
+
+
+def _place(text: str, end: int | None) -> str:
+    before = text[:end]
+    return f"line {before.count(chr(10)) + 1}, column {len(before) - before.rfind(chr(10))}"
+
+
+def _without_comments(text: str, path: str, warnings: list[str]) -> str:
+    def blank(match: re.Match[str]) -> str:
+        found = match.group()
+        if found.startswith('"'):
+            return found
+        what = "a trailing comma" if found == "," else "a comment"
+        warnings.append(f"{path}: {_place(text, match.start())}: {what} is not JSON; read without it")
+        return re.sub(r"[^\n]", " ", found)
+
+    return _TOKEN.sub(blank, text)
+
+
+def _without_surplus(text: str, path: str, warnings: list[str]) -> str:
+    try:
+        _, end = json.JSONDecoder().raw_decode(text, len(text) - len(text.lstrip()))
+    except (ValueError, RecursionError):
+        return text
+    rest = text[end:]
+    if not rest.strip() or rest.strip("}] \t\r\n"):
+        return text
+    warnings.append(
+        f"{path}: {_place(text, end + len(rest) - len(rest.lstrip()))}: a surplus {rest.strip()!r}; read without it"
+    )
+    return text[:end]
+
+
+def _diagnosis(text: str, error: ValueError) -> str:
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as problem:
+        got = repr(text[problem.pos : problem.pos + 20]) if problem.pos < len(text) else "the end of the file"
+        return f"line {problem.lineno}, column {problem.colno}: is not JSON: {problem.msg}, got {got}"
+    except (RecursionError, ValueError):
+        return _TOO_DEEP if _TOO_DEEP in str(error) else f"is not JSON: {error}"
+    for pointer, problem_text in _unreadable(value, ""):
+        return f"{pointer or '/'}: {problem_text}"
+    return f"is not JSON: {error}"
+
+
+def _unreadable(value: Any, pointer: str) -> Iterator[tuple[str, str]]:
+    """What the standard library's parser lets through and JSON does not."""
+    if isinstance(value, float) and not math.isfinite(value):
+        yield pointer, f"must be a finite number, got {value}"
+    elif isinstance(value, int) and not -(2**63) <= value < 2**64:
+        yield pointer, f"must be a number that fits 64 bits or a decimal, got one of {len(str(value))} digits"
+    elif isinstance(value, str) and re.search("[\ud800-\udfff]", value):
+        yield pointer, "must be Unicode text, got half of a surrogate pair"
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _unreadable(key, f"{pointer}/{escape(key)}")
+            yield from _unreadable(inner, f"{pointer}/{escape(key)}")
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _unreadable(inner, f"{pointer}/{index}")
+
+
+def escape(key: str) -> str:
+    """Return a key as one reference token of a JSON pointer (RFC 6901)."""
+    return key.encode("utf-8", "replace").decode().replace("~", "~0").replace("/", "~1")

@@ -1,0 +1,184 @@
+"""Which kind of file is this, and what does it hold?"""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import Any
+
+import msgspec
+
+from assay.data.case import EvalCase, EvalSet
+from assay.data.config import EvalConfig
+from assay.data.noun import Noun
+from assay.data.recording import Recording
+from assay.errors import FormatError
+from assay.formats import messages
+from assay.formats.adk import config, evalset, legacy, result, session
+from assay.formats.jsontext import decode, members, repaired, strict_utf8
+from assay.formats.reading import Place, Reading
+
+_KINDS = (
+    "an eval set ({'eval_set_id': ..., 'eval_cases': [...]}), an old test file ([{'query': ...}]), a session "
+    "({'events': [...]}), an eval set result ({'eval_case_results': [...]}), an EvalConfig ({'criteria': {...}}) or "
+    "chat messages ([{'role': ..., 'content': ...}])"
+)
+_REFUSED = {
+    "resourceSpans": "OpenTelemetry spans (OTLP)",
+    "batches": "OpenTelemetry spans (a Tempo export)",
+    "data": "traces (a Jaeger export)",
+}
+
+
+class Loaded(Noun, frozen=True):
+    """What one file holds. An eval set alone is an expectation, recordings alone are what happened; some hold both."""
+
+    path: str
+    kind: str
+    eval_set: EvalSet | None = None
+    recordings: tuple[Recording, ...] = ()
+    config: EvalConfig | None = None
+    warnings: tuple[str, ...] = ()
+
+
+def read(data: bytes, path: str, *, lenient: bool = False) -> Loaded:
+    """Return what the bytes of a file hold.
+
+    Raises FormatError with every problem found, each with its line and column or its JSON pointer. `lenient` makes
+    misspelt keys a warning.
+    """
+    data, warnings = strict_utf8(data, path)
+    reading = Reading(path, lenient=lenient)
+    reading.warnings += warnings
+    try:
+        loaded = _document(members(data), reading)
+    except ValueError:
+        reading = Reading(path, lenient=lenient)
+        lines = _json_lines(data)
+        if lines is not None:
+            loaded = _document(lines, reading)
+        else:
+            value, repairs = repaired(data, path)
+            reading.warnings += warnings + repairs
+            loaded = _document(value, reading)
+    reading.finish()
+    return msgspec.structs.replace(loaded, warnings=tuple(reading.warnings))
+
+
+def _json_lines(data: bytes) -> list[Any] | None:
+    """The values of JSON lines; None where the first two lines are not an object each."""
+    lines = [line for line in data.splitlines() if line.strip()]
+    if len(lines) < 2 or not all(line.startswith(b"{") and line.rstrip().endswith(b"}") for line in lines[:2]):
+        return None
+    try:
+        return [decode(line) for line in lines]
+    except ValueError:
+        return None
+
+
+def _value(item: Any) -> Any:
+    return decode(memoryview(item)) if isinstance(item, msgspec.Raw) else item
+
+
+def _document(top: Any, reading: Reading) -> Loaded:
+    stem = PurePath(reading.path).name.split(".")[0]
+    if isinstance(top, dict):
+        return _object(top, reading, stem)
+    if isinstance(top, list):
+        return _array(top, reading, stem)
+    raise FormatError(reading.path, [f"/: must be {_KINDS}, got {top!r:.60}"])
+
+
+def _object(top: dict[str, Any], reading: Reading, stem: str) -> Loaded:
+    keys = top.keys()
+    if keys & {"eval_cases", "evalCases"}:
+        return _eval_set(top, reading, stem)
+    whole = {key: _value(value) for key, value in top.items()}
+    if keys & {"eval_case_results", "evalCaseResults"}:
+        known, _ = reading.fields(whole, result.RESULT, (), open_ended=True)
+        expected, recordings = result.results(known, reading)
+        return Loaded(reading.path, "eval set result", expected, recordings)
+    if keys & {"criteria", "custom_metrics", "customMetrics"}:
+        return Loaded(reading.path, "EvalConfig", config=config.config(whole, reading))
+    if isinstance(whole.get("events"), list):
+        return Loaded(reading.path, "session", recordings=(session.recording(whole, reading, stem=stem),))
+    if isinstance(whole.get("messages"), list):
+        one = messages.conversation(whole, (), reading, name=stem)
+        return Loaded(reading.path, "chat messages", recordings=(one,))
+    if messages.is_tau(whole):
+        return _array([whole], reading, stem)
+    for key, what in _REFUSED.items():
+        if isinstance(whole.get(key), list):
+            raise FormatError(reading.path, [f"/{key}: holds {what}, which are not read yet; allowed: {_KINDS}"])
+    raise FormatError(reading.path, [f"/: must be {_KINDS}, got the keys {', '.join(map(repr, list(keys)[:8]))}"])
+
+
+def _eval_set(top: dict[str, Any], reading: Reading, stem: str) -> Loaded:
+    known, extra = reading.fields(top, evalset.SET, (), open_ended=True)
+    raw_cases = known.pop("eval_cases", None)
+    at: Place = ((), "eval_cases")
+    if isinstance(raw_cases, msgspec.Raw):
+        raw_cases = _split(raw_cases)
+    if type(raw_cases) is not list:
+        reading.wanted(at, "an array of cases", _value(raw_cases))
+        raw_cases = []
+    cases: list[EvalCase] = []
+    recordings: list[Recording] = []
+    for i, raw in enumerate(raw_cases):
+        one = evalset.case(_value(raw), (at, i), reading)
+        cases.append(one)
+        recorded = evalset.recorded(one, (at, i), reading)
+        if recorded is not None:
+            recordings.append(recorded)
+    _no_twins(cases, at, "eval_id", reading)
+    whole = {key: _value(value) for key, value in known.items()}
+    whole_extra = {key: _value(value) for key, value in (extra or {}).items()}
+    eval_set = evalset.eval_set(whole, whole_extra, tuple(cases), stem)
+    return Loaded(reading.path, "eval set", eval_set, tuple(recordings))
+
+
+def _split(raw: msgspec.Raw) -> Any:
+    inner = memoryview(raw)
+    return msgspec.json.decode(inner, type=list[msgspec.Raw]) if bytes(inner[:1]) == b"[" else decode(inner)
+
+
+def _no_twins(cases: list[EvalCase], at: Place, key: str, reading: Reading) -> None:
+    seen: dict[str, int] = {}
+    for i, one in enumerate(cases):
+        if one.id in seen:
+            reading.error(((at, i), key), f"must be unique, got {one.id!r} as in case {seen[one.id]}")
+        seen.setdefault(one.id, i)
+
+
+def _array(top: list[Any], reading: Reading, stem: str) -> Loaded:
+    items = [_value(item) for item in top]
+    first = items[0] if items else None
+    path = reading.path
+    if messages.is_tau(first):
+        tasks, recordings = messages.tau_bench(items, reading)
+        return Loaded(path, "tau-bench results", tasks, recordings)
+    if isinstance(first, dict):
+        if "query" in first:
+            case = EvalCase(stem, legacy.conversation(items, (), reading))
+            return Loaded(path, "test file (old list form)", EvalSet(stem, (case,)))
+        if "data" in first and "name" in first:
+            cases = [legacy.case(item, ((), i), reading) for i, item in enumerate(items)]
+            _no_twins(cases, (), "name", reading)
+            return Loaded(path, "eval set (old list form)", EvalSet(stem, tuple(cases)))
+        if "messages" in first:
+            recordings = tuple(
+                messages.conversation(item, ((), i), reading, name=f"{stem}-{i + 1}") for i, item in enumerate(items)
+            )
+            return Loaded(path, "chat messages", recordings=recordings)
+        if messages.is_message(first):
+            return Loaded(path, "chat messages", recordings=(messages.conversation(items, (), reading, name=stem),))
+        if first.keys() & {"metricName", "metric_name"}:
+            raise FormatError(
+                path, ["/: holds tRPC-Agent-Go metrics; write them as an EvalConfig: {'criteria': {NAME: THRESHOLD}}"]
+            )
+    if isinstance(first, list) and first and messages.is_message(first[0]):
+        recordings = tuple(
+            messages.conversation(item, ((), i), reading, name=f"{stem}-{i + 1}") for i, item in enumerate(items)
+        )
+        return Loaded(path, "chat messages", recordings=recordings)
+    got = "an empty array" if not items else f"an array that starts with {first!r:.60}"
+    raise FormatError(path, [f"/: must be {_KINDS}, got {got}"])

@@ -1,0 +1,34 @@
+"""Which Python object does an import path mean?"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+from assay.errors import ConfigError, nearest
+
+
+def import_path(path: str, pointer: str) -> Any:
+    """Return the callable at `package.module.name` or `package.module:name`; the current folder is importable.
+
+    Raises ConfigError where there is none. Importing runs the module: a config's author is trusted with that.
+    """
+    module_name, _, name = path.partition(":") if ":" in path else path.rpartition(".")
+    if not module_name or not name:
+        raise ConfigError(f"{pointer}: must be an import path such as 'package.module.function', got {path!r}")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        module = importlib.import_module(module_name)
+    except Exception as error:
+        raise ConfigError(f"{pointer}: cannot import {module_name!r}: {type(error).__name__}: {error}") from error
+    try:
+        found = getattr(module, name)
+    except AttributeError:
+        raise ConfigError(f"{pointer}: {module_name!r} has no {name!r}{nearest(name, dir(module))}") from None
+    if not callable(found):
+        raise ConfigError(f"{pointer}: must be something to call, got {path!r}, a {type(found).__name__}")
+    return found

@@ -1,0 +1,250 @@
+"""Files -> eval sets, criteria, recordings."""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+from msgspec.structs import replace
+
+from assay.data.case import EvalCase, EvalSet
+from assay.data.config import CriterionSpec, EvalConfig
+from assay.data.noun import Noun
+from assay.data.outcome import Criterion
+from assay.data.recording import Failure, Recording
+from assay.data.trace import Trace
+from assay.data.work import Work
+from assay.errors import ConfigError, FormatError, UsageError, nearest
+from assay.formats.recognise import Loaded, read
+from assay.metrics.catalog import build
+
+Match = Literal["id", "session", "order"]
+NO_RECORDING = "no recording"
+_CONFIG_NAME = "test_config.json"
+_PATTERNS = ("*.test.json", "*.evalset.json")
+_RECORDED = (*_PATTERNS, "*.session.json", "*.evalset_result.json", "*.jsonl")
+DEFAULT_CONFIG = EvalConfig(
+    (
+        CriterionSpec("tool_trajectory_avg_score", 1.0, pointer="/criteria/tool_trajectory_avg_score"),
+        CriterionSpec("response_match_score", 0.8, pointer="/criteria/response_match_score"),
+    )
+)
+
+
+class Source(Noun, frozen=True):
+    """One file that was read: what it holds, the folder it was found under, and the digest of its bytes."""
+
+    loaded: Loaded
+    root: str
+    sha256: str
+    only: tuple[str, ...] = ()
+
+
+class Criteria(Noun, frozen=True):
+    """The criteria for a file: where they are from, and what was said while they were read."""
+
+    criteria: tuple[Criterion, ...]
+    origin: str
+    sha256: str | None = None
+    warnings: tuple[str, ...] = ()
+
+
+def read_file(path: Path, *, lenient: bool = False) -> tuple[Loaded, str]:
+    """Return what a file holds, and the SHA-256 of its bytes; raises FormatError."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise FormatError(str(path), [error.strerror or str(error)]) from None
+    return read(data, str(path), lenient=lenient), hashlib.sha256(data).hexdigest()
+
+
+def sources(paths: Sequence[str | Path], *, lenient: bool = False, recorded: bool = False) -> list[Source]:
+    """Return the files at paths; of a folder those with the names of eval sets (and, `recorded`, of recordings).
+
+    A path that does not exist may be `FILE:case1,case2`, as in ADK. Raises FormatError that lists the problems of all
+    files at once.
+    """
+    found: list[Source] = []
+    problems: list[FormatError] = []
+    for given in paths:
+        path, only = _split(str(given))
+        for file in _files(path, _RECORDED if recorded else _PATTERNS):
+            try:
+                loaded, digest = read_file(file, lenient=lenient)
+                _useful(loaded, recorded=recorded)
+                found.append(Source(loaded, str(path if path.is_dir() else file.parent), digest, only))
+            except FormatError as error:
+                problems.append(error)
+    if len(problems) == 1:
+        raise problems[0]
+    if problems:
+        raise UsageError("\n".join(str(problem) for problem in problems))
+    return found
+
+
+def _useful(loaded: Loaded, *, recorded: bool) -> None:
+    if loaded.eval_set is None and not (recorded and loaded.recordings):
+        raise FormatError(loaded.path, [f"holds {loaded.kind}, where an eval set is needed"])
+
+
+def _split(given: str) -> tuple[Path, tuple[str, ...]]:
+    path, colon, cases = given.rpartition(":")
+    if colon and not Path(given).exists() and Path(path).exists():
+        return Path(path), tuple(one.strip() for one in cases.split(",") if one.strip())
+    return Path(given), ()
+
+
+def _files(path: Path, patterns: Sequence[str]) -> list[Path]:
+    if not path.exists():
+        raise UsageError(f"{path}: no such file or folder")
+    if not path.is_dir():
+        return [path]
+    files = sorted({file for pattern in patterns for file in path.rglob(pattern) if file.is_file()})
+    if not files:
+        raise UsageError(f"{path}: holds no {' or '.join(patterns)}")
+    return files
+
+
+def criteria_of(config: EvalConfig, *, origin: str, lenient: bool = False, digest: str | None = None) -> Criteria:
+    """Return the criteria of a configuration; a ConfigError names where it is from."""
+    try:
+        criteria, warnings = build(config, lenient=lenient)
+    except ConfigError as error:
+        raise ConfigError(f"{origin}: {error}") from None
+    return Criteria(criteria, origin, digest, tuple(f"{origin}: {warning}" for warning in warnings))
+
+
+def criteria_in(path: Path, *, lenient: bool = False) -> Criteria:
+    """Return the criteria that a configuration file asks for."""
+    if not path.is_file():
+        raise ConfigError(f"{path}: no such configuration file")
+    loaded, digest = read_file(path, lenient=lenient)
+    if loaded.config is None:
+        raise FormatError(str(path), [f"holds {loaded.kind}, where an EvalConfig ({{'criteria': ...}}) is needed"])
+    made = criteria_of(loaded.config, origin=str(path), lenient=lenient, digest=digest)
+    return replace(made, warnings=(*loaded.warnings, *made.warnings))
+
+
+def criteria_for(source: Source, *, lenient: bool = False) -> Criteria:
+    """Return the criteria of the nearest `test_config.json`, from beside the file up to where it was looked for.
+
+    Without one, ADK's defaults.
+    """
+    folder = Path(source.loaded.path).parent
+    while True:
+        if (folder / _CONFIG_NAME).is_file():
+            return criteria_in(folder / _CONFIG_NAME, lenient=lenient)
+        if folder == Path(source.root) or folder == folder.parent:
+            return criteria_of(DEFAULT_CONFIG, origin="defaults")
+        folder = folder.parent
+
+
+class Wanted(Noun, frozen=True):
+    """An eval set with the criteria for it; `only` are globs for the ids of its cases, none for all."""
+
+    eval_set: EvalSet
+    criteria: tuple[Criterion, ...]
+    only: tuple[str, ...] = ()
+
+
+def works(wanted: Sequence[Wanted]) -> list[Work]:
+    """Return all cases in file order, chosen or not; ids that several sets share are told apart by the set's."""
+    listed = [(one, case) for one in wanted for case in one.eval_set.cases]
+    ids = _unique_ids([(one.eval_set.id, case.id) for one, case in listed])
+    return [
+        Work(position, unique, case, one.criteria, one.eval_set.id)
+        for position, ((one, case), unique) in enumerate(zip(listed, ids, strict=True))
+    ]
+
+
+def chosen(todo: Sequence[Work], wanted: Sequence[Wanted], only: Sequence[str] = ()) -> list[Work]:
+    """Return the cases whose id matches a glob of `only`, and of their own set's.
+
+    Raises UsageError for a glob that matches nothing.
+    """
+    _check_globs(only, [(work.case.id, work.id) for work in todo])
+    own: list[tuple[str, ...]] = []
+    for one in wanted:
+        _check_globs(one.only, [(case.id, case.id) for case in one.eval_set.cases])
+        own += [one.only] * len(one.eval_set.cases)
+    return [
+        work
+        for work, globs in zip(todo, own, strict=True)
+        if _matches((work.case.id, work.id), only) and _matches((work.case.id,), globs)
+    ]
+
+
+def _unique_ids(pairs: list[tuple[str, str]]) -> list[str]:
+    plain = Counter(case_id for _, case_id in pairs)
+    long = [case_id if plain[case_id] == 1 else f"{set_id}:{case_id}" for set_id, case_id in pairs]
+    counts, seen = Counter(long), Counter[str]()
+    unique: list[str] = []
+    for name in long:
+        seen[name] += 1
+        unique.append(name if counts[name] == 1 else f"{name}#{seen[name]}")
+    return unique
+
+
+def _matches(names: Sequence[str], globs: Sequence[str]) -> bool:
+    return not globs or any(fnmatch.fnmatchcase(name, glob) for name in names for glob in globs)
+
+
+def _check_globs(globs: Sequence[str], names: Sequence[tuple[str, str]]) -> None:
+    for glob in globs:
+        if not any(_matches(pair, [glob]) for pair in names):
+            known = nearest(glob, [name for name, _ in names]) or f"; there are {len(names)} cases"
+            raise UsageError(f"no case matches {glob!r}{known}")
+
+
+def recordings_in(found: Sequence[Source]) -> list[Recording]:
+    """Return what the files recorded, in order; an eval set without recordings is one: its conversations happened."""
+    recordings: list[Recording] = []
+    for source in found:
+        loaded = source.loaded
+        recordings += loaded.recordings or [as_recording(case) for case in (loaded.eval_set or EvalSet("")).cases]
+    return recordings
+
+
+def as_recording(case: EvalCase) -> Recording:
+    """Return the conversation of a case as something that happened."""
+    session = (case.session_input.extra or {}).get("session_id", "") if case.session_input else ""
+    return Recording(case.id, Trace(case.conversation or (), str(session or "")))
+
+
+def without_reference(eval_set: EvalSet) -> EvalSet:
+    """Return an eval set that was itself recorded: its conversations are what happened, not what was expected."""
+    return replace(eval_set, cases=tuple(replace(case, conversation=None) for case in eval_set.cases))
+
+
+def match(
+    todo: Sequence[Work], recordings: Sequence[Recording], *, by: Match = "id"
+) -> tuple[list[tuple[Work, Recording]], list[str]]:
+    """Return the recordings beside the cases that they answer, and a warning for each that answers none.
+
+    Several recordings of a case are its attempts 1..n in order. A case without recording gets one that failed for want
+    of infrastructure. `by`: the case's id; the session's id (the case's pinned session, or its id); or the order.
+    """
+    by_key: dict[str, list[Recording]] = {}
+    for i, one in enumerate(recordings):
+        key = {"id": one.case_id, "session": one.trace.session_id, "order": str(i)}[by]
+        by_key.setdefault(key, []).append(one)
+    pairs: list[tuple[Work, Recording]] = []
+    for i, work in enumerate(todo):
+        answers = by_key.pop(_key(work, i, by), None) or by_key.pop(work.id, None) or []
+        for attempt, answer in enumerate(answers, 1):
+            pairs.append((work, replace(answer, case_id=work.id, attempt=attempt)))
+        if not answers:
+            failure = Failure("infrastructure", NO_RECORDING)
+            pairs.append((work, Recording(work.id, Trace(), failure=failure, ended_by="failure")))
+    left = [one for rest in by_key.values() for one in rest]
+    return pairs, [f"recording {one.case_id or one.trace.session_id!r} belongs to no case" for one in left]
+
+
+def _key(work: Work, i: int, by: Match) -> str:
+    if by == "session":
+        return as_recording(work.case).trace.session_id or work.case.id
+    return work.case.id if by == "id" else str(i)

@@ -1,0 +1,100 @@
+"""What does a configuration make of the criteria that there are?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from assay.data.config import CriterionSpec, CustomMetricSpec, EvalConfig
+from assay.data.outcome import Criterion, Metric, Range
+from assay.errors import ConfigError, nearest
+from assay.metrics.custom import custom_metric
+from assay.metrics.entries import CATALOG, Entry
+from assay.metrics.options import read_options
+from assay.metrics.signature import signature
+
+_EVERYWHERE = frozenset({"include_intermediate_responses_in_final"})
+"""What every criterion of ADK accepts, though few use it."""
+
+
+def entry(name: str) -> Entry:
+    """Return a criterion by name; raises ConfigError, with the nearest name, where there is none."""
+    if name not in CATALOG:
+        raise ConfigError(f"{name!r} is not a criterion{nearest(name, CATALOG) or '; `assay criteria` lists them'}")
+    return CATALOG[name]
+
+
+def build(config: EvalConfig, *, lenient: bool = False) -> tuple[tuple[Criterion, ...], tuple[str, ...]]:
+    """Return the criteria that a configuration asks for, the always computed ones behind them, and warnings.
+
+    Raises ConfigError for an unknown criterion or option, a threshold outside the range, or one that is not built yet.
+    """
+    custom = {spec.name: spec for spec in config.custom_metrics}
+    criteria: list[Criterion] = []
+    warnings: list[str] = []
+    for spec in config.criteria:
+        if spec.name in custom:
+            criteria.append(_custom(spec, custom[spec.name]))
+            continue
+        made, said = _built_in(spec, custom, lenient=lenient)
+        criteria.append(made)
+        warnings += said
+    named = {criterion.name for criterion in criteria}
+    warnings += [f"{spec.pointer}: not in criteria, so not used" for name, spec in custom.items() if name not in named]
+    always = [one for one in CATALOG.values() if one.always_computed and one.name not in named]
+    return (*criteria, *(_criterion(one, one.metric(), None) for one in always if one.metric)), tuple(warnings)
+
+
+def _built_in(spec: CriterionSpec, custom: Mapping[str, Any], *, lenient: bool) -> tuple[Criterion, list[str]]:
+    known = CATALOG.get(spec.name)
+    if known is None:
+        hint = nearest(spec.name, [*CATALOG, *custom]) or "; `assay criteria` lists them, custom_metrics adds your own"
+        raise ConfigError(f"{spec.pointer}: is not a criterion{hint}")
+    if known.metric is None:
+        raise ConfigError(f"{spec.pointer}: this criterion is not built yet in this version of assay")
+    values, warnings = read_options(known.metric, spec.options, spec.pointer, lenient=lenient, accepted=_EVERYWHERE)
+    try:
+        metric = known.metric(**values)
+    except ConfigError as error:
+        raise ConfigError(f"{spec.pointer}/{error}") from None
+    return _criterion(known, metric, _threshold(spec, known.range)), warnings
+
+
+def _criterion(known: Entry, metric: Metric, threshold: float | None) -> Criterion:
+    return Criterion(
+        known.name,
+        metric,
+        threshold,
+        lower_is_better=known.lower_is_better,
+        range=known.range,
+        own_value=False,
+        signature=signature(metric),
+    )
+
+
+def _custom(spec: CriterionSpec, definition: CustomMetricSpec) -> Criterion:
+    metric = custom_metric(definition, spec)
+    return Criterion(
+        spec.name,
+        metric,
+        _threshold(spec, definition.range),
+        range=definition.range,
+        signature=signature(metric),
+    )
+
+
+def _threshold(spec: CriterionSpec, scale: Range) -> float | None:
+    """The threshold as a number; like ADK, `"0.5"` and `true` are read as one. None: the criterion only informs."""
+    raw = spec.threshold
+    pointer = f"{spec.pointer}/threshold" if spec.options else spec.pointer
+    if raw is None and spec.is_object:
+        return None
+    try:
+        value = float(raw)
+    except (TypeError, ValueError):
+        raise ConfigError(f"{pointer}: must be a number or an object with 'threshold', got {raw!r:.60}") from None
+    if not math.isfinite(value) or value not in scale:
+        low, high = scale.bounds
+        raise ConfigError(f"{pointer}: must be a number from {low:g} to {high:g}, got {raw!r:.60}")
+    return value

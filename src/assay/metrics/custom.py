@@ -1,0 +1,91 @@
+"""How does a user's own metric run? Two arguments: as it is. Four arguments: with ADK's own objects."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from assay.data.case import EvalCase
+from assay.data.config import CriterionSpec, CustomMetricSpec
+from assay.data.outcome import Metric, Score
+from assay.data.trace import Invocation, Trace
+from assay.errors import ConfigError, MetricError
+from assay.formats.adk.write import invocation_json, scenario_json
+from assay.importing import import_path
+
+
+def custom_metric(definition: CustomMetricSpec, spec: CriterionSpec) -> Metric:
+    """Return the metric at an import path: ours of `(trace, case)`, or ADK's of four arguments.
+
+    Raises ConfigError where it cannot be imported, takes another number of arguments, or needs google-adk.
+    """
+    pointer = f"{definition.pointer}/code_config/name"
+    function = import_path(definition.path, pointer)
+    if inspect.isclass(function):
+        function = function()
+    count = _arguments(function)
+    if count == 2:
+        metric: Metric = function
+        return metric
+    if count != 4:
+        raise ConfigError(
+            f"{pointer}: must take 2 arguments (trace, case), or ADK's 4 (eval_metric, actual_invocations, "
+            f"expected_invocations, conversation_scenario), got {count}"
+        )
+    if importlib.util.find_spec("google") is None or importlib.util.find_spec("google.adk") is None:
+        raise ConfigError(
+            f"{pointer}: a metric of four arguments takes google-adk's objects; "
+            "install the extra 'adk' (pip install 'agent-assay[adk]'), or write it as (trace, case)"
+        )
+    return PeerMetric(function, spec.name, spec.threshold, spec.options)
+
+
+def _arguments(function: Callable[..., Any]) -> int:
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return 2
+    required = [one for one in parameters if one.kind in kinds]
+    return len(required)
+
+
+@dataclass(frozen=True, slots=True)
+class PeerMetric:
+    """A function written for google-adk: it is handed google-adk's own objects."""
+
+    function: Callable[..., Any]
+    name: str
+    threshold: Any = None
+    options: dict[str, Any] = field(default_factory=dict)
+
+    async def __call__(self, trace: Trace, case: EvalCase) -> Score:
+        """Translate, call, and take `overall_score`; a score that is null is unscored."""
+        from google.adk.evaluation.conversation_scenarios import ConversationScenario
+        from google.adk.evaluation.eval_case import Invocation as PeerInvocation
+        from google.adk.evaluation.eval_metrics import BaseCriterion, EvalMetric
+
+        def peers(invocations: tuple[Invocation, ...] | None) -> list[Any] | None:
+            if invocations is None:
+                return None
+            return [PeerInvocation.model_validate(invocation_json(one)) for one in invocations]
+
+        threshold = float(self.threshold or 0.0)
+        criterion = BaseCriterion.model_validate({**self.options, "threshold": threshold})
+        metric = EvalMetric(metric_name=self.name, criterion=criterion)
+        scenario = case.scenario and ConversationScenario.model_validate(scenario_json(case.scenario))
+        result = self.function(metric, peers(trace.invocations), peers(case.conversation), scenario)
+        if inspect.isawaitable(result):
+            result = await result
+        value = getattr(result, "overall_score", None)
+        parts = getattr(result, "per_invocation_results", None)
+        if parts is None:
+            raise MetricError(f"{self.name} must return an EvaluationResult, got {type(result).__name__}")
+        return Score(
+            None if value is None else float(value),
+            "" if value is not None else "the metric gave no overall_score",
+            parts=tuple(Score(one.score, label=f"invocation {i}") for i, one in enumerate(parts, 1)),
+        )

@@ -1,0 +1,204 @@
+"""Are two calls the same call? Names, and arguments by equality or by a matcher of the user's choice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from assay.data.trace import ToolCall
+from assay.errors import ConfigError, nearest
+from assay.importing import import_path
+
+Matcher = Callable[[Any, Any], bool]
+"""Whether an actual value satisfies an expected one."""
+
+_ANY = "*"
+_ABSENT = object()
+_SECONDS = 1.0
+
+
+def same(actual: Any, expected: Any) -> bool:
+    """Whether two JSON values are equal: keys in any order, arrays in order, 1 equal to 1.0, true not equal to 1."""
+    # Python's == also takes true for 1, so it can only rule out; what it lets through is looked at once more.
+    return bool(actual == expected) and _same_booleans(actual, expected)
+
+
+def _same_booleans(actual: Any, expected: Any) -> bool:
+    if isinstance(actual, bool) or isinstance(expected, bool):
+        return actual is expected
+    if isinstance(actual, dict):
+        return all(_same_booleans(value, expected[key]) for key, value in actual.items())
+    if isinstance(actual, list):
+        return all(map(_same_booleans, actual, expected))
+    return True
+
+
+def _ignore(actual: Any, expected: Any) -> bool:  # noqa: ARG001
+    return True
+
+
+def _subset(actual: Any, expected: Any) -> bool:
+    """Every key, or element, of the actual value is in the expected one."""
+    if isinstance(actual, dict) and isinstance(expected, dict):
+        return all(key in expected and same(value, expected[key]) for key, value in actual.items())
+    if isinstance(actual, list) and isinstance(expected, list):
+        left = list(expected)
+        for value in actual:
+            found = next((i for i, other in enumerate(left) if same(value, other)), None)
+            if found is None:
+                return False
+            del left[found]
+        return True
+    return same(actual, expected)
+
+
+def _superset(actual: Any, expected: Any) -> bool:
+    return _subset(expected, actual)
+
+
+def _case_insensitive(actual: Any, expected: Any) -> bool:
+    if isinstance(actual, str) and isinstance(expected, str):
+        return actual.casefold() == expected.casefold()
+    return same(actual, expected)
+
+
+_NAMED: dict[str, Matcher] = {
+    "exact": same,
+    "ignore": _ignore,
+    "subset": _subset,
+    "superset": _superset,
+    "case_insensitive": _case_insensitive,
+}
+_ALLOWED = (
+    f"must be one of {', '.join(_NAMED)}, "
+    '{"tolerance": NUMBER}, {"regex": "PATTERN"}, {"function": "package.module.function"}'
+)
+
+
+class Tolerance:
+    """Numbers at most `size` apart."""
+
+    def __init__(self, size: float) -> None:
+        self.size = size
+
+    def __call__(self, actual: Any, expected: Any) -> bool:
+        """Compare as numbers where both are, else as JSON."""
+        numbers = [isinstance(one, int | float) and not isinstance(one, bool) for one in (actual, expected)]
+        return abs(actual - expected) <= self.size if all(numbers) else same(actual, expected)
+
+
+class Pattern:
+    """Text that a regular expression matches as a whole; a pattern that takes over a second matches nothing."""
+
+    def __init__(self, pattern: str) -> None:
+        import regex
+
+        self._pattern = regex.compile(pattern)
+
+    def __call__(self, actual: Any, expected: Any) -> bool:  # noqa: ARG002
+        """Match the actual text; what was expected stands in the pattern."""
+        try:
+            return isinstance(actual, str) and self._pattern.fullmatch(actual, timeout=_SECONDS) is not None
+        except TimeoutError:
+            return False
+
+
+class CallMatcher:
+    """Whether two calls are the same, by the option `match` of a criterion: per tool, and in it per argument."""
+
+    def __init__(self, match: Mapping[str, Any], *, ignore_args: bool, pointer: str = "") -> None:
+        self.by_equality = not match
+        self._ignore_args = ignore_args
+        self._tools = {tool: _tool(rules, f"{pointer}/{tool}") for tool, rules in match.items()}
+
+    def __call__(self, actual: ToolCall, expected: ToolCall) -> bool:
+        """Compare the names, then the arguments."""
+        if actual.name != expected.name:
+            return False
+        if self._ignore_args:
+            return True
+        rules = self._tools.get(expected.name, self._tools.get(_ANY))
+        if rules is None:
+            return same(actual.args, expected.args)
+        if callable(rules):
+            return rules(actual.args, expected.args)
+        return all(self._argument(actual, expected, name, rules) for name in actual.args.keys() | expected.args.keys())
+
+    def _argument(self, actual: ToolCall, expected: ToolCall, name: str, rules: Mapping[str, Matcher]) -> bool:
+        matcher = rules.get(name, rules.get(_ANY, same))
+        if matcher is _ignore:
+            return True
+        ours, theirs = actual.args.get(name, _ABSENT), expected.args.get(name, _ABSENT)
+        return ours is not _ABSENT and theirs is not _ABSENT and matcher(ours, theirs)
+
+
+def _tool(rules: Any, pointer: str) -> Matcher | dict[str, Matcher]:
+    """A tool has one matcher for its arguments together, or one for each of them."""
+    if isinstance(rules, dict) and not rules.keys() & {"tolerance", "regex", "function"}:
+        return {argument: _matcher(rule, f"{pointer}/{argument}") for argument, rule in rules.items()}
+    return _matcher(rules, pointer)
+
+
+def _matcher(rule: Any, pointer: str) -> Matcher:
+    if isinstance(rule, str) and rule in _NAMED:
+        return _NAMED[rule]
+    if isinstance(rule, dict) and len(rule) == 1:
+        kind, value = next(iter(rule.items()))
+        if kind == "tolerance" and isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
+            return Tolerance(value)
+        if kind == "regex" and isinstance(value, str):
+            return _pattern(value, pointer)
+        if kind == "function" and isinstance(value, str):
+            return _function(value, f"{pointer}/function")
+    hint = nearest(rule, _NAMED) if isinstance(rule, str) else ""
+    raise ConfigError(f"{pointer}: {_ALLOWED}, got {rule!r:.80}{hint}")
+
+
+def _function(path: str, pointer: str) -> Matcher:
+    found: Matcher = import_path(path, pointer)
+    return found
+
+
+def _pattern(pattern: str, pointer: str) -> Pattern:
+    try:
+        return Pattern(pattern)
+    except Exception as error:  # noqa: BLE001  (the library has its own error type, reachable only once it is imported)
+        raise ConfigError(f"{pointer}/regex: must be a regular expression, got {pattern!r:.80}: {error}") from None
+
+
+def assignment(actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: CallMatcher) -> list[int]:
+    """Return for each expected call the place of an actual call of its own that matches it, or -1.
+
+    As many as possible are paired, whatever the order of the calls: a maximum matching of a bipartite graph, by
+    augmenting paths (Kuhn 1955, "The Hungarian method"). Where matching is equality, which is transitive, the first
+    equal call is already the best choice.
+    """
+    owner = [-1] * len(actual)
+    mate = [-1] * len(expected)
+    if match.by_equality:
+        for j, theirs in enumerate(expected):
+            for i, ours in enumerate(actual):
+                if owner[i] == -1 and match(ours, theirs):
+                    owner[i], mate[j] = j, i
+                    break
+        return mate
+    edges = [[i for i, ours in enumerate(actual) if match(ours, theirs)] for theirs in expected]
+    for j in range(len(expected)):
+        _augment(j, edges, owner, mate)
+    return mate
+
+
+def _augment(start: int, edges: Sequence[Sequence[int]], owner: list[int], mate: list[int]) -> None:
+    came_from: dict[int, int] = {}
+    queue = [start]
+    for left in queue:
+        for node in edges[left]:
+            if node in came_from:
+                continue
+            came_from[node] = left
+            if owner[node] == -1:
+                while node != -1:
+                    left = came_from[node]  # noqa: PLW2901
+                    owner[node], mate[left], node = left, node, mate[left]  # noqa: PLW2901
+                return
+            queue.append(owner[node])

@@ -1,0 +1,75 @@
+"""What may a metric's options be? Fields of its dataclass that carry their documentation, and read themselves."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from assay.errors import ConfigError, nearest
+
+
+def option(doc: str, *, default: Any, parse: Callable[[Any], Any] | None = None) -> Any:
+    """Return a dataclass field that is an option of a criterion.
+
+    `parse` turns the JSON value into the field's, and raises ValueError saying what is allowed.
+    """
+    return dataclasses.field(default=default, metadata={"doc": doc, "parse": parse})
+
+
+def documented(metric: type) -> list[dataclasses.Field[Any]]:
+    """Return the fields of a metric that are options."""
+    return [field for field in dataclasses.fields(metric) if "doc" in field.metadata]
+
+
+def read_options(
+    metric: type, options: Mapping[str, Any], pointer: str, *, lenient: bool, accepted: frozenset[str] = frozenset()
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the values of a metric's options, and warnings.
+
+    Raises ConfigError for a value of the wrong kind, or an unknown option (a warning where `lenient`). Names in
+    `accepted` are read by someone else.
+    """
+    fields = {field.name: field for field in documented(metric)}
+    hints = typing.get_type_hints(metric)
+    values: dict[str, Any] = {}
+    warnings: list[str] = []
+    for name, raw in options.items():
+        if name in fields:
+            values[name] = _value(fields[name], hints[name], raw, f"{pointer}/{name}")
+        elif name not in accepted:
+            allowed = f"; allowed: {', '.join(sorted(fields))}" if fields else "; it has no options"
+            problem = f"{pointer}/{name}: is not an option of this criterion{nearest(name, fields) or allowed}"
+            if not lenient:
+                raise ConfigError(problem)
+            warnings.append(problem)
+    return values, warnings
+
+
+def _value(field: dataclasses.Field[Any], hint: Any, raw: Any, pointer: str) -> Any:
+    parse = field.metadata["parse"]
+    try:
+        return parse(raw) if parse else msgspec.convert(raw, type=hint, strict=True)
+    except msgspec.ValidationError:
+        raise ConfigError(f"{pointer}: must be {allowed(hint)}, got {raw!r:.80}") from None
+    except ValueError as error:
+        raise ConfigError(f"{pointer}: {error}, got {raw!r:.80}") from None
+
+
+def allowed(hint: Any) -> str:
+    """Return what values a type allows, in words."""
+    if typing.get_origin(hint) is Literal:
+        return f"one of {', '.join(map(str, typing.get_args(hint)))}"
+    names = {bool: "true or false", int: "a whole number", float: "a number", str: "a string", type(None): "null"}
+    if hint in names:
+        return names[hint]
+    origin = typing.get_origin(hint)
+    if origin in (tuple, list):
+        return "an array of strings"
+    if origin in (dict, Mapping):
+        return "an object"
+    inner = [allowed(one) for one in typing.get_args(hint)]
+    return " or ".join(inner) if inner else str(hint)

@@ -1,0 +1,40 @@
+"""What exactly produced a number? Qualified names, options, and the source of functions."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from assay.data.noun import Json
+
+
+def signature(metric: Any) -> dict[str, Json]:
+    """Return the signature of a metric or seam: of a dataclass its name and fields, of a function its name and source.
+
+    Sources are told by their SHA-256, fields that are callable by their own signature.
+    """
+    if dataclasses.is_dataclass(metric) and not isinstance(metric, type):
+        fields = {field.name: _value(getattr(metric, field.name)) for field in dataclasses.fields(metric) if field.repr}
+        return {"metric": f"{type(metric).__module__}:{type(metric).__qualname__}", "options": fields}
+    name = getattr(metric, "__qualname__", type(metric).__qualname__)
+    return {"metric": f"{metric.__module__}:{name}", "source": _source(metric)}
+
+
+def _value(value: Any) -> Json:
+    if callable(value):
+        return signature(value)
+    if isinstance(value, dict):
+        return {str(key): _value(inner) for key, inner in sorted(value.items())}
+    if isinstance(value, list | tuple):
+        return [_value(inner) for inner in value]
+    return value if value is None or isinstance(value, str | int | float | bool) else repr(value)
+
+
+def _source(function: Callable[..., Any]) -> str | None:
+    try:
+        return hashlib.sha256(inspect.getsource(function).encode()).hexdigest()
+    except (OSError, TypeError):
+        return None

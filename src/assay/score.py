@@ -1,0 +1,137 @@
+"""Recordings x criteria -> case results: the only place where a metric is awaited."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import AsyncIterable, AsyncIterator, Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from assay.concurrency import concurrently
+from assay.data.outcome import CaseResult, Criterion, Outcome, Score, Verdict
+from assay.data.recording import Recording
+from assay.data.trace import Trace
+from assay.data.work import Work
+from assay.errors import MetricError
+from assay.text.display import shortened
+
+Pair = tuple[Work, Recording]
+Known = Mapping[tuple[int, int], CaseResult]
+"""Results of an earlier go at the same run, by position and attempt."""
+
+
+async def score(
+    recordings: AsyncIterable[Pair], *, concurrency: int, known: Known | None = None
+) -> AsyncIterator[CaseResult]:
+    """Yield the result of each recording, in the order of completion.
+
+    Outcomes in `known` stay as they are, except for those that are unscored. A metric that raises leaves its outcome
+    unscored with the reason; it never ends the run.
+    """
+    earlier = known or {}
+
+    async def one(pair: Pair) -> CaseResult:
+        work, recording = pair
+        return await score_case(work, recording, earlier.get((work.position, recording.attempt)))
+
+    async for result in concurrently(recordings, one, limit=concurrency):
+        yield result
+
+
+async def score_case(work: Work, recording: Recording, earlier: CaseResult | None = None) -> CaseResult:
+    """Return all outcomes of one attempt."""
+    trace, failure = recording.trace, recording.failure
+    if failure is not None:
+        trace = replace(trace, broken=failure.cause or f"failure of the {failure.side}")
+    kept = {one.criterion: one for one in earlier.outcomes if not _is_open(one)} if earlier else {}
+    outcomes = [
+        kept[criterion.name] if criterion.name in kept else await _outcome(criterion, trace, work)
+        for criterion in work.criteria
+    ]
+    return CaseResult(
+        work.id,
+        work.position,
+        tuple(outcomes),
+        recording.attempt,
+        failure,
+        ended_by=recording.ended_by,
+        usage=_usage(trace),
+        warnings=tuple(_warnings(trace, work)),
+    )
+
+
+def _is_open(outcome: Outcome) -> bool:
+    return outcome.verdict is Verdict.UNSCORED
+
+
+async def _outcome(criterion: Criterion, trace: Trace, work: Work) -> Outcome:
+    if criterion.own_value and trace.broken:
+        score = Score(None, f"the conversation broke: {trace.broken}")
+    else:
+        score = await _called(criterion, trace, work)
+    if criterion.own_value and score.value is not None and score.value not in criterion.range:
+        low, high = criterion.range.bounds
+        score = replace(score, value=None, reason=f"must be from {low:g} to {high:g}, got {score.value:g}")
+    return Outcome(
+        criterion.name,
+        score,
+        criterion.threshold,
+        lower_is_better=criterion.lower_is_better,
+        range=criterion.range,
+        own_value=criterion.own_value,
+    )
+
+
+async def _called(criterion: Criterion, trace: Trace, work: Work) -> Score:
+    try:
+        result = criterion.metric(trace, work.case)
+        if inspect.isawaitable(result):
+            result = await result
+        return as_score(result)
+    except Exception as error:  # noqa: BLE001  (the boundary around code of users: whatever it raises is this outcome's)
+        return Score(None, f"the metric failed: {type(error).__name__}: {shortened(str(error), 500)}")
+
+
+def as_score(result: Any) -> Score:
+    """Return what a metric returned as a Score: a Score, a number, or a bool (true is 1).
+
+    Raises MetricError for anything else, and for numbers that are not finite.
+    """
+    score = result if isinstance(result, Score) else None
+    if isinstance(result, bool | int | float):
+        score = Score(float(result))
+    if score is None:
+        raise MetricError(f"must return a Score, a number or a bool, got {type(result).__name__}")
+    if score.value is not None and not math.isfinite(score.value):
+        raise MetricError(f"must return a finite number, or a Score without value and with a reason, got {score.value}")
+    return score
+
+
+def _usage(trace: Trace) -> dict[str, int] | None:
+    usages = [usage for one in trace.invocations for usage in one.usages or ()]
+    recorded = [usage for usage in usages if usage.recorded]
+    if not recorded:
+        return None
+    return {
+        "input_tokens": sum(usage.input_tokens for usage in recorded),
+        "output_tokens": sum(usage.output_tokens for usage in recorded),
+        "inference_calls": len(usages),
+    }
+
+
+def _warnings(trace: Trace, work: Work) -> list[str]:
+    """Where the recorded user said something else than the expected one, the comparison may mean little."""
+    expected = work.case.conversation or ()
+    said: list[str] = []
+    for i, (ours, theirs) in enumerate(zip(trace.invocations, expected, strict=False), 1):
+        if ours.query.strip() != theirs.query.strip():
+            shown = f"{shortened(ours.query, 60)!r} recorded, {shortened(theirs.query, 60)!r} expected"
+            said.append(f"the user's message of invocation {i} differs: {shown}")
+            break
+    if work.case.conversation is not None and len(trace.invocations) > len(expected):
+        said.append(
+            f"{len(trace.invocations)} invocations recorded, {len(expected)} expected; the surplus is not scored"
+        )
+    return said

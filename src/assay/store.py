@@ -1,0 +1,174 @@
+"""What is kept of runs: recordings, results, and enough to go on after a crash. SQLite, or any SQLAlchemy URL."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+
+from assay.data.outcome import CaseResult
+from assay.data.recording import Recording
+from assay.data.summary import RunInfo
+from assay.errors import UsageError
+
+DEFAULT_URL = "sqlite:///.assay/assay.db"
+
+_METADATA = sa.MetaData()
+_RUNS = sa.Table(
+    "assay_runs",
+    _METADATA,
+    sa.Column("id", sa.String(64), primary_key=True),
+    sa.Column("started", sa.String(40), nullable=False),
+    sa.Column("body", sa.LargeBinary, nullable=False),
+)
+
+
+def _of_attempts(name: str) -> sa.Table:
+    return sa.Table(
+        name,
+        _METADATA,
+        sa.Column("run_id", sa.String(64), primary_key=True),
+        sa.Column("position", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("attempt", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("case_id", sa.Text, nullable=False),
+        sa.Column("body", sa.LargeBinary, nullable=False),
+    )
+
+
+_RECORDINGS = _of_attempts("assay_recordings")
+_RESULTS = _of_attempts("assay_results")
+_BATCH = 500
+_SECONDS = 0.25
+
+
+class Store:
+    """One database. What is added is committed at once; results within a quarter of a second, many in one go."""
+
+    def __init__(self, url: str = DEFAULT_URL) -> None:
+        """Open the database, and create what it lacks. Raises UsageError where it cannot be reached."""
+        self.url = url
+        self._waiting: list[dict[str, Any]] = []
+        self._committed = time.monotonic()
+        try:
+            parsed = sa.make_url(url)
+            if parsed.get_backend_name() == "sqlite" and parsed.database:
+                Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
+            self._engine = sa.create_engine(parsed, connect_args=_patience(parsed))
+            if parsed.get_backend_name() == "sqlite":
+                sa.event.listen(self._engine, "connect", _prepare_sqlite)
+            with self._engine.begin() as connection:
+                if parsed.get_backend_name() == "postgresql":
+                    # Two processes that start at once must not create the same table twice.
+                    connection.execute(sa.text("SELECT pg_advisory_xact_lock(7283451)"))
+                _METADATA.create_all(connection)
+        except (sa.exc.SQLAlchemyError, OSError, ImportError) as error:
+            hint = "; install the extra 'postgres'" if isinstance(error, ImportError) else ""
+            raise UsageError(f"--store: cannot open {_safe(url)}: {_first_line(error)}{hint}") from None
+        self._insert = postgresql.insert if parsed.get_backend_name() == "postgresql" else sqlite.insert
+
+    def close(self) -> None:
+        """Commit what waits, and close the connections."""
+        self.commit()
+        self._engine.dispose()
+
+    def begin(self, run: RunInfo) -> None:
+        """Add a run, or replace what is known of it."""
+        self._write(_RUNS, [{"id": run.id, "started": run.started, "body": msgspec.json.encode(run)}])
+
+    def add_recording(self, run_id: str, position: int, recording: Recording) -> None:
+        """Keep a recording, in place of an earlier one of the same attempt."""
+        self._write(_RECORDINGS, [_row(run_id, position, recording.attempt, recording.case_id, recording)])
+
+    def add_result(self, run_id: str, result: CaseResult) -> None:
+        """Keep a result, in place of an earlier one of the same attempt."""
+        self._waiting.append(_row(run_id, result.position, result.attempt, result.case_id, result))
+        if len(self._waiting) >= _BATCH or time.monotonic() - self._committed >= _SECONDS:
+            self.commit()
+
+    def commit(self) -> None:
+        """Write the results that wait."""
+        waiting, self._waiting = self._waiting, []
+        self._committed = time.monotonic()
+        if waiting:
+            self._write(_RESULTS, waiting)
+
+    def _write(self, table: sa.Table, rows: list[dict[str, Any]]) -> None:
+        statement = self._insert(table)
+        keys = [column.name for column in table.primary_key]
+        changed = {column.name: statement.excluded[column.name] for column in table.columns if column.name not in keys}
+        with self._engine.begin() as connection:
+            connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=changed), rows)
+
+    def runs(self) -> list[RunInfo]:
+        """Return all runs, the newest first."""
+        query = sa.select(_RUNS.c.body).order_by(_RUNS.c.started.desc(), _RUNS.c.id.desc())
+        with self._engine.connect() as connection:
+            return [msgspec.json.decode(body, type=RunInfo) for (body,) in connection.execute(query)]
+
+    def run(self, run_id: str) -> RunInfo:
+        """Return the run whose id starts with `run_id`; raises UsageError where that is none or several."""
+        found = [run for run in self.runs() if run.id.startswith(run_id)]
+        exact = [run for run in found if run.id == run_id]
+        if len(exact or found) != 1:
+            known = "no run" if not found else f"{len(found)} runs"
+            raise UsageError(f"{known} in {_safe(self.url)} with an id that starts with {run_id!r}; see `assay runs`")
+        return (exact or found)[0]
+
+    def recordings(self, run_id: str) -> Iterator[tuple[int, Recording]]:
+        """Yield the recordings of a run with their positions, in file order."""
+        for row in self._rows(_RECORDINGS, run_id):
+            yield row.position, msgspec.json.decode(row.body, type=Recording)
+
+    def results(self, run_id: str) -> Iterator[CaseResult]:
+        """Yield the results of a run in file order, the attempts of a case one after another."""
+        self.commit()
+        decoder = msgspec.json.Decoder(CaseResult)
+        for row in self._rows(_RESULTS, run_id):
+            yield decoder.decode(row.body)
+
+    def _rows(self, table: sa.Table, run_id: str) -> Iterable[Any]:
+        query = sa.select(table).where(table.c.run_id == run_id).order_by(table.c.position, table.c.attempt)
+        with self._engine.connect() as connection:
+            yield from connection.execution_options(yield_per=_BATCH).execute(query)
+
+
+def _row(run_id: str, position: int, attempt: int, case_id: str, body: Any) -> dict[str, Any]:
+    return {
+        "run_id": run_id,
+        "position": position,
+        "attempt": attempt,
+        "case_id": _storable(case_id),
+        "body": msgspec.json.encode(body),
+    }
+
+
+def _storable(text: str) -> str:
+    return text.replace("\x00", "�")  # Postgres text cannot hold a NUL
+
+
+def _patience(url: sa.URL) -> dict[str, Any]:
+    return {"timeout": 60} if url.get_backend_name() == "sqlite" else {}
+
+
+def _prepare_sqlite(connection: Any, _record: Any) -> None:
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA journal_mode=WAL")  # readers and a writer at once; survives a kill
+    cursor.execute("PRAGMA synchronous=NORMAL")
+    cursor.close()
+
+
+def _safe(url: str) -> str:
+    try:
+        return sa.make_url(url).render_as_string(hide_password=True)
+    except sa.exc.ArgumentError:
+        return "that URL"
+
+
+def _first_line(error: BaseException) -> str:
+    cause = getattr(error, "orig", None) or error
+    return str(cause).partition("\n")[0]

@@ -1,0 +1,38 @@
+"""How can text that somebody else wrote be shown safely, and how are values shown shortly?"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+_CONTROLS = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
+)
+
+
+def visible(text: str) -> str:
+    r"""Return a text in which control characters, those that turn the direction of writing included, are shown as \x1b.
+
+    Newlines and tabs stay. What is returned can neither move a cursor, nor colour, nor reorder what stands beside it.
+    """
+    return _CONTROLS.sub(lambda found: rf"\x{ord(found.group()):02x}", text.replace("\r\n", "\n"))
+
+
+def call(name: str, args: dict[str, Any], *, limit: int = 0) -> str:
+    """Return a tool call as `name(key="value")`, arguments by key; cut to `limit` characters where it is not 0."""
+    inner = ", ".join(f"{key}={compact(value)}" for key, value in sorted(args.items()))
+    return shortened(f"{name}({inner})", limit)
+
+
+def compact(value: Any) -> str:
+    """Return a JSON value on one line, text of any language as itself."""
+    try:
+        return json.dumps(value, ensure_ascii=False, sort_keys=True)
+    except (RecursionError, TypeError, ValueError):
+        return f"<{type(value).__name__}>"
+
+
+def shortened(text: str, limit: int) -> str:
+    """Return a text of at most `limit` characters, with an ellipsis where something was cut; 0 is no limit."""
+    return text if not limit or len(text) <= limit else text[: limit - 1] + "…"
