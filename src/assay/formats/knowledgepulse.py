@@ -104,7 +104,7 @@ def build(raw: Json) -> ReasoningTrace | Refused:
 
 
 def document(trace: ReasoningTrace) -> dict[str, Json]:
-    """Return the JSON object of a trace, in the schema's own order, unknown keys of each object after its known ones."""
+    """Return the JSON object of a trace, in the schema's order, unknown keys of each object last."""
     plain: dict[str, Json] = _flatten(trace)
     return _HEADER | plain
 
@@ -148,7 +148,11 @@ def _misspelt(name: str, unknown: Iterable[str]) -> str:
 
 
 _TOP = _known(ReasoningTrace) | _HEADER.keys()
-_PARTS = (("metadata", _known(ReasoningMetadata)), ("task", _known(ReasoningTask)), ("outcome", _known(ReasoningOutcome)))
+_PARTS = (
+    ("metadata", _known(ReasoningMetadata)),
+    ("task", _known(ReasoningTask)),
+    ("outcome", _known(ReasoningOutcome)),
+)
 _STEP, _TOOL, _DELTA = _known(ReasoningStep), _known(ReasoningTool), _known(KnowledgeGraphDelta)
 _ENTITY, _RELATIONSHIP = _known(Entity), _known(Relationship)
 

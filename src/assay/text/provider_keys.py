@@ -45,7 +45,9 @@ FORMS = (
     KeyForm("gitlab", "gl", rf"gl(?:pat|rt|cbt|dt|ptt|soat|oas)-{_U}{{20,60}}(?:\.{_A}{{2}}\.{_A}{{7,9}})?"),
     KeyForm("slack", "xox", r"xox[abeoprs]-[A-Za-z0-9-]{20,200}"),
     KeyForm("slack", "xapp-", r"xapp-\d-[A-Za-z0-9-]{30,120}"),
-    KeyForm("slack", "hooks.slack.com/", rf"https://hooks\.slack\.com/(?:services|workflows|triggers)/{_A}[\w/]{{20,120}}"),
+    KeyForm(
+        "slack", "hooks.slack.com/", rf"https://hooks\.slack\.com/(?:services|workflows|triggers)/{_A}[\w/]{{20,120}}"
+    ),
     KeyForm("stripe", "k_", rf"[rs]k_(?:live|test)_{_A}{{16,120}}"),
     KeyForm("stripe", "whsec_", rf"whsec_{_A}{{24,64}}"),
     KeyForm("npm", "npm_", rf"npm_{_A}{{36}}", checksum=True),

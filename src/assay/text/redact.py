@@ -22,7 +22,7 @@ Span = tuple[int, int, str]
 
 
 class Redaction(Noun, frozen=True):
-    """One secret that was taken out: its kind, what it is more exactly, and the JSON pointer of the text it stood in."""
+    """A secret that was taken out: its kind, what it is more exactly, and the JSON pointer of where it stood."""
 
     kind: Kind
     detail: str

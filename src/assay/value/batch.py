@@ -74,7 +74,7 @@ def prepare(documents: list[Document], embed: Embedder | None) -> Prepared:
 
 def vectors_of(texts: Sequence[str], embed: Embedder) -> NDArray[np.float32]:
     """Return the vectors of texts, shape (n, dimensions); of no texts shape (0, 0)."""
-    import numpy as np  # noqa: PLC0415  # heavy, and only where something is embedded
+    import numpy as np
 
     return np.asarray(embed(texts), dtype=np.float32) if texts else np.empty((0, 0), dtype=np.float32)
 
@@ -102,7 +102,7 @@ def conclude(prepared: Prepared, nearest: Sequence[Nearest | None], terms: Terms
 
 
 def _let_through(document: Document, done: Done) -> None:
-    from assay.text.redact import redact_json  # noqa: PLC0415  # compiles many patterns, only where traces are kept
+    from assay.text.redact import redact_json
 
     trace = read(document)
     if isinstance(trace, ReasoningTrace):
@@ -139,7 +139,7 @@ def in_order(work: Callable[[_In], _Out], inputs: Iterable[_In], *, jobs: int, p
     if jobs == 1 or len(first) <= patience:
         yield from map(work, itertools.chain(first, each))
         return
-    import multiprocessing  # noqa: PLC0415  # only where there is much to do
+    import multiprocessing
 
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_start)
@@ -157,7 +157,7 @@ def in_order(work: Callable[[_In], _Out], inputs: Iterable[_In], *, jobs: int, p
 
 def _start() -> None:
     """Leave Ctrl-C to the parent, and one thread to each process: the processes are the parallelism."""
-    import signal  # noqa: PLC0415  # only in a process of its own
+    import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threads: dict[str, Any] = dict.fromkeys(("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"), "1")

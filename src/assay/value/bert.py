@@ -26,7 +26,7 @@ class Bert:
     """The weights of one model, ready to compute; `encode` is the only thing that it does."""
 
     def __init__(self, folder: Path) -> None:
-        from safetensors.numpy import load_file  # noqa: PLC0415  # heavy, and only where a model is loaded
+        from safetensors.numpy import load_file
 
         try:
             weights = load_file(folder / "model.safetensors")
@@ -50,7 +50,7 @@ class Bert:
         self.first_norm = norm("embeddings.LayerNorm")
         self.dimensions = self.words.shape[1]
         self.longest = self.positions.shape[0]
-        self.layers = []
+        self.layers: list[tuple[tuple[Floats, Floats], ...]] = []
         while f"encoder.layer.{len(self.layers)}.output.dense.weight" in weights:
             at = f"encoder.layer.{len(self.layers)}"
             parts = [linear(f"{at}.attention.self.{part}") for part in ("query", "key", "value")]

@@ -36,7 +36,8 @@ class MiniLM:
     name: str = "minilm"
 
     def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        import numpy as np  # noqa: PLC0415  # heavy, and only where something is embedded
+        """Return one vector of unit length for each text; equal texts are computed once."""
+        import numpy as np
 
         model, tokenizer = _loaded(self.folder)
         distinct = list(dict.fromkeys(texts))
@@ -60,7 +61,8 @@ class SentenceTransformers:
         return f"{_SENTENCE_TRANSFORMERS}{self.model}"
 
     def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        import numpy as np  # noqa: PLC0415  # heavy, and only where something is embedded
+        """Return one vector of unit length for each text."""
+        import numpy as np
 
         found = _sentence_transformer(self.model).encode(
             list(texts), convert_to_numpy=True, normalize_embeddings=True, show_progress_bar=False
@@ -134,9 +136,9 @@ def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
 
 @lru_cache(maxsize=2)
 def _loaded(folder: Path) -> tuple[Any, Any]:
-    from tokenizers import Tokenizer  # noqa: PLC0415  # heavy, and only where something is embedded
+    from tokenizers import Tokenizer
 
-    from assay.value.bert import Bert  # noqa: PLC0415  # imports numpy
+    from assay.value.bert import Bert
 
     model = Bert(folder)
     try:
@@ -150,6 +152,6 @@ def _loaded(folder: Path) -> tuple[Any, Any]:
 
 @lru_cache(maxsize=2)
 def _sentence_transformer(name: str) -> Any:
-    from sentence_transformers import SentenceTransformer  # noqa: PLC0415  # loads torch
+    from sentence_transformers import SentenceTransformer
 
     return SentenceTransformer(name)

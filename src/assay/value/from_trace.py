@@ -39,8 +39,9 @@ def from_trace(
     """Return the reasoning of a trace: thoughts, tool calls, and results and replies as observations.
 
     A call that succeeds after the same tool failed is a recovery. What the user said, one message a line, is the
-    objective; the last reply is the result. A trace that was loaded from a ReasoningTrace is that one again. CaseError where confidence or success is not known, since neither is ever
-    invented, or where there is no objective or no step. The result is private until the user says otherwise.
+    objective; the last reply is the result. A trace that was loaded from a ReasoningTrace is that one again. The result
+    is private until the user says otherwise. CaseError where confidence or success is not known, since neither is ever
+    invented, or where there is no objective or no step.
     """
     known = knowledgepulse.original(trace)
     if known is not None:

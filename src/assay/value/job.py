@@ -35,9 +35,9 @@ class Job:
     """Files to value, and how. `skip` documents are done already; `before` are the last of them, oldest first."""
 
     paths: Sequence[Path]
-    terms: Terms = Terms()
+    terms: Terms = field(default_factory=Terms)
     embed: Embedder | None = None
-    gate: Gate = Gate()
+    gate: Gate = field(default_factory=Gate)
     index: Path | None = None
     extend: bool = False
     jobs: int = 1
@@ -101,9 +101,9 @@ def _one_pass(job: Job, embed: Embedder) -> Iterator[Done]:
 
 def _left_out(job: Job, embed: Embedder) -> Iterator[Done]:
     """Two passes: all vectors have to be known before the first novelty is; documents are read again, never held."""
-    import numpy as np  # noqa: PLC0415  # heavy, and only where something is embedded
+    import numpy as np
 
-    from assay.value.novelty import leave_one_out  # noqa: PLC0415  # imports numpy
+    from assay.value.novelty import leave_one_out
 
     ids: list[str] = []
     vectors = []
@@ -111,7 +111,7 @@ def _left_out(job: Job, embed: Embedder) -> Iterator[Done]:
     for prepared in batch.in_order(partial(batch.prepare, embed=embed), chunks, jobs=job.jobs):
         own = [item.id for item in prepared.items if isinstance(item, Weighed)]
         ids += own
-        vectors += [prepared.vectors] if own else []
+        vectors += [prepared.vectors] if own and prepared.vectors is not None else []
     found = iter(leave_one_out(ids, np.concatenate(vectors)) if ids else [])
     for chunk in batch.chunks(job.documents, batch.CHUNK):
         weighed = batch.prepare(chunk, None)
@@ -123,7 +123,7 @@ def book_of(
     mode: str, index: Path | None, *, embedder: str, extend: bool = False, cache: VectorCache | None = None
 ) -> Book:
     """Return the book of a mode. A corpus that is not there yet is made from the traces, each then of novelty 0.5."""
-    from assay.value.novelty import VectorCache  # noqa: PLC0415  # imports numpy
+    from assay.value.novelty import VectorCache
 
     there = index is not None and index.exists()
     if there and index is not None:
@@ -141,7 +141,7 @@ class _Sequence:
 
     def nearest(self, ids: Sequence[str], vectors: Any) -> list[Nearest | None]:
         if self.cache is None:
-            from assay.value.novelty import VectorCache  # noqa: PLC0415  # imports numpy
+            from assay.value.novelty import VectorCache
 
             self.cache = VectorCache(dimensions=vectors.shape[1])
         return self.cache.sequence(ids, vectors)
@@ -164,7 +164,7 @@ class _Corpus:
         return [None] * len(ids) if self.cache is None else self.cache.search(vectors)
 
     def close(self) -> None:
-        from assay.value.novelty import VectorCache  # noqa: PLC0415  # imports numpy
+        from assay.value.novelty import VectorCache
 
         if self.fresh:
             grown = VectorCache(capacity=None, dimensions=self.fresh[0][1].shape[1])
@@ -181,7 +181,9 @@ class _Said(msgspec.Struct):
     embedder: str | None = None
 
 
-def resumed(job: Job, lines: Iterable[bytes], *, remembered: int) -> tuple[int, deque[ReasoningTrace], list[float | None]]:
+def resumed(
+    job: Job, lines: Iterable[bytes], *, remembered: int
+) -> tuple[int, deque[ReasoningTrace], list[float | None]]:
     """Return how many documents a broken-off output holds, the last `remembered` traces of them, and all scores.
 
     UsageError where a line is not what these files give under this job: resuming would mix two outputs.

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -168,14 +169,15 @@ class VectorCache:
         if not np.isfinite(rows).all():
             raise UsageError("vectors: must be finite numbers")
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        return np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
+        unit: Floats = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
+        return unit
 
     def save(self, path: str | Path, *, embedder: str = "") -> None:
         """Write the cache to a file, all or nothing; `embedder` says what made the vectors."""
         target = Path(path)
         part = target.with_name(f"{target.name}.{os.getpid()}.part")
         limit = -1 if self.capacity is None else self.capacity
-        ids = "\0".join(self._ids).encode("utf-8", "surrogatepass")
+        ids = msgspec.json.encode(self._ids)
         try:
             with part.open("wb") as file:
                 np.savez(
@@ -194,28 +196,40 @@ class VectorCache:
 
     @classmethod
     def load(cls, path: str | Path, *, embedder: str = "", clock: Callable[[], float] = time.time) -> VectorCache:
-        """Return the cache that a file holds; FormatError where it is none, UsageError where another embedder made it."""
+        """Return the cache of a file; FormatError where it holds none, UsageError where another embedder made it."""
         where = str(path)
         try:
-            with np.load(path, allow_pickle=False) as file:
-                parts = {name: file[name] for name in file.files}
-            made_by = parts["embedder"].tobytes().decode()
-            joined = parts["ids"].tobytes().decode("utf-8", "surrogatepass")
-            vectors, times = parts["vectors"], [float(one) for one in parts["times"]]
-            version, capacity, ttl = int(parts["version"]), int(parts["capacity"]), float(parts["ttl"])
-            ids = joined.split("\0") if len(vectors) else []
-            cache = cls(capacity if capacity > 0 else None, vectors.shape[1], ttl=ttl if ttl > 0 else None, clock=clock)
-            if version != _VERSION or not len(ids) == len(times) == len(vectors):
-                raise ValueError("its parts do not fit together")
-            cache.extend(ids, vectors)
-            cache._times = times[-len(cache) :] if len(cache) else []
+            cache, made_by = cls._read(path, clock)
         except FileNotFoundError as error:
             raise UsageError(f"{where}: there is no such index") from error
-        except (OSError, ValueError, KeyError, IndexError, TypeError, EOFError, zipfile.BadZipFile, UsageError) as error:
+        except (
+            OSError,
+            ValueError,
+            KeyError,
+            IndexError,
+            TypeError,
+            EOFError,
+            zipfile.BadZipFile,
+            UsageError,
+        ) as error:
             raise FormatError(where, [f"not a novelty index: {error}"]) from error
         if embedder and made_by and made_by != embedder:
             raise UsageError(f"{where}: its vectors are by the embedder {made_by!r}, not by {embedder!r}")
         return cache
+
+    @classmethod
+    def _read(cls, path: str | Path, clock: Callable[[], float]) -> tuple[VectorCache, str]:
+        with np.load(path, allow_pickle=False) as file:
+            parts = {name: file[name] for name in file.files}
+        vectors, times = parts["vectors"], [float(one) for one in parts["times"]]
+        ids = msgspec.json.decode(parts["ids"].tobytes(), type=list[str])
+        capacity, ttl = int(parts["capacity"]), float(parts["ttl"])
+        cache = cls(capacity if capacity > 0 else None, vectors.shape[1], ttl=ttl if ttl > 0 else None, clock=clock)
+        if int(parts["version"]) != _VERSION or not len(ids) == len(times) == len(vectors):
+            raise ValueError("its parts do not fit together")
+        cache.extend(ids, vectors)
+        cache._times = times[len(times) - len(cache) :]
+        return cache, parts["embedder"].tobytes().decode()
 
 
 def leave_one_out(ids: Sequence[str], vectors: Any) -> list[Nearest | None]:

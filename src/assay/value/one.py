@@ -109,7 +109,7 @@ def _nearest(
     cache: VectorCache | None,
     index: str | Path | None,
 ) -> Sequence[Nearest | None]:
-    from assay.value.novelty import VectorCache, leave_one_out  # noqa: PLC0415  # imports numpy
+    from assay.value.novelty import VectorCache, leave_one_out
 
     ids = [trace.id for trace in traces]
     vectors = vectors_of([trace.text for trace in traces], embed)

@@ -29,7 +29,7 @@ def is_model(folder: Path) -> bool:
 
 
 def installed() -> Path | None:
-    """Return the folder of the weights that are already here: the hub's cache first, then the package; None: nowhere."""
+    """Return the folder of the weights that are here already, in the hub's cache or the package; None: nowhere."""
     return next((folder for folder in (*_cached(), *_packaged()) if is_model(folder)), None)
 
 
@@ -62,7 +62,7 @@ def _download() -> Path:
     offline = f"embedder 'minilm': its weights are not on this machine; {HOW_TO_INSTALL}"
     if importlib.util.find_spec("huggingface_hub") is None:
         raise UsageError(offline)
-    import huggingface_hub  # noqa: PLC0415  # heavy, and only for a download
+    import huggingface_hub
 
     try:
         return Path(huggingface_hub.snapshot_download(MODEL, allow_patterns=[*FILES, "config.json", "1_Pooling/*"]))
