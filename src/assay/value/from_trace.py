@@ -33,6 +33,7 @@ def from_trace(
     *,
     confidence: float | None = None,
     success: bool | None = None,
+    name: str = "",
     domain: str = UNKNOWN_DOMAIN,
     created_at: str | None = None,
 ) -> ReasoningTrace:
@@ -40,8 +41,9 @@ def from_trace(
 
     A call that succeeds after the same tool failed is a recovery. What the user said, one message a line, is the
     objective; the last reply is the result. A trace that was loaded from a ReasoningTrace is that one again. The result
-    is private until the user says otherwise. CaseError where confidence or success is not known, since neither is ever
-    invented, or where there is no objective or no step.
+    is private until the user says otherwise; `name` is its id, else the session's, else one made from its content.
+    CaseError where confidence or success is not known, since neither is ever invented, or where there is no objective
+    or no step.
     """
     known = knowledgepulse.original(trace)
     if known is not None:
@@ -59,7 +61,7 @@ def from_trace(
         raise CaseError("the trace has no user message, so its objective is not known")
     if not steps:
         raise CaseError("the trace has no step: no thought, no tool call, no reply")
-    own = trace.session_id or str(uuid.uuid5(_NAMESPACE, msgspec.json.encode([objective, steps]).decode()))
+    own = name or trace.session_id or str(uuid.uuid5(_NAMESPACE, msgspec.json.encode([objective, steps]).decode()))
     return ReasoningTrace(
         id=f"kp:trace:{own}",
         metadata=ReasoningMetadata(

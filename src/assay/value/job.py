@@ -20,7 +20,7 @@ from assay.value import batch
 from assay.value.batch import Done, Gate
 from assay.value.dimensions import structure, total, weights_of
 from assay.value.score import Nearest, Terms, Weighed
-from assay.value.source import Document, Foreign, documents
+from assay.value.source import Document, Unknown, documents
 
 if TYPE_CHECKING:
     from assay.value.novelty import VectorCache
@@ -32,7 +32,10 @@ PATIENCE = 16
 
 @dataclass(frozen=True)
 class Job:
-    """Files to value, and how. `skip` documents are done already; `before` are the last of them, oldest first."""
+    """Files to value, or documents given ready, and how.
+
+    `skip` documents are done already; `before` are the last of them, oldest first.
+    """
 
     paths: Sequence[Path]
     terms: Terms = field(default_factory=Terms)
@@ -43,12 +46,18 @@ class Job:
     jobs: int = 1
     skip: int = 0
     before: Sequence[ReasoningTrace] = ()
-    foreign: Foreign | None = field(default=None, compare=False)
+    said: Unknown = field(default_factory=Unknown)
+    given: Sequence[Document] | None = None
 
     @property
     def documents(self) -> Iterator[Document]:
         """The documents that are still to be done."""
-        return islice(documents(self.paths, self.foreign), self.skip, None)
+        return islice(self.all_documents, self.skip, None)
+
+    @property
+    def all_documents(self) -> Iterator[Document]:
+        """All documents of the input: those that were given ready, else those of the files."""
+        return documents(self.paths, self.said) if self.given is None else iter(self.given)
 
 
 class Book(Protocol):
@@ -190,7 +199,7 @@ def resumed(
     """
     recent: deque[ReasoningTrace] = deque(maxlen=remembered)
     scores: list[float | None] = []
-    ours = documents(job.paths, job.foreign)
+    ours = job.all_documents
     for number, line in enumerate(lines, start=1):
         document = next(ours, None)
         try:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
-from assay.errors import UsageError
-from assay.formats.knowledgepulse import Refused
+from assay.data.recording import Recording
+from assay.errors import CaseError, FormatError, UsageError
+from assay.formats import knowledgepulse, recognise
+from assay.formats.knowledgepulse import Problem, Refused
+from assay.value.from_trace import from_trace
 
 SUFFIXES = (".json", ".jsonl", ".ndjson")
 _LINES = (".jsonl", ".ndjson")
@@ -24,8 +27,11 @@ class Document(NamedTuple):
     data: bytes | Refused
 
 
-Foreign = Callable[[Path], Iterator[Document] | None]
-"""Reads a file that holds no ReasoningTraces; None: it is no other format either, so its problems are told as ours."""
+class Unknown(NamedTuple):
+    """What the user says of traces that do not say it themselves: the agent's confidence, and its success."""
+
+    confidence: float | None = None
+    success: bool | None = None
 
 
 def files(paths: Sequence[str]) -> list[Path]:
@@ -48,16 +54,41 @@ def files(paths: Sequence[str]) -> list[Path]:
     return found
 
 
-def documents(paths: Sequence[Path], foreign: Foreign | None = None) -> Iterator[Document]:
-    """Yield the documents of files in order: of a JSON file its object, or each item of its list; else its lines."""
+def documents(paths: Sequence[Path], said: Unknown) -> Iterator[Document]:
+    """Yield the documents of files in order: of a JSON file its object, or each item of its list; else its lines.
+
+    Of a file in another format that assay reads, the reasoning of each of its recordings. FormatError for a file that
+    is neither.
+    """
     for path in paths:
-        other = foreign(path) if foreign is not None and str(path) != "-" and not _is_ours(path) else None
-        if other is not None:
-            yield from other
-        elif str(path) == "-" or path.suffix.lower() in _LINES:
-            yield from _lines(path)
+        if str(path) != "-" and not _is_ours(path):
+            yield from _foreign(path, said)
         else:
-            yield from _whole(path)
+            yield from _own(path)
+
+
+def _own(path: Path) -> Iterator[Document]:
+    return _lines(path) if str(path) == "-" or path.suffix.lower() in _LINES else _whole(path)
+
+
+def recorded(recordings: Iterable[Recording], said: Unknown, origin: str) -> Iterator[Document]:
+    """Yield the reasoning of recordings under the ids of their cases; what it cannot be derived from is refused."""
+    for recording in recordings:
+        name = recording.case_id if recording.attempt == 1 else f"{recording.case_id}/{recording.attempt}"
+        try:
+            trace = from_trace(recording.trace, confidence=said.confidence, success=said.success, name=name)
+        except CaseError as error:
+            refused = Refused(id=f"kp:trace:{name}", problems=(Problem("", str(error)),))
+            yield Document(f"{origin}#{name}", refused)
+        else:
+            yield Document(f"{origin}#{name}", knowledgepulse.dumps(trace))
+
+
+def _foreign(path: Path, said: Unknown) -> Iterator[Document]:
+    loaded = recognise.read(path.read_bytes(), str(path))
+    if not loaded.recordings:
+        raise FormatError(str(path), [f"holds {loaded.kind} without recorded traces, so there is nothing to value"])
+    yield from recorded(loaded.recordings, said, str(path))
 
 
 def _lines(path: Path) -> Iterator[Document]:
@@ -97,7 +128,7 @@ def _is_ours(path: Path) -> bool:
     """Whether the first document of a file says that it is JSON-LD; only its beginning is read of JSON lines."""
     if path.suffix.lower() not in SUFFIXES:
         return False
-    first = next(documents([path]), None)
+    first = next(_own(path), None)
     if first is None or not isinstance(first.data, bytes):
         return True
     try:
