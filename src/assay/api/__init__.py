@@ -7,12 +7,13 @@ from typing import Any
 
 from assay.api.execute import Run, execute, reread
 from assay.api.plan import Criteria, Paths, Plan, plan_run, plan_score, resume
+from assay.api.valuing import shared_cache, value
 from assay.data.case import EvalSet
 from assay.data.recording import Recording
 from assay.data.trace import Trace
 from assay.load import Match
 
-__all__ = ["Plan", "Run", "evaluate", "execute", "plan_run", "plan_score", "reread", "resume", "score"]
+__all__ = ["Plan", "Run", "evaluate", "execute", "plan_run", "plan_score", "reread", "resume", "score", "shared_cache", "value"]
 
 
 def evaluate(

@@ -30,6 +30,8 @@ CONTEXT = "https://openknowledgepulse.org/schema/v1"
 TYPE = "ReasoningTrace"
 DEPTH = 200  # no honest trace nests deeper; a bomb would exhaust the stack of whoever walks it next
 _ORIGINAL = "reasoning_trace"
+MARKS = frozenset({"@context", "@type"})
+"""A document with one of these keys says that it is JSON-LD, and so a ReasoningTrace or nothing."""
 _HEADER = {"@context": CONTEXT, "@type": TYPE}
 
 

@@ -12,14 +12,15 @@ from assay.data.config import EvalConfig
 from assay.data.noun import Noun
 from assay.data.recording import Recording
 from assay.errors import FormatError
-from assay.formats import messages
+from assay.formats import knowledgepulse, messages
 from assay.formats.adk import config, evalset, legacy, result, session
 from assay.formats.jsontext import decode, members, repaired, strict_utf8
 from assay.formats.reading import Place, Reading
 
 _KINDS = (
     "an eval set ({'eval_set_id': ..., 'eval_cases': [...]}), an old test file ([{'query': ...}]), a session "
-    "({'events': [...]}), an eval set result ({'eval_case_results': [...]}), an EvalConfig ({'criteria': {...}}) or "
+    "({'events': [...]}), an eval set result ({'eval_case_results': [...]}), an EvalConfig ({'criteria': {...}}), a "
+    "ReasoningTrace ({'@type': 'ReasoningTrace', ...}) or "
     "chat messages ([{'role': ..., 'content': ...}])"
 )
 _REFUSED = {
@@ -99,6 +100,8 @@ def _object(top: dict[str, Any], reading: Reading, stem: str) -> Loaded:
         return Loaded(reading.path, "eval set result", expected, recordings)
     if keys & {"criteria", "custom_metrics", "customMetrics"}:
         return Loaded(reading.path, "EvalConfig", config=config.config(whole, reading))
+    if keys & knowledgepulse.MARKS:
+        return Loaded(reading.path, "reasoning trace", recordings=_reasoning([whole], reading, alone=True))
     if isinstance(whole.get("events"), list):
         return Loaded(reading.path, "session", recordings=(session.recording(whole, reading, stem=stem),))
     if isinstance(whole.get("messages"), list):
@@ -110,6 +113,23 @@ def _object(top: dict[str, Any], reading: Reading, stem: str) -> Loaded:
         if isinstance(whole.get(key), list):
             raise FormatError(reading.path, [f"/{key}: holds {what}, which are not read yet; allowed: {_KINDS}"])
     raise FormatError(reading.path, [f"/: must be {_KINDS}, got the keys {', '.join(map(repr, list(keys)[:8]))}"])
+
+
+def _reasoning(items: list[Any], reading: Reading, *, alone: bool = False) -> tuple[Recording, ...]:
+    found = [knowledgepulse.build(item) for item in items]
+    problems = [
+        f"{problem.pointer or '/' * alone}: {problem.problem}" if alone else f"/{i}{problem.pointer}: {problem.problem}"
+        for i, one in enumerate(found)
+        if isinstance(one, knowledgepulse.Refused)
+        for problem in one.problems
+    ]
+    if problems:
+        raise FormatError(reading.path, problems)
+    return tuple(
+        Recording(one.id.removeprefix("kp:trace:"), knowledgepulse.to_trace(one))
+        for one in found
+        if not isinstance(one, knowledgepulse.Refused)
+    )
 
 
 def _eval_set(top: dict[str, Any], reading: Reading, stem: str) -> Loaded:
@@ -157,6 +177,8 @@ def _array(top: list[Any], reading: Reading, stem: str) -> Loaded:
         tasks, recordings = messages.tau_bench(items, reading)
         return Loaded(path, "tau-bench results", tasks, recordings)
     if isinstance(first, dict):
+        if first.keys() & knowledgepulse.MARKS:
+            return Loaded(path, "reasoning traces", recordings=_reasoning(items, reading))
         if "query" in first:
             case = EvalCase(stem, legacy.conversation(items, (), reading))
             return Loaded(path, "test file (old list form)", EvalSet(stem, (case,)))

@@ -70,8 +70,8 @@ def _table(rows: list[tuple[str, bytes]]) -> Table:
         table.add_column(
             head,
             justify="right" if head in {"score", "C", "N", "D", "O"} else "left",
-            no_wrap=head in {"score", "C", "N", "D", "O"},
-            overflow="fold",
+            no_wrap=head not in {"overrides", "warnings"},
+            overflow="ellipsis" if head in {"trace", "nearest"} else "fold",
         )
     for origin, line in rows:
         result = msgspec.json.decode(line)
@@ -89,8 +89,8 @@ def _cells(result: dict[str, Any]) -> Iterator[Text]:
     for name in ("complexity", "novelty", "tool_diversity", "outcome_confidence"):
         yield plain(f"{result[name]:.3f}")
     yield plain(", ".join(result["overrides"]))
-    yield plain(f"{_short(like['id'])} {like['cosine']:.3f}" if like else "")
-    yield plain("; ".join(result["warnings"]))
+    yield plain(f"{like['cosine']:.3f} {_short(like['id'])}" if like else "")
+    yield plain(", ".join(warning.partition(":")[0] for warning in result["warnings"]))
 
 
 def _short(own_id: str) -> str:

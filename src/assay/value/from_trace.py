@@ -52,7 +52,7 @@ def from_trace(
         missing = " and ".join(
             name for name, value in (("confidence", confidence), ("success", success)) if value is None
         )
-        raise CaseError(f"the trace does not say its {missing}: give --confidence and --success (or --from-run)")
+        raise CaseError(f"the trace does not say its {missing}, which has to be given; it is never guessed")
     if not 0.0 <= confidence <= 1.0:
         raise CaseError(f"confidence: must be a number from 0 to 1, got {confidence!r}")
     objective = "\n".join(one.query for one in trace.invocations if one.query.strip())

@@ -217,6 +217,15 @@ class VectorCache:
             raise UsageError(f"{where}: its vectors are by the embedder {made_by!r}, not by {embedder!r}")
         return cache
 
+    @staticmethod
+    def made_by(path: str | Path) -> str:
+        """Return the name of the embedder that made the vectors of a saved cache; empty where it is not said."""
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                return bytes(file["embedder"].tobytes()).decode()
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            raise FormatError(str(path), [f"not a novelty index: {error}"]) from error
+
     @classmethod
     def _read(cls, path: str | Path, clock: Callable[[], float]) -> tuple[VectorCache, str]:
         with np.load(path, allow_pickle=False) as file:

@@ -17,7 +17,6 @@ from assay.value.from_trace import from_trace
 
 SUFFIXES = (".json", ".jsonl", ".ndjson")
 _LINES = (".jsonl", ".ndjson")
-_OWN_KEYS = frozenset({"@context", "@type"})
 
 
 class Document(NamedTuple):
@@ -135,4 +134,6 @@ def _is_ours(path: Path) -> bool:
         head = msgspec.json.decode(first.data)
     except (msgspec.MsgspecError, RecursionError, ValueError):
         return True
-    return isinstance(head, dict) and bool(_OWN_KEYS & head.keys())
+    return isinstance(head, dict) and (
+        bool(knowledgepulse.MARKS & head.keys()) or {"steps", "outcome"} <= head.keys()
+    )
