@@ -60,16 +60,33 @@ def jwt(rng: random.Random) -> str:
 
 
 def pem(rng: random.Random) -> str:
-    kind = rng.choice(["RSA PRIVATE KEY", "EC PRIVATE KEY", "PRIVATE KEY", "OPENSSH PRIVATE KEY", "ENCRYPTED PRIVATE KEY"])
+    kind = rng.choice(
+        ["RSA PRIVATE KEY", "EC PRIVATE KEY", "PRIVATE KEY", "OPENSSH PRIVATE KEY", "ENCRYPTED PRIVATE KEY"]
+    )
     lines = "\n".join(_some(rng, ALNUM + "+/", 64) for _ in range(rng.randrange(3, 9)))
     return f"-----BEGIN {kind}-----\n{lines}\n-----END {kind}-----"
 
 
 def connection_string(rng: random.Random) -> str:
     scheme = rng.choice(
-        ["postgres", "postgresql+psycopg", "mysql", "mongodb+srv", "redis", "amqps", "mssql", "https", "ftp", "clickhouse"]
+        [
+            "postgres",
+            "postgresql+psycopg",
+            "mysql",
+            "mongodb+srv",
+            "redis",
+            "amqps",
+            "mssql",
+            "https",
+            "ftp",
+            "clickhouse",
+        ]
     )
-    user = rng.choice(["app", "root", "svc-user", "admin%40corp", ""]) if scheme == "redis" else rng.choice(["app", "root"])
+    user = (
+        rng.choice(["app", "root", "svc-user", "admin%40corp", ""])
+        if scheme == "redis"
+        else rng.choice(["app", "root"])
+    )
     return f"{scheme}://{user}:{password(rng)}@db-{rng.randrange(99)}.internal:{rng.randrange(1024, 65000)}/orders"
 
 
@@ -79,7 +96,9 @@ def password(rng: random.Random) -> str:
 
 def email(rng: random.Random) -> str:
     local = rng.choice(["jane.doe", "hong.gildong", "t_tanaka", "li-wei", "ana+orders", "o'neil", "x1"])
-    host = rng.choice(["example.com", "mail.example.co.kr", "sub.domain.example.org", "example.io", "xn--9t4b11yi5a.com"])
+    host = rng.choice(
+        ["example.com", "mail.example.co.kr", "sub.domain.example.org", "example.io", "xn--9t4b11yi5a.com"]
+    )
     return f"{local}{rng.randrange(100)}@{host}"
 
 
@@ -151,7 +170,17 @@ URL_PLACES: dict[str, Callable[[str], str]] = {
 }
 
 KEYS = {
-    "english": ["password", "passwd", "DB_PASSWORD", "api_key", "apiKey", "API-KEY", "client_secret", "secretKey", "access_token"],
+    "english": [
+        "password",
+        "passwd",
+        "DB_PASSWORD",
+        "api_key",
+        "apiKey",
+        "API-KEY",
+        "client_secret",
+        "secretKey",
+        "access_token",
+    ],
     "korean": ["비밀번호", "암호", "패스워드"],
     "japanese": ["パスワード", "暗証番号"],
     "chinese": ["密码", "密碼", "口令"],
@@ -194,13 +223,23 @@ SPECIAL_PAIRS: dict[str, Callable[[random.Random], tuple[str, str]]] = {
 }
 
 LOOK_ALIKES: dict[str, Callable[[random.Random], str]] = {
-    "version": lambda r: f"Upgraded from v{r.randrange(9)}.{r.randrange(40)}.{r.randrange(9)} to 2.{r.randrange(9)}.0-rc.1+build.{r.randrange(999)}",
+    "version": lambda r: (
+        f"Upgraded from v{r.randrange(9)}.{r.randrange(40)}.{r.randrange(9)} to 2.{r.randrange(9)}.0-rc.1+build.{r.randrange(999)}"
+    ),
     "git-hash": lambda r: f"Reverted commit {_some(r, HEX, 40)} because of {_some(r, HEX, 7)}.",
     "sha256": lambda r: f"The checksum sha256:{_some(r, HEX, 64)} matches.",
-    "uuid": lambda r: f"request {_some(r, HEX, 8)}-{_some(r, HEX, 4)}-4{_some(r, HEX, 3)}-a{_some(r, HEX, 3)}-{_some(r, HEX, 12)} done",
-    "order": lambda r: f"Order {_some(r, string.digits, 10)} and invoice INV-{r.randrange(10**6)} were refunded. 주문 번호 {r.randrange(10**9)}",
-    "date": lambda r: f"2026-{r.randrange(1, 13):02}-{r.randrange(1, 28):02}T{r.randrange(24):02}:30:00Z, 2026年5月{r.randrange(1, 28)}日",
-    "tokens-counted": lambda r: f"max_tokens={r.randrange(9999)}, total_tokens: {r.randrange(99999)}, token_count = {r.randrange(999)}, 토큰 수: {r.randrange(999)}",
+    "uuid": lambda r: (
+        f"request {_some(r, HEX, 8)}-{_some(r, HEX, 4)}-4{_some(r, HEX, 3)}-a{_some(r, HEX, 3)}-{_some(r, HEX, 12)} done"
+    ),
+    "order": lambda r: (
+        f"Order {_some(r, string.digits, 10)} and invoice INV-{r.randrange(10**6)} were refunded. 주문 번호 {r.randrange(10**9)}"
+    ),
+    "date": lambda r: (
+        f"2026-{r.randrange(1, 13):02}-{r.randrange(1, 28):02}T{r.randrange(24):02}:30:00Z, 2026年5月{r.randrange(1, 28)}日"
+    ),
+    "tokens-counted": lambda r: (
+        f"max_tokens={r.randrange(9999)}, total_tokens: {r.randrange(99999)}, token_count = {r.randrange(999)}, 토큰 수: {r.randrange(999)}"
+    ),
     "talk-of-passwords": lambda r: r.choice(
         [
             "The password must have at least 12 characters and a digit.",
@@ -271,7 +310,9 @@ LOOK_ALIKES: dict[str, Callable[[random.Random], str]] = {
     ),
     "base64-data": lambda r: f"data:image/png;base64,{_some(r, ALNUM + '+/', 200)}",
     "url": lambda r: f"https://example.com/a/{_some(r, ALNUM, 12)}?page={r.randrange(99)}&sort=asc&key=name#top",
-    "stack-trace": lambda r: f'File "/app/auth/token.py", line {r.randrange(999)}, in refresh\n    raise TokenError("token: expired")',
+    "stack-trace": lambda r: (
+        f'File "/app/auth/token.py", line {r.randrange(999)}, in refresh\n    raise TokenError("token: expired")'
+    ),
     "times": lambda r: f"14:{r.randrange(60):02}: memory 12345:67890 ratio 3:4; handler.ts:{r.randrange(999)}:12",
 }
 

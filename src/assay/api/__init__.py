@@ -13,7 +13,19 @@ from assay.data.recording import Recording
 from assay.data.trace import Trace
 from assay.load import Match
 
-__all__ = ["Plan", "Run", "evaluate", "execute", "plan_run", "plan_score", "reread", "resume", "score", "shared_cache", "value"]
+__all__ = [
+    "Plan",
+    "Run",
+    "evaluate",
+    "execute",
+    "plan_run",
+    "plan_score",
+    "reread",
+    "resume",
+    "score",
+    "shared_cache",
+    "value",
+]
 
 
 def evaluate(

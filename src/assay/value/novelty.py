@@ -26,6 +26,7 @@ BLOCK = 256
 """Vectors compared at a time: larger wastes products that are masked, smaller wastes the matrix unit."""
 Floats = NDArray[np.float32]
 _VERSION = 1
+_NOT_AN_INDEX = (OSError, ValueError, LookupError, TypeError, AttributeError, EOFError, zipfile.BadZipFile)
 
 
 class VectorCache:
@@ -162,15 +163,7 @@ class VectorCache:
             self._drop(next((place for place, at in enumerate(self._times) if at > limit), len(self)))
 
     def _unit(self, vectors: Any, count: int) -> Floats:
-        """Return rows of unit length, or UsageError for a wrong shape or numbers that are none; zero stays zero."""
-        rows = np.asarray(vectors, dtype=np.float32).reshape(-1, self.dimensions) if count == 0 else _rows(vectors)
-        if rows.shape != (count, self.dimensions):
-            raise UsageError(f"vectors: must have the shape ({count}, {self.dimensions}), got {rows.shape}")
-        if not np.isfinite(rows).all():
-            raise UsageError("vectors: must be finite numbers")
-        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        unit: Floats = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
-        return unit
+        return _unit(vectors, (count, self.dimensions))
 
     def save(self, path: str | Path, *, embedder: str = "") -> None:
         """Write the cache to a file, all or nothing; `embedder` says what made the vectors."""
@@ -202,16 +195,7 @@ class VectorCache:
             cache, made_by = cls._read(path, clock)
         except FileNotFoundError as error:
             raise UsageError(f"{where}: there is no such index") from error
-        except (
-            OSError,
-            ValueError,
-            KeyError,
-            IndexError,
-            TypeError,
-            EOFError,
-            zipfile.BadZipFile,
-            UsageError,
-        ) as error:
+        except (*_NOT_AN_INDEX, UsageError) as error:
             raise FormatError(where, [f"not a novelty index: {error}"]) from error
         if embedder and made_by and made_by != embedder:
             raise UsageError(f"{where}: its vectors are by the embedder {made_by!r}, not by {embedder!r}")
@@ -221,15 +205,13 @@ class VectorCache:
     def made_by(path: str | Path) -> str:
         """Return the name of the embedder that made the vectors of a saved cache; empty where it is not said."""
         try:
-            with np.load(path, allow_pickle=False) as file:
-                return bytes(file["embedder"].tobytes()).decode()
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            return bytes(_arrays(path)["embedder"].tobytes()).decode()
+        except _NOT_AN_INDEX as error:
             raise FormatError(str(path), [f"not a novelty index: {error}"]) from error
 
     @classmethod
     def _read(cls, path: str | Path, clock: Callable[[], float]) -> tuple[VectorCache, str]:
-        with np.load(path, allow_pickle=False) as file:
-            parts = {name: file[name] for name in file.files}
+        parts = _arrays(path)
         vectors, times = parts["vectors"], [float(one) for one in parts["times"]]
         ids = msgspec.json.decode(parts["ids"].tobytes(), type=list[str])
         capacity, ttl = int(parts["capacity"]), float(parts["ttl"])
@@ -246,7 +228,8 @@ def leave_one_out(ids: Sequence[str], vectors: Any) -> list[Nearest | None]:
 
     Of equal cosines the earlier one is the nearest. Each pair is computed once: n * n / 2 products.
     """
-    unit = _rows(vectors)
+    rows = np.asarray(vectors, dtype=np.float32)
+    unit = _unit(rows, (len(ids), rows.shape[1] if rows.ndim == 2 else 0))
     best = _Best(len(unit))
     for low in range(0, len(unit), BLOCK):
         block = unit[low : low + BLOCK]
@@ -258,6 +241,12 @@ def leave_one_out(ids: Sequence[str], vectors: Any) -> list[Nearest | None]:
             best.offer(low, products, other)
             best.offer(other, products.T, low)
     return best.named(ids)
+
+
+def _arrays(path: str | Path) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a file that numpy wrote; never unpickles."""
+    with Path(path).open("rb") as raw, np.load(raw, allow_pickle=False) as file:
+        return {name: file[name] for name in file.files}
 
 
 class _Best:
@@ -291,6 +280,14 @@ def _hide_evicted(products: Floats, room: int) -> None:
     products[:, :reach][np.arange(reach) < gone[:, None]] = -np.inf
 
 
-def _rows(vectors: Any) -> Floats:
+def _unit(vectors: Any, shape: tuple[int, int]) -> Floats:
+    """Return rows of unit length, zero staying zero; UsageError for another shape, or numbers that are none."""
     rows = np.asarray(vectors, dtype=np.float32)
-    return rows if rows.ndim == 2 else rows.reshape(len(rows), -1)
+    rows = rows.reshape(shape) if rows.size == 0 else rows
+    if rows.shape != shape:
+        raise UsageError(f"vectors: must have the shape {shape}, got {rows.shape}")
+    if not np.isfinite(rows).all():
+        raise UsageError("vectors: must be finite numbers")
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    unit: Floats = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
+    return unit

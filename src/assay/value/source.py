@@ -134,6 +134,4 @@ def _is_ours(path: Path) -> bool:
         head = msgspec.json.decode(first.data)
     except (msgspec.MsgspecError, RecursionError, ValueError):
         return True
-    return isinstance(head, dict) and (
-        bool(knowledgepulse.MARKS & head.keys()) or {"steps", "outcome"} <= head.keys()
-    )
+    return isinstance(head, dict) and (bool(knowledgepulse.MARKS & head.keys()) or {"steps", "outcome"} <= head.keys())
