@@ -9,6 +9,7 @@ import base64
 import json
 import random
 import string
+import uuid
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -51,6 +52,8 @@ def github(rng: random.Random, *, valid: bool = True) -> str:
 
 
 def jwt(rng: random.Random) -> str:
+    """A signed JSON web token: header and payload are JSON in base64url (RFC 7519)."""
+
     def part(value: object) -> str:
         return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
 
@@ -60,6 +63,7 @@ def jwt(rng: random.Random) -> str:
 
 
 def pem(rng: random.Random) -> str:
+    """A private key in PEM, of any of the usual kinds (RFC 7468)."""
     kind = rng.choice(
         ["RSA PRIVATE KEY", "EC PRIVATE KEY", "PRIVATE KEY", "OPENSSH PRIVATE KEY", "ENCRYPTED PRIVATE KEY"]
     )
@@ -68,6 +72,7 @@ def pem(rng: random.Random) -> str:
 
 
 def connection_string(rng: random.Random) -> str:
+    """A URL with a user and a password."""
     scheme = rng.choice(
         [
             "postgres",
@@ -91,15 +96,21 @@ def connection_string(rng: random.Random) -> str:
 
 
 def password(rng: random.Random) -> str:
+    """A made-up password: letters, digits and signs that a URL need not escape."""
     return _some(rng, string.ascii_letters, 5) + _some(rng, string.digits, 2) + _some(rng, ALNUM + "!$*_", 7)
 
 
 def email(rng: random.Random) -> str:
+    """An e-mail address, of people in several countries."""
     local = rng.choice(["jane.doe", "hong.gildong", "t_tanaka", "li-wei", "ana+orders", "o'neil", "x1"])
     host = rng.choice(
         ["example.com", "mail.example.co.kr", "sub.domain.example.org", "example.io", "xn--9t4b11yi5a.com"]
     )
     return f"{local}{rng.randrange(100)}@{host}"
+
+
+def _npm(body: str) -> str:
+    return f"npm_{body}{_crc(body)}"
 
 
 PROVIDERS: dict[str, Callable[[random.Random], str]] = {
@@ -123,11 +134,12 @@ PROVIDERS: dict[str, Callable[[random.Random], str]] = {
     "slack-bot": lambda r: f"xoxb-{_some(r, string.digits, 12)}-{_some(r, string.digits, 12)}-{_some(r, ALNUM, 24)}",
     "slack-app": lambda r: f"xapp-1-A{_some(r, string.digits, 10)}-{_some(r, string.digits, 13)}-{_some(r, HEX, 64)}",
     "slack-hook": lambda r: (
-        f"https://hooks.slack.com/services/T{_some(r, ALNUM.upper(), 8)}/B{_some(r, ALNUM.upper(), 8)}/{_some(r, ALNUM, 24)}"
+        f"https://hooks.slack.com/services/T{_some(r, string.digits, 8)}/B{_some(r, string.digits, 8)}/"
+        + _some(r, ALNUM, 24)
     ),
     "stripe": lambda r: r.choice(["sk_live_", "sk_test_", "rk_live_"]) + _some(r, ALNUM, r.choice([24, 99])),
     "stripe-hook": lambda r: f"whsec_{_some(r, ALNUM, 32)}",
-    "npm": lambda r: (lambda body: f"npm_{body}{_crc(body)}")(_some(r, ALNUM, 30)),
+    "npm": lambda r: _npm(_some(r, ALNUM, 30)),
     "pypi": lambda r: f"pypi-AgEIcHlwaS5vcmc{_some(r, URLSAFE, 120)}",
     "huggingface": lambda r: f"hf_{_some(r, string.ascii_letters, 34)}",
     "groq": lambda r: f"gsk_{_some(r, ALNUM, 52)}",
@@ -205,40 +217,44 @@ PAIRS: dict[str, Callable[[str, str], str]] = {
     "flag": lambda k, v: f"tool --{k} {v} --verbose",
 }
 
-SPECIAL_PAIRS: dict[str, Callable[[random.Random], tuple[str, str]]] = {
-    "bearer": lambda r: (lambda s: (f"Authorization: Bearer {s}", s))(_some(r, URLSAFE, 40)),
-    "basic": lambda r: (lambda s: (f"authorization: Basic {s}", s))(
-        base64.b64encode(f"app:{password(r)}".encode()).decode().rstrip("=")
+SPECIAL_PAIRS: dict[str, tuple[str, Callable[[random.Random], str]]] = {
+    "bearer": ("Authorization: Bearer {}", lambda r: _some(r, URLSAFE, 40)),
+    "basic": (
+        "authorization: Basic {}",
+        lambda r: base64.b64encode(f"app:{password(r)}".encode()).decode().rstrip("="),
     ),
-    "api-key-header": lambda r: (lambda s: (f"X-Api-Key: {s}", s))(_some(r, HEX, 32)),
-    "cookie": lambda r: (lambda s: (f"Cookie: theme=dark; session_token={s}; lang=ko", s))(_some(r, HEX, 32)),
-    "aws-secret": lambda r: (lambda s: (f"aws_secret_access_key = {s}", s))(_some(r, ALNUM + "/+", 40)),
-    "azure-storage": lambda r: (lambda s: (f"DefaultEndpointsProtocol=https;AccountName=a;AccountKey={s}==;", s))(
-        _some(r, ALNUM + "+/", 86)
+    "api-key-header": ("X-Api-Key: {}", lambda r: _some(r, HEX, 32)),
+    "cookie": ("Cookie: theme=dark; session_token={}; lang=ko", lambda r: _some(r, HEX, 32)),
+    "aws-secret": ("aws_secret_access_key = {}", lambda r: _some(r, ALNUM + "/+", 40)),
+    "azure-storage": (
+        "DefaultEndpointsProtocol=https;AccountName=a;AccountKey={}==;",
+        lambda r: _some(r, ALNUM + "+/", 86),
     ),
-    "korean-sentence": lambda r: (lambda s: (f"제 비밀번호는 {s}입니다.", s))(password(r)),
-    "japanese-sentence": lambda r: (lambda s: (f"パスワードは「{s}」です。", s))(password(r)),
-    "chinese-sentence": lambda r: (lambda s: (f"我的密码是{s}，谢谢", s))(password(r)),
-    "english-sentence": lambda r: (lambda s: (f"My password is {s}, please log me in.", s))(password(r)),
+    "korean-sentence": ("제 비밀번호는 {}입니다.", password),
+    "japanese-sentence": ("パスワードは「{}」です。", password),
+    "chinese-sentence": ("我的密码是{}，谢谢", password),
+    "english-sentence": ("My password is {}, please log me in.", password),
 }
 
 LOOK_ALIKES: dict[str, Callable[[random.Random], str]] = {
     "version": lambda r: (
-        f"Upgraded from v{r.randrange(9)}.{r.randrange(40)}.{r.randrange(9)} to 2.{r.randrange(9)}.0-rc.1+build.{r.randrange(999)}"
+        f"Upgraded from v{r.randrange(9)}.{r.randrange(40)}.{r.randrange(9)} to 2.{r.randrange(9)}.0-rc.1"
+        f"+build.{r.randrange(999)}"
     ),
     "git-hash": lambda r: f"Reverted commit {_some(r, HEX, 40)} because of {_some(r, HEX, 7)}.",
     "sha256": lambda r: f"The checksum sha256:{_some(r, HEX, 64)} matches.",
-    "uuid": lambda r: (
-        f"request {_some(r, HEX, 8)}-{_some(r, HEX, 4)}-4{_some(r, HEX, 3)}-a{_some(r, HEX, 3)}-{_some(r, HEX, 12)} done"
-    ),
+    "uuid": lambda r: f"request {uuid.UUID(int=r.getrandbits(128), version=4)} done",
     "order": lambda r: (
-        f"Order {_some(r, string.digits, 10)} and invoice INV-{r.randrange(10**6)} were refunded. 주문 번호 {r.randrange(10**9)}"
+        f"Order {_some(r, string.digits, 10)} and invoice INV-{r.randrange(10**6)} were refunded. "
+        f"주문 번호 {r.randrange(10**9)}"
     ),
     "date": lambda r: (
-        f"2026-{r.randrange(1, 13):02}-{r.randrange(1, 28):02}T{r.randrange(24):02}:30:00Z, 2026年5月{r.randrange(1, 28)}日"
+        f"2026-{r.randrange(1, 13):02}-{r.randrange(1, 28):02}T{r.randrange(24):02}:30:00Z, "
+        f"2026年5月{r.randrange(1, 28)}日"
     ),
     "tokens-counted": lambda r: (
-        f"max_tokens={r.randrange(9999)}, total_tokens: {r.randrange(99999)}, token_count = {r.randrange(999)}, 토큰 수: {r.randrange(999)}"
+        f"max_tokens={r.randrange(9999)}, total_tokens: {r.randrange(99999)}, token_count = {r.randrange(999)}, "
+        f"토큰 수: {r.randrange(999)}"
     ),
     "talk-of-passwords": lambda r: r.choice(
         [
@@ -320,25 +336,34 @@ LOOK_ALIKES: dict[str, Callable[[random.Random], str]] = {
 def positives(rng: random.Random, each: int = 3) -> Iterator[Example]:
     """Every kind of secret in every place where it can stand."""
     for _ in range(each):
-        for name, make in PROVIDERS.items():
-            for place, wrap in (PLACES | URL_PLACES).items():
-                if name == "slack-hook" and place == "url-query":
-                    continue
+        yield from _keys(rng)
+        yield from _wholes(rng)
+        yield from _pairs(rng)
+
+
+def _keys(rng: random.Random) -> Iterator[Example]:
+    for name, make in PROVIDERS.items():
+        for place, wrap in (PLACES | URL_PLACES).items():
+            if (name, place) != ("slack-hook", "url-query"):
                 secret = make(rng)
                 yield Example(f"provider key: {name}", place, wrap(secret), secret)
-        for kind, maker in (("jwt", jwt), ("pem", pem), ("connection string", connection_string), ("e-mail", email)):
-            for place, wrap in (PLACES | URL_PLACES).items():
-                if kind == "pem" and place in URL_PLACES:
-                    continue
-                yield _whole(kind, place, wrap, maker(rng))
-        for language, keys in KEYS.items():
-            for key in keys:
-                for place, pair in PAIRS.items():
-                    secret = password(rng)
-                    yield Example(f"pair: {language}", place, pair(key, secret), secret)
-        for place, special in SPECIAL_PAIRS.items():
-            text, secret = special(rng)
-            yield Example("pair: special", place, text, secret)
+
+
+def _wholes(rng: random.Random) -> Iterator[Example]:
+    for kind, make in (("jwt", jwt), ("pem", pem), ("connection string", connection_string), ("e-mail", email)):
+        for place, wrap in (PLACES if kind == "pem" else PLACES | URL_PLACES).items():
+            yield _whole(kind, place, wrap, make(rng))
+
+
+def _pairs(rng: random.Random) -> Iterator[Example]:
+    for language, keys in KEYS.items():
+        for key in keys:
+            for place, pair in PAIRS.items():
+                secret = password(rng)
+                yield Example(f"pair: {language}", place, pair(key, secret), secret)
+    for place, (template, make) in SPECIAL_PAIRS.items():
+        secret = make(rng)
+        yield Example("pair: special", place, template.format(secret), secret)
 
 
 def _whole(kind: str, place: str, wrap: Callable[[str], str], secret: str) -> Example:

@@ -10,7 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-WORDS = "plan check read write retry query index deploy rollback memory latency invoice refund patient 분석 確認 検証 部署".split()
+WORDS = (
+    *("plan", "check", "read", "write", "retry", "query", "index", "deploy", "rollback", "memory", "latency"),
+    *("invoice", "refund", "patient", "분석", "確認", "検証", "部署"),
+)
 
 
 def reasoning(number: int = 0, *, text: str = "look at it", **changes: Any) -> dict[str, Any]:
@@ -52,7 +55,8 @@ def many(count: int, *, seed: int = 1) -> list[dict[str, Any]]:
 def by_words(texts: Sequence[str]) -> NDArray[np.float32]:
     """Embed texts as the sum of a fixed random vector per word, 384 components, rows of unit length."""
     rows = np.stack([np.sum([_vector(word) for word in text.split()], axis=0) for text in texts])
-    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    unit: NDArray[np.float32] = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    return unit
 
 
 def _vector(word: str) -> NDArray[np.float64]:

@@ -44,7 +44,7 @@ def test_vectors_have_unit_length_and_the_documented_shape(minilm: MiniLM) -> No
 
 
 def test_512_tokens_are_looked_at(minilm: MiniLM) -> None:
-    """A word at place 300 changes the vector, which it would not at the 128 or 256 of other tools; one at 600 does not."""
+    """A word at place 300 changes the vector, as it would not at the 128 or 256 of other tools; one at 600 does not."""
     base = ["alpha"] * 700
     early, late = base.copy(), base.copy()
     early[300], late[600] = "volcano", "volcano"

@@ -120,10 +120,10 @@ def test_an_empty_cache_leaves_novelty_open() -> None:
 def test_a_duplicate_has_novelty_zero() -> None:
     """Exactly 0, whatever float32 makes of the product of a vector with itself."""
     vectors = _random(50)
-    assert [novelty_of(VectorCacheOf(one).nearest(one)) for one in vectors] == [0.0] * 50
+    assert [novelty_of(_cache_of(one).nearest(one)) for one in vectors] == [0.0] * 50
 
 
-def VectorCacheOf(vector: Any) -> VectorCache:  # noqa: N802  # reads as what it makes
+def _cache_of(vector: Any) -> VectorCache:
     cache = VectorCache()
     cache.add("own", vector)
     return cache
@@ -131,7 +131,7 @@ def VectorCacheOf(vector: Any) -> VectorCache:  # noqa: N802  # reads as what it
 
 def test_the_opposite_is_not_newer_than_new() -> None:
     """A cosine of -1 would be a novelty of 2; it is kept at 1."""
-    assert novelty_of(VectorCacheOf(np.ones(384)).nearest(-np.ones(384))) == 1.0
+    assert novelty_of(_cache_of(np.ones(384)).nearest(-np.ones(384))) == 1.0
 
 
 def test_the_oldest_goes_first() -> None:
@@ -143,7 +143,7 @@ def test_the_oldest_goes_first() -> None:
 
 def test_a_reset_cache_is_empty() -> None:
     """After a reset nothing is near."""
-    cache = VectorCacheOf(np.ones(384))
+    cache = _cache_of(np.ones(384))
     cache.reset()
     assert (len(cache), cache.nearest(np.ones(384))) == (0, None)
 
@@ -174,7 +174,7 @@ def test_a_saved_cache_comes_back(tmp_path: Path) -> None:
 
 def test_an_index_of_another_embedder_is_refused(tmp_path: Path) -> None:
     """Vectors of two embedders cannot be compared."""
-    VectorCacheOf(np.ones(384)).save(tmp_path / "index", embedder="minilm")
+    _cache_of(np.ones(384)).save(tmp_path / "index", embedder="minilm")
     with pytest.raises(UsageError, match="by the embedder 'minilm', not by 'other'"):
         VectorCache.load(tmp_path / "index", embedder="other")
 

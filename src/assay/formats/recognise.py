@@ -83,7 +83,9 @@ def _value(item: Any) -> Any:
 def _document(top: Any, reading: Reading) -> Loaded:
     stem = PurePath(reading.path).name.split(".")[0]
     if isinstance(top, dict):
-        return _object(top, reading, stem)
+        return _reasoning([top], reading, "") or _object(top, reading, stem)
+    if isinstance(top, list) and (found := _reasoning(top, reading, "/{}")):
+        return found
     if isinstance(top, list):
         return _array(top, reading, stem)
     raise FormatError(reading.path, [f"/: must be {_KINDS}, got {top!r:.60}"])
@@ -100,8 +102,6 @@ def _object(top: dict[str, Any], reading: Reading, stem: str) -> Loaded:
         return Loaded(reading.path, "eval set result", expected, recordings)
     if keys & {"criteria", "custom_metrics", "customMetrics"}:
         return Loaded(reading.path, "EvalConfig", config=config.config(whole, reading))
-    if keys & knowledgepulse.MARKS:
-        return Loaded(reading.path, "reasoning trace", recordings=_reasoning([whole], reading, alone=True))
     if isinstance(whole.get("events"), list):
         return Loaded(reading.path, "session", recordings=(session.recording(whole, reading, stem=stem),))
     if isinstance(whole.get("messages"), list):
@@ -115,21 +115,24 @@ def _object(top: dict[str, Any], reading: Reading, stem: str) -> Loaded:
     raise FormatError(reading.path, [f"/: must be {_KINDS}, got the keys {', '.join(map(repr, list(keys)[:8]))}"])
 
 
-def _reasoning(items: list[Any], reading: Reading, *, alone: bool = False) -> tuple[Recording, ...]:
-    found = [knowledgepulse.build(item) for item in items]
-    problems = [
-        f"{problem.pointer or '/' * alone}: {problem.problem}" if alone else f"/{i}{problem.pointer}: {problem.problem}"
-        for i, one in enumerate(found)
-        if isinstance(one, knowledgepulse.Refused)
-        for problem in one.problems
-    ]
+def _reasoning(items: list[Any], reading: Reading, place: str) -> Loaded | None:
+    """The recordings of ReasoningTraces; None where the first item does not say that it is one."""
+    first = _value(items[0]) if items else None
+    if not isinstance(first, dict) or not first.keys() & knowledgepulse.MARKS:
+        return None
+    recordings: list[Recording] = []
+    problems: list[str] = []
+    for i, item in enumerate(items):
+        raw = _value(item)
+        whole = {key: _value(value) for key, value in raw.items()} if isinstance(raw, dict) else raw
+        one = knowledgepulse.build(whole)
+        if isinstance(one, knowledgepulse.Refused):
+            problems += [f"{place.format(i)}{problem.pointer}: {problem.problem}" for problem in one.problems]
+        else:
+            recordings.append(Recording(one.id.removeprefix("kp:trace:"), knowledgepulse.to_trace(one)))
     if problems:
         raise FormatError(reading.path, problems)
-    return tuple(
-        Recording(one.id.removeprefix("kp:trace:"), knowledgepulse.to_trace(one))
-        for one in found
-        if not isinstance(one, knowledgepulse.Refused)
-    )
+    return Loaded(reading.path, "reasoning traces", recordings=tuple(recordings))
 
 
 def _eval_set(top: dict[str, Any], reading: Reading, stem: str) -> Loaded:
@@ -177,8 +180,6 @@ def _array(top: list[Any], reading: Reading, stem: str) -> Loaded:
         tasks, recordings = messages.tau_bench(items, reading)
         return Loaded(path, "tau-bench results", tasks, recordings)
     if isinstance(first, dict):
-        if first.keys() & knowledgepulse.MARKS:
-            return Loaded(path, "reasoning traces", recordings=_reasoning(items, reading))
         if "query" in first:
             case = EvalCase(stem, legacy.conversation(items, (), reading))
             return Loaded(path, "test file (old list form)", EvalSet(stem, (case,)))

@@ -60,7 +60,8 @@ _DOTTED = re.compile(r"^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$")
 def find(text: str) -> Iterator[tuple[int, int, str]]:
     """Yield start, end and name of each secret that stands beside a name, without the quotes around it."""
     for match in _BEARER.finditer(text):
-        if _mixed(match["bare"]):
+        inner = match["bare"][1:]
+        if _mixed(match["bare"]) or (inner != inner.lower() and inner != inner.upper()):
             yield *match.span("bare"), "authorization"
     done = 0
     for core in _CORE.finditer(text):

@@ -12,7 +12,7 @@ LEFT = r"(?:(?<![A-Za-z0-9])|(?<=\\n)|(?<=\\r)|(?<=\\t))"
 """A key starts after anything but a letter or digit of ASCII, or after an escaped line break inside JSON text."""
 RIGHT = r"(?![A-Za-z0-9_-])"
 _BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-_PLACEHOLDER = re.compile(r"example|your|xxxx|placeholder|redacted|1234567890", re.IGNORECASE)
+_PLACEHOLDER = re.compile(r"example|EXAMPLE|[Yy]our[_-]|YOUR[_-]|x{5}|X{5}|placeholder|1234567890")
 
 
 class KeyForm(Noun, frozen=True):
@@ -87,7 +87,7 @@ def find(text: str) -> Iterator[tuple[int, int, str]]:
             continue
         for match in pattern.finditer(text):
             key = match[0]
-            if len(set(key)) < 11 or _PLACEHOLDER.search(key):
+            if len(set(key)) < 7 or _PLACEHOLDER.search(key):
                 continue
             broken = form.checksum and not checksum_fits(key)
             yield match.start(), match.end(), f"{form.owner} key" + (", checksum does not fit" if broken else "")
