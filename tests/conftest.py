@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+# Several test processes share the cores: a second thread in each would only wait for the others.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 
 @pytest.fixture(scope="session")
 def shared() -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,7 @@ def by_words(texts: Sequence[str]) -> NDArray[np.float32]:
     return unit
 
 
+@cache
 def _vector(word: str) -> NDArray[np.float64]:
     seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:8], "big")
     return np.random.default_rng(seed).normal(size=384)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections import Counter
@@ -114,6 +115,8 @@ def value(context: click.Context, /, files: tuple[str, ...], **options: Any) -> 
 
 
 def _value(files: tuple[str, ...], options: dict[str, Any]) -> int:
+    # Processes are the parallelism; a second thread in each would only wait for the others.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from assay.api.valuing import Asked, Gate, plan_value
 
     asked_for = ("output", "resume", "parquet", "keep", "redactions", "threshold", "fail_under")

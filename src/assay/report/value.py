@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 ROWS = 100
 """So many traces are shown in a table; more would not be read."""
-_HEADS = ("trace", "score", "C", "N", "D", "O", "overrides", "nearest", "warnings")
+_HEADS = ("trace", "score", "C", "N", "D", "O", "overrides", "nearest", "!")
+_NUMBERS = frozenset({"score", "C", "N", "D", "O", "!"})
+_WIDTHS = {"!": 1, "overrides": 14, "score": 6, "C": 5, "N": 5, "D": 5, "O": 5}
+_KEY = "C complexity, N novelty, D tool diversity, O outcome confidence, ! warnings (--json says which)"
 
 
 class Summary:
@@ -43,7 +46,7 @@ class Summary:
 
     def print(self, console: Console) -> None:
         """Print the table and the line below it."""
-        console.print(_table(self.rows))
+        console.print(_table(self.rows, console.width))
         total = self.scored + self.refused
         if total > len(self.rows):
             console.print(f"… and {total - len(self.rows):,} more; --json or --output gives them all", style="dim")
@@ -61,17 +64,19 @@ class Summary:
         return ", ".join(parts)
 
 
-def _table(rows: list[tuple[str, bytes]]) -> Table:
+def _table(rows: list[tuple[str, bytes]], width: int) -> Table:
     from rich import box
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), caption=_KEY, caption_justify="left")
     for head in _HEADS:
         table.add_column(
             head,
-            justify="right" if head in {"score", "C", "N", "D", "O"} else "left",
-            no_wrap=head not in {"overrides", "warnings"},
-            overflow="ellipsis" if head in {"trace", "nearest"} else "fold",
+            justify="right" if head in _NUMBERS else "left",
+            no_wrap=True,
+            overflow="ellipsis",
+            min_width=_WIDTHS.get(head),
+            max_width=max(14, (width - 60) // 2) if head in {"trace", "nearest"} else None,
         )
     for origin, line in rows:
         result = msgspec.json.decode(line)
@@ -90,7 +95,7 @@ def _cells(result: dict[str, Any]) -> Iterator[Text]:
         yield plain(f"{result[name]:.3f}")
     yield plain(", ".join(result["overrides"]))
     yield plain(f"{like['cosine']:.3f} {_short(like['id'])}" if like else "")
-    yield plain(", ".join(warning.partition(":")[0] for warning in result["warnings"]))
+    yield plain(str(len(result["warnings"]) or ""))
 
 
 def _short(own_id: str) -> str:
