@@ -18,8 +18,7 @@ ROWS = 100
 """So many traces are shown in a table; more would not be read."""
 _HEADS = ("trace", "score", "C", "N", "D", "O", "overrides", "nearest", "!")
 _NUMBERS = frozenset({"score", "C", "N", "D", "O", "!"})
-_WIDTHS = {"!": 1, "overrides": 14, "score": 6, "C": 5, "N": 5, "D": 5, "O": 5}
-_KEY = "C complexity, N novelty, D tool diversity, O outcome confidence, ! warnings (--json says which)"
+_KEY = "C complexity, N novelty, D tool diversity, O outcome confidence, ! warnings"
 
 
 class Summary:
@@ -69,14 +68,16 @@ def _table(rows: list[tuple[str, bytes]], width: int) -> Table:
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), caption=_KEY, caption_justify="left")
+    room = max(0, width - 80)
+    widths = {"trace": 8 + room // 2, "nearest": 14 + room // 2, "overrides": 14, "score": 6, "!": 1}
     for head in _HEADS:
         table.add_column(
             head,
             justify="right" if head in _NUMBERS else "left",
-            no_wrap=True,
+            no_wrap=head != "overrides",
             overflow="ellipsis",
-            min_width=_WIDTHS.get(head),
-            max_width=max(14, (width - 60) // 2) if head in {"trace", "nearest"} else None,
+            min_width=min(5, widths.get(head, 5)),
+            max_width=widths.get(head, 5),
         )
     for origin, line in rows:
         result = msgspec.json.decode(line)
