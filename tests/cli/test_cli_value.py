@@ -8,10 +8,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
-from assay.cli.value import value
+from assay.cli import main
 
 KEYS = [
     *("id", "score", "complexity", "novelty", "tool_diversity", "outcome_confidence"),
@@ -52,11 +53,18 @@ def _file(folder: Path, *traces: dict[str, Any], name: str = "traces.jsonl") -> 
     return str(folder / name)
 
 
+@click.command(add_help_option=False, context_settings={"ignore_unknown_options": True})
+@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+def _whole(args: tuple[str, ...]) -> None:
+    """Run the command as the entry point does, with its way of telling errors."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["assay", "value", *args])
+        main()
+
+
 def _run(*args: str | Path, stdin: str | None = None, embedder: str | None = "none") -> Result:
     chosen = ["--embedder", embedder] if embedder else []
-    result = CliRunner().invoke(value, [*map(str, args), *chosen], input=stdin)
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
+    return CliRunner().invoke(_whole, [*map(str, args), *chosen], input=stdin)
 
 
 def _lines(result: Result) -> list[dict[str, Any]]:

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from making import reasoning
 
 from assay.data.reasoning import ReasoningTrace
 from assay.errors import UsageError
 from assay.formats import knowledgepulse
 from assay.value.dimensions import PROFILES, structure, total, weights_of
 from assay.value.one import value
+from reasonings import reasoning
 
 TYPES = ["thought", "tool_call", "observation", "error_recovery"]
 

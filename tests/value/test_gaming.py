@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from making import reasoning
 
 from assay.value.one import value
+from reasonings import reasoning
 
 
 def _warnings(*steps: dict[str, Any]) -> tuple[str, ...]:

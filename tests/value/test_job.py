@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from making import by_words, many, reasoning
 
 from assay.errors import FormatError, UsageError
 from assay.value import batch, source
@@ -17,6 +16,7 @@ from assay.value.embed import name_of
 from assay.value.job import Job, resumed, run
 from assay.value.one import value
 from assay.value.score import Terms
+from reasonings import by_words, many, reasoning
 
 WORDS = name_of(by_words)
 

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-from making import by_words, many, reasoning
 
 from assay.data.reasoning import ReasoningTrace
 from assay.data.trace import Invocation, Message, Trace
@@ -14,6 +13,7 @@ from assay.errors import CaseError, FormatError, UsageError
 from assay.formats import knowledgepulse
 from assay.value.novelty import VectorCache
 from assay.value.one import shared_cache, value
+from reasonings import by_words, many, reasoning
 
 
 def test_one_trace_gives_one_value_and_several_give_several() -> None:

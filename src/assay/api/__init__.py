@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
-from assay.api.execute import Run, execute, reread
+from assay.api.check import Checked, check
+from assay.api.execute import Run, execute, reread, runs
 from assay.api.plan import Criteria, Paths, Plan, plan_run, plan_score, resume
 from assay.api.valuing import shared_cache, value
 from assay.data.case import EvalSet
 from assay.data.recording import Recording
 from assay.data.trace import Trace
-from assay.load import Match
+from assay.errors import FormatError
+from assay.load import Match, read_file, recordings_in, sources
 
 __all__ = [
+    "Checked",
     "Plan",
     "Run",
+    "check",
     "evaluate",
     "execute",
+    "load_eval_set",
+    "load_recordings",
     "plan_run",
     "plan_score",
     "reread",
     "resume",
+    "runs",
     "score",
     "shared_cache",
     "value",
@@ -41,10 +49,10 @@ def evaluate(
 ) -> Run:
     """Run an agent on every case of an eval set, and score what it does.
 
-    `agent` is a function of the conversation so far, or `module:function`. `criteria` None takes the `test_config.json`
-    beside each file, else ADK's defaults. `reply_timeout` is in seconds. `store` is a SQLAlchemy URL; None keeps the
-    results for as long as the returned run lives. Raises UsageError before anything runs; afterwards nothing that an
-    agent or a metric does raises.
+    `agent` is a function of the conversation so far, `module:function`, or anything with the shape of the seam `Agent`.
+    `criteria` None takes the `test_config.json` beside each file, else ADK's defaults. `reply_timeout` is in seconds.
+    `store` is a SQLAlchemy URL; None keeps the results for as long as the returned run lives. Raises UsageError before
+    anything runs; afterwards nothing that an agent or a metric does raises.
     """
     plan = plan_run(
         eval_set,
@@ -74,3 +82,17 @@ def score(
     """
     plan = plan_score(recordings, eval_set, criteria, match=match, concurrency=concurrency, only=only)
     return execute(plan, store=store)
+
+
+def load_eval_set(path: str | Path, *, lenient: bool = False) -> EvalSet:
+    """Return the eval set in a file of any format that we read; raises FormatError with every problem in it."""
+    loaded, _ = read_file(Path(path), lenient=lenient)
+    if loaded.eval_set is None:
+        raise FormatError(str(path), [f"holds {loaded.kind}, where an eval set is needed"])
+    return loaded.eval_set
+
+
+def load_recordings(paths: Paths, *, lenient: bool = False) -> list[Recording]:
+    """Return what files recorded, in order; raises UsageError with every problem in them."""
+    given = [paths] if isinstance(paths, str | Path) else list(paths)
+    return recordings_in(sources(given, lenient=lenient, recorded=True))

@@ -43,6 +43,11 @@ class Run:
         """The results, read from the store each time."""
         return self._store.results(self.info.id)
 
+    @property
+    def recordings(self) -> Iterator[tuple[int, Recording]]:
+        """The recordings with the positions of their cases, read from the store each time."""
+        return self._store.recordings(self.info.id)
+
 
 def execute(plan: Plan, *, store: str | None = None, on_result: Heard | None = None, resumed: bool = False) -> Run:
     """Run a plan to its end and return what came out; `on_result` hears of every result as it comes.
@@ -55,9 +60,7 @@ def execute(plan: Plan, *, store: str | None = None, on_result: Heard | None = N
         store = f"sqlite:///{folder.name}/run.db"
     opened = Store(store)
     try:
-        summary, info = _blocking(
-            _go(plan, opened, on_result or (lambda _: None), resumed=resumed, kept=folder is None)
-        )
+        summary, info = _blocking(_go(plan, opened, on_result or (lambda _: None), resumed=resumed))
     except BaseException:
         opened.close()
         raise
@@ -71,7 +74,16 @@ def reread(store: str, run_id: str) -> Run:
     return Run(info, aggregate(opened.results(info.id)), opened)
 
 
-async def _go(plan: Plan, store: Store, on_result: Heard, *, resumed: bool, kept: bool) -> tuple[Summary, RunInfo]:
+def runs(store: str) -> list[RunInfo]:
+    """Return the runs of a store, the newest first."""
+    opened = Store(store)
+    try:
+        return opened.runs()
+    finally:
+        opened.close()
+
+
+async def _go(plan: Plan, store: Store, on_result: Heard, *, resumed: bool) -> tuple[Summary, RunInfo]:
     started = time.monotonic()
     info = plan.info
     store.begin(info)
@@ -85,7 +97,7 @@ async def _go(plan: Plan, store: Store, on_result: Heard, *, resumed: bool, kept
 
     async def recordings() -> AsyncIterator[Pair]:
         for pair in earlier if plan.recorded is None else plan.recorded:
-            if kept and plan.recorded is not None:
+            if plan.recorded is not None:
                 store.add_recording(info.id, pair[0].position, pair[1])
             yield pair
         if plan.agent is not None:

@@ -1,0 +1,74 @@
+"""The command `assay`: each command is a module, loaded when it is called."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import click
+
+from assay import __version__
+from assay.errors import AssayError
+
+COMMANDS = {
+    "run": "Run an agent on eval sets, and score what it does.",
+    "score": "Score what was recorded elsewhere.",
+    "value": "Say what reasoning traces are worth, and keep those worth sharing.",
+    "check": "Say what files are, and what is wrong with them.",
+    "criteria": "Show the criteria, explain one, or print a config for a situation.",
+    "runs": "List the runs in the store.",
+    "show": "Show a run of the store, or one of its cases.",
+}
+_USAGE = 2
+
+
+class _Lazily(click.Group):
+    """A group that imports a command when it is called; its help needs none of them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Return the names, in the order of a user's work."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import the command of that name."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"assay.cli.{cmd_name}")
+        command: click.Command = getattr(module, cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=_Lazily, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="assay")
+def assay() -> None:
+    """Evaluate AI agents, and say how sure you can be of the result.
+
+    \b
+    assay run examples/shop.evalset.json --agent examples.agent:reply
+    assay score recorded.evalset_result.json
+    assay check evals/
+
+    Exit codes: 0 passed, 1 failed, 3 something could not be scored, 2 wrong input or usage, 130 interrupted.
+    """  # noqa: D301  (click's own mark against wrapping)
+
+
+def main() -> None:
+    """Run the command line, and leave with its exit code; an error of the user's is a message, not a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+    try:
+        assay.main(standalone_mode=True)
+    except AssayError as error:
+        from assay.text.display import visible
+
+        click.echo(f"assay: {visible(str(error))}", err=True)
+        sys.exit(_USAGE)
+    except BrokenPipeError:
+        sys.exit(1)

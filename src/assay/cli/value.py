@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.errors import AssayError, UsageError
+from assay.errors import UsageError
+from assay.text.display import shortened, visible
 
 if TYPE_CHECKING:
     from assay.api.valuing import Valuing
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 SHOWN = 20
 """So many reasons, problems or places are told; the outputs hold all."""
 FAILED, WRONG, UNSCORED = 1, 2, 3
+_PIPED_WIDTH = 120
 
 
 @dataclass(frozen=True)
@@ -100,18 +102,13 @@ class _Told:
 @click.option("--from-run", metavar="RUN", help="Value the traces of a stored run; success is what its verdicts say.")
 @click.option("--store", help="The store of --from-run: a SQLAlchemy URL.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Processes to use. Default: one for each core.")
-@click.pass_context
-def value(context: click.Context, /, files: tuple[str, ...], **options: Any) -> None:
+def value(files: tuple[str, ...], **options: Any) -> None:
     """Say what reasoning traces are worth, 0 to 1, and why.
 
     FILE is JSON, JSON lines, a folder of them, or - for JSON lines on standard input: ReasoningTraces, or any trace
     that assay reads.
     """
-    try:
-        context.exit(_value(files, options))
-    except AssayError as error:
-        click.echo(f"assay value: {_harmless(str(error))}", err=True)
-        context.exit(WRONG)
+    sys.exit(_value(files, options))
 
 
 def _value(files: tuple[str, ...], options: dict[str, Any]) -> int:
@@ -129,7 +126,7 @@ def _value(files: tuple[str, ...], options: dict[str, Any]) -> int:
     asked = Asked(gate=gate, **{name: options[name] for name in same})
     valuing = plan_value(files, asked, from_run=options["from_run"], store=options["store"])
     for note in valuing.notes:
-        click.secho(f"note: {_harmless(note)}", err=True, bold=True)
+        click.secho(f"note: {visible(note)}", err=True, bold=True)
     return _run(valuing, outputs)
 
 
@@ -262,7 +259,7 @@ def _end(outputs: Outputs, summary: Summary, told: _Told) -> int:
         sys.stdout.buffer.flush()
         click.echo(summary.sentence(), err=True)
     else:
-        summary.print(Console())
+        summary.print(Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else _PIPED_WIDTH))
     left_out = summary.scored - summary.passed if outputs.threshold is not None else 0
     _list("left out", left_out, told.left_out)
     _list("refused", summary.refused, told.refused)
@@ -284,7 +281,7 @@ def _list(what: str, count: int, reasons: list[str]) -> None:
         return
     click.echo(f"{what} {count:,}:", err=True)
     for reason in reasons[:SHOWN]:
-        click.echo(f"  {_harmless(reason)}", err=True)
+        click.echo(f"  {visible(shortened(reason, 400))}", err=True)
     if count > SHOWN:
         click.echo("  …", err=True)
 
@@ -293,9 +290,3 @@ def _redaction(one: Redacted) -> bytes:
     import msgspec
 
     return msgspec.json.encode(one._asdict()) + b"\n"
-
-
-def _harmless(text: str) -> str:
-    from assay.report.value import harmless
-
-    return "\n".join(harmless(line, 400) for line in text.split("\n"))

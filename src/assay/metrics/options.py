@@ -25,6 +25,11 @@ def documented(metric: type) -> list[dataclasses.Field[Any]]:
     return [field for field in dataclasses.fields(metric) if "doc" in field.metadata]
 
 
+def hints(metric: type) -> dict[str, Any]:
+    """Return the types of a metric's fields."""
+    return typing.get_type_hints(metric)
+
+
 def read_options(
     metric: type, options: Mapping[str, Any], pointer: str, *, lenient: bool, accepted: frozenset[str] = frozenset()
 ) -> tuple[dict[str, Any], list[str]]:
@@ -34,12 +39,12 @@ def read_options(
     `accepted` are read by someone else.
     """
     fields = {field.name: field for field in documented(metric)}
-    hints = typing.get_type_hints(metric)
+    types = hints(metric)
     values: dict[str, Any] = {}
     warnings: list[str] = []
     for name, raw in options.items():
         if name in fields:
-            values[name] = _value(fields[name], hints[name], raw, f"{pointer}/{name}")
+            values[name] = _value(fields[name], types[name], raw, f"{pointer}/{name}")
         elif name not in accepted:
             allowed = f"; allowed: {', '.join(sorted(fields))}" if fields else "; it has no options"
             problem = f"{pointer}/{name}: is not an option of this criterion{nearest(name, fields) or allowed}"

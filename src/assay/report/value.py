@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+
+from assay.text.display import shortened, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -69,7 +70,7 @@ def _table(rows: list[tuple[str, bytes]], width: int) -> Table:
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), caption=_KEY, caption_justify="left")
     room = max(0, width - 80)
-    widths = {"trace": 8 + room // 2, "nearest": 14 + room // 2, "overrides": 14, "score": 6, "!": 1}
+    widths = {"trace": 8 + room // 2, "nearest": 14 + room // 2, "overrides": 15, "score": 6, "!": 1}
     for head in _HEADS:
         table.add_column(
             head,
@@ -104,19 +105,10 @@ def _short(own_id: str) -> str:
 
 
 def plain(text: str, limit: int = 200) -> Text:
-    """Return text from outside as it may be printed: never markup, and no character that steers a terminal."""
+    """Return text from outside as a cell: never markup, on one line, and no character that steers a terminal."""
     from rich.text import Text
 
-    return Text(harmless(text, limit))
-
-
-def harmless(text: str, limit: int = 200) -> str:
-    """Return text from outside with every control, format and half character spelt out, and cut at `limit`."""
-    cut = text if len(text) <= limit else text[:limit] + "…"
-    return "".join(
-        f"\\u{ord(one):04x}" if unicodedata.category(one) in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"} else one
-        for one in cut
-    )
+    return Text(visible(shortened(text, limit)).replace("\n", "\\n"))
 
 
 class Parquet:

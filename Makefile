@@ -1,0 +1,57 @@
+PYTHON ?= python3
+VENV := .venv
+PEER := .venv-peer
+BIN := $(VENV)/bin
+PIP_QUIET := --quiet --disable-pip-version-check
+
+.PHONY: help demo test test-postgres test-peer lint types imports docs bench check clean
+
+help: ## Show the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+$(VENV)/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install $(PIP_QUIET) -c constraints.txt pip
+	$(BIN)/python -m pip install $(PIP_QUIET) -c constraints.txt -e '.[judge,words,postgres]' --group test --group check
+	@touch $@
+
+$(PEER)/.ready: pyproject.toml constraints-peer.txt
+	$(PYTHON) -m venv $(PEER)
+	$(PEER)/bin/python -m pip install $(PIP_QUIET) -c constraints-peer.txt pip
+	$(PEER)/bin/python -m pip install $(PIP_QUIET) -c constraints-peer.txt -e '.[words,adk]' --group test
+	@touch $@
+
+demo: $(VENV)/.ready ## Run the example agent on its eval set, and show the report
+	@# One case of the example fails, so that there is something to see: exit code 1 is right here.
+	@$(BIN)/assay run examples --agent examples.agent:reply || [ $$? -eq 1 ]
+
+test: $(VENV)/.ready ## Run every test that needs no more than Python
+	$(BIN)/pytest -n 2 -m "not postgres and not peer"
+
+test-postgres: $(VENV)/.ready ## Run the tests that need Postgres: ASSAY_TEST_POSTGRES=postgresql+pg8000://...
+	@test -n "$$ASSAY_TEST_POSTGRES" || { echo "test-postgres lacks ASSAY_TEST_POSTGRES, a SQLAlchemy URL of a server" >&2; exit 1; }
+	$(BIN)/pytest -m postgres
+
+test-peer: $(PEER)/.ready ## Run the tests that compare with google-adk 2.13
+	$(PEER)/bin/pytest -m peer
+
+lint: $(VENV)/.ready ## Check style
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.ready ## Check types
+	$(BIN)/mypy
+
+imports: $(VENV)/.ready ## Check which way imports point
+	$(BIN)/lint-imports
+
+docs: $(VENV)/.ready ## Write what is generated: the JSON Schema of the report
+	$(BIN)/python -m assay.report.json > docs/report.schema.json
+
+bench: $(VENV)/.ready $(PEER)/.ready ## Measure side by side with google-adk 2.13
+	$(BIN)/python benchmarks/run.py --peer $(PEER)/bin/python
+
+check: lint types imports test ## Everything that a change must pass
+
+clean: ## Remove the environments
+	rm -rf $(VENV) $(PEER)

@@ -1,0 +1,60 @@
+"""What are these files, and can they be used?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from assay import load
+from assay.data.noun import Noun
+from assay.errors import ConfigError, FormatError, UsageError
+from assay.formats.recognise import Loaded
+
+
+class Checked(Noun, frozen=True):
+    """One file: what it is and holds, what makes it unusable, and what else is worth knowing."""
+
+    path: str
+    what: str
+    problems: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def check(paths: Sequence[str], *, lenient: bool = False) -> Iterator[Checked]:
+    """Yield each file, of a folder all its JSON; raises UsageError for a path that does not exist."""
+    for given in paths:
+        path = Path(given)
+        if not path.exists():
+            raise UsageError(f"{path}: no such file or folder")
+        files = sorted(one for pattern in ("*.json", "*.jsonl") for one in path.rglob(pattern))
+        for file in files if path.is_dir() else [path]:
+            yield _checked(file, lenient=lenient)
+
+
+def _checked(path: Path, *, lenient: bool) -> Checked:
+    try:
+        loaded, _ = load.read_file(path, lenient=lenient)
+    except FormatError as error:
+        return Checked(str(path), "cannot be read", error.problems)
+    warnings = tuple(warning.removeprefix(f"{path}: ") for warning in loaded.warnings)
+    if loaded.config is None:
+        return Checked(str(path), f"{loaded.kind}, {_held(loaded)}", warnings=warnings)
+    what = f"EvalConfig, criteria: {', '.join(one.name for one in loaded.config.criteria)}"
+    try:
+        made = load.criteria_of(loaded.config, origin=str(path), lenient=lenient)
+    except ConfigError as error:
+        return Checked(str(path), what, (str(error).removeprefix(f"{path}: "),), warnings)
+    return Checked(str(path), what, warnings=(*warnings, *made.warnings))
+
+
+def _held(loaded: Loaded) -> str:
+    counts = []
+    if loaded.eval_set is not None:
+        counts.append(_count(len(loaded.eval_set.cases), "case"))
+    if loaded.recordings:
+        counts.append(_count(len(loaded.recordings), "recording"))
+    return ", ".join(counts)
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

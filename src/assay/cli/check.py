@@ -1,0 +1,32 @@
+"""`assay check`: what files are, and what is wrong with them."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from assay import api
+from assay.text.display import visible
+
+
+@click.command()
+@click.argument("file", nargs=-1, required=True)
+@click.option("--lenient", is_flag=True, help="Unknown options and misspelt keys are warnings.")
+def check(file: tuple[str, ...], lenient: bool) -> None:
+    """Say what each file is, how much it holds, and every problem in it.
+
+    FILE is a file or a folder (all its JSON). Exits with 0 where everything can be used, else with 2.
+
+    \b
+    assay check evals/ test_config.json
+    """  # noqa: D301
+    usable = True
+    for checked in api.check(file, lenient=lenient):
+        usable = usable and not checked.problems
+        click.echo(f"{'✗' if checked.problems else '✓'} {visible(checked.path)}: {checked.what}")
+        for problem in checked.problems:
+            click.echo(f"    error: {visible(problem)}")
+        for warning in checked.warnings:
+            click.echo(f"    warning: {visible(warning)}")
+    sys.exit(0 if usable else 2)

@@ -1,0 +1,82 @@
+"""`assay criteria`: which criteria there are, what each is for, and a config to start from."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+import click
+
+from assay.metrics.entries import CATALOG, QUESTIONS, RECIPES, Entry
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--for", "situation", type=click.Choice(list(RECIPES)), help="Print the config for a situation.")
+def criteria(name: str | None, situation: str | None) -> None:
+    """Show the criteria, explain one, or print a config for a situation.
+
+    \b
+    assay criteria
+    assay criteria tool_trajectory_avg_score
+    assay criteria --for ci > test_config.json
+    """  # noqa: D301
+    if name and situation:
+        raise click.UsageError("takes a NAME or --for, not both")
+    if situation:
+        sample = {"criteria": {one: CATALOG[one].sample for one in RECIPES[situation]}}
+        click.echo(json.dumps(sample, indent=2, ensure_ascii=False))
+    elif name:
+        from assay.metrics.catalog import entry
+
+        _explain(entry(name))
+    else:
+        _table()
+
+
+def _range(entry: Entry) -> str:
+    low, high = entry.range.low, entry.range.high
+    end = "" if high is None else f"{high:g}"
+    return f"{low:g}..{end} {'down' if entry.lower_is_better else 'up'}"
+
+
+def _table() -> None:
+    from rich import box
+    from rich.table import Table
+
+    from assay.cli.output import console
+
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), show_edge=False)
+    for title in ("criterion", "needs", "unit judged", "range, better", "simulated user", "built"):
+        table.add_column(title, no_wrap=title == "criterion")
+    for one in CATALOG.values():
+        built = "yes" if one.metric else "not yet"
+        table.add_row(one.name, one.needs, one.unit, _range(one), one.simulated_user, built)
+    out = console()
+    out.print(table)
+    out.print("\nWhich one?")
+    for question, name, situation in QUESTIONS:
+        out.print(f"  {question:<58} {name}  (--for {situation})", soft_wrap=True)
+
+
+def _explain(one: Entry) -> None:
+    click.echo(f"{one.name}\n{one.summary}\n\nWhen to use it: {one.when}")
+    click.echo(
+        f"Needs: {one.needs}. Judged is: {one.unit}. Range: {_range(one)}. Simulated user: {one.simulated_user}."
+    )
+    if one.metric is None:
+        click.echo("\nNot built yet in this version: a config that names it is refused.")
+    else:
+        from assay.metrics.options import allowed, documented, hints
+
+        click.echo("\nOptions:\n  threshold: a number; without it the criterion only informs")
+        types = hints(one.metric)
+        for field in documented(one.metric):
+            click.echo(f"  {field.name}: {allowed(types[field.name])}; default {_default(field)}")
+            click.echo(f"      {field.metadata['doc']}")
+    click.echo(f"\n{json.dumps({'criteria': {one.name: one.sample}}, indent=2, ensure_ascii=False)}")
+
+
+def _default(field: dataclasses.Field[Any]) -> str:
+    return json.dumps(field.default, ensure_ascii=False)

@@ -1,0 +1,200 @@
+"""What do `run` and `score` have in common? Options, progress, reports and exit codes."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self, TextIO
+
+import click
+from rich.console import Console
+
+from assay import api
+from assay.api import Plan, Run
+from assay.data.outcome import CaseResult, Verdict
+from assay.report import adk, json, junit
+from assay.report.terminal import closing, print_report
+from assay.store import DEFAULT_URL
+from assay.text.display import visible
+
+EXIT = {Verdict.PASSED: 0, Verdict.FAILED: 1, Verdict.UNSCORED: 3}
+_INTERRUPTED = 130
+_WARNINGS = 20
+_PIPED_WIDTH = 120
+_SILENCE = 10.0
+_FILLING = re.compile(r" +(?=\n|$)")
+
+
+def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that every scoring command takes."""
+    options = (
+        click.option(
+            "--config",
+            metavar="FILE",
+            type=click.Path(path_type=Path),
+            help="An EvalConfig for all files. Default: the nearest test_config.json, else ADK's defaults.",
+        ),
+        click.option("--lenient", is_flag=True, help="Unknown options and misspelt keys are warnings."),
+        click.option(
+            "--only", multiple=True, metavar="ID", help="Only cases with this id; * and ? are wildcards. Repeatable."
+        ),
+        click.option(
+            "--concurrency", default=8, show_default=True, type=click.IntRange(1), help="How many cases at once."
+        ),
+        click.option("--json", "json_file", metavar="FILE", help="Write the results as JSON; - is stdout."),
+        click.option("--junit", metavar="FILE", type=click.Path(path_type=Path), help="Write JUnit XML."),
+        click.option(
+            "--adk-results",
+            metavar="DIR",
+            type=click.Path(path_type=Path),
+            help="Write ADK's .evalset_result.json, a file for each eval set.",
+        ),
+        click.option(
+            "--store",
+            default=DEFAULT_URL,
+            show_default=True,
+            metavar="URL",
+            help="Where the run is kept: any SQLAlchemy URL, or none.",
+        ),
+        click.option("--allow-unscored", is_flag=True, help="Exit with 0 instead of 3 where something is unscored."),
+        click.option("--quiet", "-q", is_flag=True, help="Print the verdict only."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where the results of a run go."""
+
+    json_file: str | None
+    junit: Path | None
+    adk_results: Path | None
+    allow_unscored: bool
+    quiet: bool
+
+    @property
+    def terminal(self) -> Console:
+        """The terminal, or what stands in for it; stderr where stdout is taken by JSON."""
+        return console(stderr=self.json_file == "-")
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return a console that is plain text, without spaces at the ends of lines, where nobody watches."""
+    stream = sys.stderr if stderr else sys.stdout
+    if stream.isatty():
+        return Console(file=stream, highlight=False, emoji=False, markup=False)
+    plain: Any = _Trimmed(stream)
+    return Console(file=plain, width=_PIPED_WIDTH, highlight=False, emoji=False, markup=False)
+
+
+class _Trimmed:
+    """A stream that lines reach without the spaces that fill them up to the width."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self.encoding = stream.encoding
+
+    def write(self, text: str) -> int:
+        """Write whole lines, trimmed."""
+        self._stream.write(_FILLING.sub("", text))
+        return len(text)
+
+    def flush(self) -> None:
+        """Flush the stream."""
+        self._stream.flush()
+
+
+def go(plan: Plan, store: str, output: Output, *, resumed: bool = False) -> int:
+    """Run a plan with progress, write the reports, and return the exit code."""
+    url = None if store == "none" else store
+    _announce(plan, output)
+    try:
+        with _Progress(plan.total, quiet=output.quiet) as progress:
+            run = api.execute(plan, store=url, on_result=progress.advance, resumed=resumed)
+    except KeyboardInterrupt:
+        click.echo("\ninterrupted", err=True)
+        if url is not None and plan.agent is not None:
+            again = "" if url == DEFAULT_URL else " --store URL"  # a URL may hold a password
+            click.echo(f"what is finished is kept; go on with: assay run --resume {plan.info.id}{again}", err=True)
+        return _INTERRUPTED
+    _report(run, plan, output)
+    if url is not None and not output.quiet:
+        output.terminal.print(f"run {run.info.id}; assay show {run.info.id} [CASE]", style="dim")
+    code = EXIT[run.verdict]
+    if code == EXIT[Verdict.UNSCORED] and output.allow_unscored:
+        click.echo("unscored, and allowed to be (--allow-unscored): exit code 0", err=True)
+        return 0
+    return code
+
+
+def _announce(plan: Plan, output: Output) -> None:
+    warnings = list(dict.fromkeys(plan.warnings))
+    for warning in warnings[:_WARNINGS]:
+        click.echo(f"warning: {visible(warning)}", err=True)
+    if len(warnings) > _WARNINGS:
+        click.echo(f"… and {len(warnings) - _WARNINGS} more warnings; `assay check` lists them all", err=True)
+    if not output.quiet:
+        origins = ", ".join(origin for origin, _ in plan.info.config["criteria"])
+        defaults = " (tool_trajectory_avg_score 1.0, response_match_score 0.8)" if origins == "defaults" else ""
+        output.terminal.print(f"criteria: {origins}{defaults}", style="dim")
+
+
+def _report(run: Run, plan: Plan, output: Output) -> None:
+    """Write the files first: whoever reads the terminal may stop reading."""
+    if output.json_file and output.json_file != "-":
+        with Path(output.json_file).open("wb") as file:
+            json.write(file, run.info, run.summary, run.cases)
+    if output.junit:
+        junit.write(output.junit, run.info, run.summary, run.cases, allow_unscored=output.allow_unscored)
+    if output.adk_results:
+        adk.write(output.adk_results, run.info, plan.works, run.cases, run.recordings)
+    if output.quiet:
+        output.terminal.print(closing(run.info, run.summary))
+    else:
+        print_report(output.terminal, run.info, run.summary, run.cases, total=plan.total)
+    if output.json_file == "-":
+        json.write(sys.stdout.buffer, run.info, run.summary, run.cases)
+        sys.stdout.buffer.flush()
+
+
+class _Progress:
+    """How far a run is: a bar for people, a line now and then for logs; both on stderr."""
+
+    def __init__(self, total: int, *, quiet: bool) -> None:
+        self._total = total
+        self._quiet = quiet
+        self._done = 0
+        self._not_passed = 0
+        self._said = time.monotonic()
+        self._bar: Any = None
+
+    def __enter__(self) -> Self:
+        if not self._quiet and sys.stderr.isatty():
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._bar.start()
+            self._bar.add_task("scoring", total=self._total)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def advance(self, result: CaseResult) -> None:
+        """Count a result."""
+        self._done += 1
+        self._not_passed += result.verdict not in (Verdict.PASSED, Verdict.INFORMATIONAL)
+        if self._bar is not None:
+            said = f"scoring, {self._not_passed} not passed" if self._not_passed else "scoring"
+            self._bar.update(self._bar.task_ids[0], completed=self._done, description=said)
+        elif not self._quiet and time.monotonic() - self._said > _SILENCE:
+            self._said = time.monotonic()
+            click.echo(f"{self._done} of {self._total}, {self._not_passed} not passed", err=True)

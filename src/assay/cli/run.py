@@ -1,0 +1,102 @@
+"""`assay run`: an agent on eval sets."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from assay import api
+from assay.cli.output import Output, common_options, go
+from assay.data.summary import RunInfo
+from assay.errors import UsageError
+
+_ARGUMENTS = ("paths", "agent", "config", "only", "lenient", "reply_timeout")
+
+
+@click.command()
+@click.argument("evalset", nargs=-1)
+@click.option("--agent", metavar="TARGET", help="The agent: module:function, importable from the current folder.")
+@click.option("--attempts", type=click.IntRange(1), help="How many conversations for each case.  [default: 1]")
+@click.option(
+    "--reply-timeout", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Longest wait for a reply."
+)
+@click.option("--resume", metavar="RUN", help="Go on with an interrupted run; everything is taken from it.")
+@common_options
+@click.pass_context
+def run(
+    ctx: click.Context,
+    evalset: tuple[str, ...],
+    agent: str | None,
+    attempts: int | None,
+    reply_timeout: float | None,
+    resume: str | None,
+    config: Path | None,
+    lenient: bool,
+    only: tuple[str, ...],
+    concurrency: int,
+    json_file: str | None,
+    junit: Path | None,
+    adk_results: Path | None,
+    store: str,
+    allow_unscored: bool,
+    quiet: bool,
+) -> None:
+    """Run an agent on eval sets, and score what it does.
+
+    EVALSET is a file, a folder (its *.test.json and *.evalset.json), or FILE:case1,case2.
+
+    \b
+    assay run evals/ --agent shop.agent:reply
+    assay run shop.evalset.json --agent shop.agent:reply --attempts 4 --json results.json
+    assay run --resume 20260102-030405-a1b2c3
+
+    The agent is a function, sync or async. It receives the conversation so far (an assay.Trace whose last invocation
+    holds the user's message) and returns a reply, or yields steps: strings, assay.ToolCall, assay.ToolResult, ...
+    """  # noqa: D301
+    given: dict[str, Any] = {
+        "paths": list(evalset) or None,
+        "agent": agent,
+        "config": str(config) if config else None,
+        "only": list(only) or None,
+        "lenient": lenient or None,
+        "reply_timeout": reply_timeout,
+    }
+    earlier = _earlier(store, resume) if resume else None
+    arguments = _merged(given, earlier) if earlier else {**given, "only": list(only), "lenient": lenient}
+    if not arguments["paths"] or not arguments["agent"]:
+        raise click.UsageError("needs at least one EVALSET and --agent TARGET", ctx)
+    plan = api.plan_run(
+        arguments["paths"],
+        arguments["agent"],
+        arguments["config"],
+        attempts=attempts or (earlier.config["attempts"] if earlier else 1),
+        concurrency=concurrency,
+        reply_timeout=arguments["reply_timeout"],
+        only=arguments["only"],
+        lenient=arguments["lenient"],
+    )
+    if earlier:
+        plan = api.resume(plan, earlier)
+    output = Output(json_file, junit, adk_results, allow_unscored, quiet)
+    sys.exit(go(plan, store, output, resumed=earlier is not None))
+
+
+def _earlier(store: str, run_id: str) -> RunInfo:
+    if store == "none":
+        raise UsageError("--resume needs the store that the run is in, got --store none")
+    info = api.reread(store, run_id).info
+    if info.kind != "run":
+        raise UsageError(f"--resume {info.id}: is a run of `assay {info.kind}`, which is simply done again")
+    return info
+
+
+def _merged(given: dict[str, Any], earlier: RunInfo) -> dict[str, Any]:
+    """The arguments of the earlier run; those given again must be equal."""
+    for name in _ARGUMENTS:
+        if given[name] is not None and given[name] != earlier.config.get(name):
+            was = earlier.config.get(name)
+            raise UsageError(f"--resume {earlier.id}: {name} must be that of the run, {was!r}, got {given[name]!r}")
+    return {name: earlier.config.get(name) for name in _ARGUMENTS}

@@ -1,0 +1,34 @@
+"""`assay runs`: what the store holds."""
+
+from __future__ import annotations
+
+import click
+
+from assay.store import DEFAULT_URL
+
+
+@click.command()
+@click.option("--store", default=DEFAULT_URL, show_default=True, metavar="URL", help="Any SQLAlchemy URL.")
+def runs(store: str) -> None:
+    """List the runs in the store, the newest first.
+
+    \b
+    assay runs
+    assay runs --store postgresql+pg8000://localhost/assay
+    """  # noqa: D301
+    from rich import box
+    from rich.table import Table
+
+    from assay import api
+    from assay.cli.output import console
+    from assay.text.display import visible
+
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), show_edge=False)
+    for title in ("run", "verdict", "seconds", "what"):
+        table.add_column(title, overflow="fold")
+    for one in api.runs(store):
+        paths = " ".join(map(str, one.config.get("paths", [])))
+        agent = f" --agent {one.config['agent']}" if one.config.get("agent") else ""
+        seconds = "" if one.seconds is None else f"{one.seconds:.1f}"
+        table.add_row(one.id, one.verdict or "not finished", seconds, visible(f"{one.kind} {paths}{agent}"))
+    console().print(table)

@@ -1,0 +1,49 @@
+"""`assay show`: a run of the store, or one of its cases."""
+
+from __future__ import annotations
+
+import fnmatch
+
+import click
+
+from assay.store import DEFAULT_URL
+
+
+@click.command()
+@click.argument("run")
+@click.argument("case", required=False)
+@click.option("--store", default=DEFAULT_URL, show_default=True, metavar="URL", help="Any SQLAlchemy URL.")
+@click.option("--json", "as_json", is_flag=True, help="Print the run as JSON.")
+def show(run: str, case: str | None, store: str, as_json: bool) -> None:
+    """Show a run of the store, or everything about one of its cases.
+
+    RUN is the beginning of its id; CASE an id, * and ? are wildcards.
+
+    \b
+    assay show 20260102
+    assay show 20260102 order_status
+    """  # noqa: D301
+    import sys
+
+    from assay import api
+    from assay.cli.output import console
+    from assay.errors import UsageError
+    from assay.report import json
+    from assay.report.terminal import case as one_case
+    from assay.report.terminal import print_report
+
+    found = api.reread(store, run)
+    if as_json:
+        json.write(sys.stdout.buffer, found.info, found.summary, found.cases)
+        return
+    out = console()
+    if case is None:
+        print_report(out, found.info, found.summary, found.cases, total=0)
+        return
+    shown = 0
+    for result in found.cases:
+        if fnmatch.fnmatchcase(result.case_id, case):
+            shown += 1
+            out.print(one_case(result, everything=True))
+    if not shown:
+        raise UsageError(f"run {found.info.id} has no case {case!r}")

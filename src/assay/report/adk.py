@@ -1,0 +1,108 @@
+"""A run as ADK's `.evalset_result.json`, so that a team can keep its viewer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assay.data.noun import Json
+from assay.data.outcome import CaseResult, Outcome, Score, Verdict
+from assay.data.recording import Recording
+from assay.data.summary import RunInfo
+from assay.data.trace import Invocation
+from assay.data.work import Work
+from assay.formats.adk.write import invocation_json
+
+_STATUS = {
+    Verdict.PASSED: 1,
+    Verdict.FAILED: 2,
+    Verdict.ERROR: 2,
+    Verdict.UNSCORED: 3,
+    Verdict.NOT_APPLICABLE: 3,
+    Verdict.INFORMATIONAL: 4,
+}
+_USER = "test_user_id"
+_UNSAFE = re.compile(r"[^\w-]")  # a name from a file never becomes a path
+
+
+def write(
+    folder: Path,
+    info: RunInfo,
+    works: Sequence[Work],
+    results: Iterable[CaseResult],
+    recordings: Iterable[tuple[int, Recording]],
+) -> list[Path]:
+    """Write one file for each eval set, named and laid out as ADK does, and return the files.
+
+    `results` and `recordings` come in file order. A case of several attempts is written once for each.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    by_position = {work.position: work for work in works}
+    heard = ((position, recording) for position, recording in recordings if position in by_position)
+    pairs = zip(results, heard, strict=False)
+    created = datetime.fromisoformat(info.started).timestamp()
+    files: list[Path] = []
+    for set_id, group in groupby(pairs, key=lambda pair: by_position[pair[0].position].eval_set_id):
+        cases = [_case(result, by_position[result.position], recording) for result, (_, recording) in group]
+        app = next((one.case.session_input.app_name for one in works if one.case.session_input), "") or "assay"
+        name = f"{_UNSAFE.sub('_', app)}_{_UNSAFE.sub('_', set_id)}_{created}"
+        body = {
+            "eval_set_result_id": name,
+            "eval_set_result_name": name,
+            "eval_set_id": set_id,
+            "eval_case_results": cases,
+            "creation_timestamp": created,
+        }
+        path = folder / f"{name}.evalset_result.json"
+        path.write_bytes(msgspec.json.format(msgspec.json.encode(body), indent=2))
+        files.append(path)
+    return files
+
+
+def _case(result: CaseResult, work: Work, recording: Recording) -> dict[str, Json]:
+    shown = [one for one in result.outcomes if one.verdict is not Verdict.NOT_APPLICABLE]
+    expected = work.case.conversation or ()
+    return {
+        "eval_set_id": work.eval_set_id,
+        "eval_id": work.case.id,
+        "final_eval_status": _STATUS[result.verdict],
+        "overall_eval_metric_results": [_metric(one, one.score, one.verdict) for one in shown],
+        "eval_metric_result_per_invocation": [
+            _invocation(i, actual, expected[i] if i < len(expected) else None, shown)
+            for i, actual in enumerate(recording.trace.invocations)
+        ],
+        "session_id": recording.trace.session_id or f"assay-{result.case_id}-{result.attempt}",
+        "user_id": (work.case.session_input.user_id if work.case.session_input else "") or _USER,
+    }
+
+
+def _invocation(
+    i: int, actual: Invocation, expected: Invocation | None, outcomes: Sequence[Outcome]
+) -> dict[str, Json]:
+    parts = [(one, one.score.parts[i]) for one in outcomes if i < len(one.score.parts)]
+    return {
+        "actual_invocation": invocation_json(actual),
+        "expected_invocation": None if expected is None else invocation_json(expected),
+        "eval_metric_results": [_metric(one, part, _verdict_of_part(one, part)) for one, part in parts],
+    }
+
+
+def _verdict_of_part(outcome: Outcome, part: Score) -> Verdict:
+    return msgspec.structs.replace(outcome, score=part).verdict
+
+
+def _metric(outcome: Outcome, score: Score, verdict: Verdict) -> dict[str, Any]:
+    threshold = outcome.threshold
+    return {
+        "metric_name": outcome.criterion,
+        "threshold": threshold,
+        "criterion": None if threshold is None else {"threshold": threshold},
+        "score": score.value,
+        "eval_status": _STATUS[verdict],
+    }

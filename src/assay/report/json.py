@@ -1,0 +1,216 @@
+"""A run as JSON: the contract that other programs read. `python -m assay.report.json` prints its JSON Schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, BinaryIO, Literal
+
+import msgspec
+
+from assay.data.outcome import CaseResult, Outcome, Score
+from assay.data.summary import CriterionSummary, RunInfo, Summary
+
+CaseVerdict = Literal["passed", "failed", "error", "unscored", "informational"]
+OutcomeVerdict = Literal["passed", "failed", "unscored", "not_applicable", "informational"]
+
+
+class Shape(msgspec.Struct, frozen=True):
+    """Everything is always there; what nothing fills is null."""
+
+
+class RunShape(Shape, frozen=True):
+    """What was run."""
+
+    id: str
+    started: str
+    version: str
+    config: dict[str, Any]
+    signatures: dict[str, Any]
+
+
+class ErrorShape(Shape, frozen=True):
+    """What broke an attempt."""
+
+    side: Literal["agent", "simulator", "environment", "infrastructure"]
+    cause: str
+    traceback: str
+
+
+class FaultShape(Shape, frozen=True):
+    """On which side a case failed, and what shows it."""
+
+    side: str
+    evidence: list[str]
+
+
+class QuoteShape(Shape, frozen=True):
+    """A piece of evidence and where it is from."""
+
+    text: str
+    source: str
+
+
+class PartShape(Shape, frozen=True):
+    """A part of a score: an invocation, a rubric, a sentence."""
+
+    label: str
+    value: float | None
+    applicable: bool
+    reason: str
+    evidence: list[QuoteShape]
+    parts: list[PartShape]
+
+
+class OutcomeShape(Shape, frozen=True):
+    """One criterion on one attempt."""
+
+    criterion: str
+    value: float | None
+    threshold: float | None
+    verdict: OutcomeVerdict
+    reason: str
+    calls: int | None
+    calls_saved: int | None
+    abstentions: int | None
+    cost: float | None
+    self_agreement: float | None
+    parts: list[PartShape]
+
+
+class CaseShape(Shape, frozen=True):
+    """One attempt at one case."""
+
+    id: str
+    attempt: int
+    verdict: CaseVerdict
+    error: ErrorShape | None
+    fault: FaultShape | None
+    ended_by: Literal["script", "stop", "cap", "failure"]
+    usage: dict[str, int] | None
+    outcomes: list[OutcomeShape]
+
+
+class RateShape(Shape, frozen=True):
+    """A rate in 0..1 with its 95 % interval."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    method: str | None
+
+
+class ValidShape(Shape, frozen=True):
+    """The numbers over valid cases only."""
+
+    n: int
+    mean: float | None
+    low: float | None
+    high: float | None
+    pass_rate: RateShape
+
+
+class SummaryShape(Shape, frozen=True):
+    """One criterion over the run; `mean` with its 95 % interval and how it was computed."""
+
+    criterion: str
+    mean: float | None
+    low: float | None
+    high: float | None
+    method: str | None
+    pass_rate: RateShape
+    passed: int
+    failed: int
+    unscored: int
+    not_applicable: int
+    informational: int
+    errors: int
+    self_agreement: float | None
+    valid: ValidShape | None
+
+
+class ReportShape(Shape, frozen=True):
+    """A whole run."""
+
+    run: RunShape
+    verdict: Literal["passed", "failed", "unscored"]
+    cases: list[CaseShape]
+    summary: list[SummaryShape]
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema (2020-12) of the report."""
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **msgspec.json.schema(ReportShape)}
+
+
+def write(stream: BinaryIO, info: RunInfo, summary: Summary, results: Iterable[CaseResult]) -> None:
+    """Write the report, one case a line, without holding the cases in memory."""
+    run = RunShape(info.id, info.started, info.version, info.config, info.signatures)
+    stream.write(b'{"run": %s,\n "verdict": %s,\n "cases": [' % (_json(run), _json(summary.verdict)))
+    stream.writelines((b",\n  " if i else b"\n  ") + _json(_case(result)) for i, result in enumerate(results))
+    rows = b",\n  ".join(_json(_summary(one)) for one in summary.criteria)
+    stream.write(b'],\n "summary": [\n  %s]}\n' % rows)
+
+
+_json = msgspec.json.Encoder().encode
+
+
+def _case(result: CaseResult) -> CaseShape:
+    failure, fault = result.failure, result.fault
+    return CaseShape(
+        result.case_id,
+        result.attempt,
+        result.verdict.value,  # type: ignore[arg-type]
+        ErrorShape(failure.side, failure.cause, failure.traceback) if failure else None,
+        FaultShape(fault.side, list(fault.evidence)) if fault else None,
+        result.ended_by,
+        result.usage,
+        [_outcome(one) for one in result.outcomes],
+    )
+
+
+def _outcome(outcome: Outcome) -> OutcomeShape:
+    judging, score = outcome.judging, outcome.score
+    return OutcomeShape(
+        outcome.criterion,
+        score.value,
+        outcome.threshold,
+        outcome.verdict.value,  # type: ignore[arg-type]
+        score.reason,
+        judging.calls if judging else None,
+        judging.calls_saved if judging else None,
+        judging.abstentions if judging else None,
+        judging.cost if judging else None,
+        judging.self_agreement if judging else None,
+        [_part(part) for part in score.parts],
+    )
+
+
+def _part(score: Score) -> PartShape:
+    quotes = [QuoteShape(quote.text, quote.source) for quote in score.evidence]
+    return PartShape(
+        score.label, score.value, score.applicable, score.reason, quotes, [_part(part) for part in score.parts]
+    )
+
+
+def _summary(one: CriterionSummary) -> SummaryShape:
+    rate = one.pass_rate
+    return SummaryShape(
+        one.criterion,
+        one.mean.value,
+        one.mean.low,
+        one.mean.high,
+        one.mean.method,
+        RateShape(rate.value, rate.low, rate.high, rate.method),
+        one.passed,
+        one.failed,
+        one.unscored,
+        one.not_applicable,
+        one.informational,
+        one.errors,
+        one.self_agreement,
+        None,
+    )
+
+
+if __name__ == "__main__":
+    print(msgspec.json.format(msgspec.json.encode(schema()), indent=2).decode())  # noqa: T201

@@ -1,0 +1,90 @@
+"""A run as JUnit XML, which every CI server can show."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from xml.sax.saxutils import XMLGenerator
+from xml.sax.xmlreader import AttributesImpl
+
+from assay.data.outcome import CaseResult, Outcome, Verdict
+from assay.data.summary import RunInfo, Summary
+from assay.report.numbers import held_against
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def write(
+    path: Path, info: RunInfo, summary: Summary, results: Iterable[CaseResult], *, allow_unscored: bool = False
+) -> None:
+    """Write one test case for each attempt: a failure names what failed, an error what broke or could not be scored.
+
+    With `allow_unscored` an attempt without verdict is skipped instead of an error.
+    """
+    counts = summary.cases
+    without_verdict = counts.get("unscored", 0)
+    attributes = {
+        "name": f"assay {info.id}",
+        "timestamp": info.started,
+        "tests": str(sum(counts.values())),
+        "failures": str(counts.get("failed", 0)),
+        "errors": str(counts.get("error", 0) + (0 if allow_unscored else without_verdict)),
+        "skipped": str(without_verdict if allow_unscored else 0),
+        "time": f"{info.seconds or 0:.3f}",
+    }
+    with path.open("w", encoding="utf-8") as file:
+        xml = XMLGenerator(file, encoding="utf-8", short_empty_elements=True)
+        xml.startDocument()
+        with _element(xml, "testsuites", {}), _element(xml, "testsuite", attributes):
+            for result in results:
+                _case(xml, result, allow_unscored=allow_unscored)
+            with _element(xml, "system-out", {}):
+                xml.characters(_clean("\n".join([summary.verdict, *summary.reasons])))
+
+
+@contextmanager
+def _element(xml: XMLGenerator, name: str, attributes: dict[str, str]) -> Iterator[None]:
+    xml.startElement(name, AttributesImpl({key: _clean(value) for key, value in attributes.items()}))
+    yield
+    xml.endElement(name)
+    xml.ignorableWhitespace("\n")
+
+
+def _case(xml: XMLGenerator, result: CaseResult, *, allow_unscored: bool) -> None:
+    name = result.case_id if result.attempt == 1 else f"{result.case_id} (attempt {result.attempt})"
+    kind, message, text = _problem(result)
+    if result.verdict is Verdict.UNSCORED and allow_unscored:
+        kind = "skipped"
+    with _element(xml, "testcase", {"name": name, "classname": "assay"}):
+        if kind:
+            with _element(xml, kind, {"message": message}):
+                xml.characters(_clean(text))
+
+
+def _problem(result: CaseResult) -> tuple[str, str, str]:
+    """The element that tells of a result, its message and its text; empty where there is nothing to tell."""
+    if result.verdict is Verdict.FAILED:
+        failed = [one for one in result.outcomes if one.verdict is Verdict.FAILED]
+        return "failure", "; ".join(held_against(one) for one in failed), "\n\n".join(map(_reasons, failed))
+    if result.failure is not None:
+        return "error", f"{result.failure.side}: {result.failure.cause}", result.failure.traceback
+    if result.verdict is Verdict.UNSCORED:
+        open_ones = [one for one in result.outcomes if one.verdict is Verdict.UNSCORED]
+        return (
+            "error",
+            "unscored: " + ", ".join(one.criterion for one in open_ones),
+            "\n\n".join(map(_reasons, open_ones)),
+        )
+    return "", "", ""
+
+
+def _reasons(outcome: Outcome) -> str:
+    lines = [f"{outcome.criterion}: {outcome.score.reason}".rstrip(": ")]
+    lines += [f"{part.label}: {part.reason}" for part in outcome.score.parts if part.reason]
+    return "\n".join(lines)
+
+
+def _clean(text: str) -> str:
+    return _NOT_XML.sub("�", text)

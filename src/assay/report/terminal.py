@@ -1,0 +1,251 @@
+"""A run for people: what failed and why, and how sure one can be of the numbers."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from assay.data.outcome import CaseResult, Outcome, Quote, Score, Verdict
+from assay.data.summary import CriterionSummary, RunInfo, Summary
+from assay.report.numbers import NONE, against, count, interval, number, rate
+from assay.text.display import shortened, visible
+
+_MARKS = {
+    Verdict.PASSED: ("✓", "green"),
+    Verdict.FAILED: ("✗", "red"),
+    Verdict.ERROR: ("!", "magenta"),
+    Verdict.UNSCORED: ("?", "yellow"),
+    Verdict.NOT_APPLICABLE: ("·", "dim"),
+    Verdict.INFORMATIONAL: ("·", "dim"),
+}
+_LISTED = 200
+"""Up to so many attempts are listed one by one; beyond, only those that did not pass."""
+_DETAILED = 50
+_TOKENS = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]|\w+|\s+|.", re.DOTALL)
+_DIFFED = 4000
+
+
+def print_report(
+    console: Console, info: RunInfo, summary: Summary, results: Iterable[CaseResult], *, total: int
+) -> None:
+    """Print the results in file order, then the summary, then the verdict."""
+    shown = hidden = 0
+    for result in results:
+        if total > _LISTED and result.verdict in (Verdict.PASSED, Verdict.INFORMATIONAL):
+            continue
+        if shown >= max(_DETAILED, _LISTED if total <= _LISTED else 0):
+            hidden += 1
+            continue
+        shown += 1
+        console.print(case(result))
+    if hidden:
+        console.print(Text(f"… and {hidden:,} more that did not pass; `assay show {info.id}` lists them all", "dim"))
+    console.print()
+    console.print(summary_table(summary))
+    console.print(closing(info, summary))
+
+
+def case(result: CaseResult, *, everything: bool = False) -> RenderableType:
+    """Return one attempt: its verdict, its criteria, and for what did not pass the reason."""
+    mark, style = _MARKS[result.verdict]
+    attempt = "" if result.attempt == 1 else f"  attempt {result.attempt}"
+    head = Text.assemble((f"{mark} ", style), (visible(result.case_id), "bold"), attempt, "  ", (result.verdict, style))
+    lines: list[RenderableType] = [head]
+    if result.failure is not None:
+        cause = f"{result.failure.side}: {visible(result.failure.cause)}"
+        lines.append(_in(4, Text(cause, "magenta")))
+        if everything and result.failure.traceback:
+            lines.append(_in(6, Text(visible(result.failure.traceback.rstrip()), "dim")))
+    lines += [_in(4, Text(visible(f"warning: {one}"), "yellow")) for one in result.warnings]
+    quiet = [one for one in result.outcomes if not everything and _is_aside(one)]
+    for outcome in result.outcomes:
+        if outcome not in quiet:
+            lines.append(_in(4, _outcome(outcome, everything=everything)))
+    aside = [f"{one.criterion} {number(one.score.value)}" for one in quiet if one.score.value is not None]
+    if aside:
+        lines.append(_in(4, Text(", ".join(aside), "dim")))
+    return Group(*lines)
+
+
+def _in(indent: int, what: RenderableType) -> RenderableType:
+    return Padding(what, (0, 0, 0, indent), expand=False)
+
+
+def _is_aside(outcome: Outcome) -> bool:
+    return outcome.verdict is Verdict.INFORMATIONAL
+
+
+def _outcome(outcome: Outcome, *, everything: bool) -> RenderableType:
+    verdict = outcome.verdict
+    mark, style = _MARKS[verdict]
+    line = Text.assemble((f"{mark} ", style), outcome.criterion, "  ", *_value(outcome))
+    if verdict is Verdict.NOT_APPLICABLE:
+        return Text.assemble(line, (f"  {visible(_why_not(outcome.score))}", "dim"))
+    if verdict is Verdict.PASSED and not everything:
+        return line
+    details = [_part(part) for part in outcome.score.parts or (outcome.score,) if everything or _tells(part)]
+    if outcome.score.parts and outcome.score.reason:
+        details.insert(0, Text(visible(outcome.score.reason)))
+    return Group(line, *(_in(4, one) for one in details))
+
+
+def _why_not(score: Score) -> str:
+    reasons = dict.fromkeys(part.reason for part in score.parts) if score.parts else [score.reason]
+    return "; ".join(one for one in reasons if one)
+
+
+def _value(outcome: Outcome) -> tuple[str | tuple[str, str], ...]:
+    value, threshold = outcome.score.value, outcome.threshold
+    if outcome.verdict is Verdict.NOT_APPLICABLE:
+        return ("not applicable",)
+    if threshold is None:
+        return (number(value),)
+    shown, limit = (NONE, number(threshold)) if value is None else against(value, threshold)
+    sign = "≤" if outcome.lower_is_better else "≥"
+    return (shown, (f"  (needs {sign} {limit})", "dim"))
+
+
+def _tells(part: Score) -> bool:
+    """Whether a part says something that a reader of a failure wants to know."""
+    return part.applicable and (part.value is None or bool(part.reason or part.evidence))
+
+
+def _part(part: Score) -> RenderableType:
+    label = f"{part.label}  " if part.label else ""
+    value = "not applicable" if not part.applicable else number(part.value)
+    first = part.reason.partition("\n")[0]
+    head = Text.assemble((visible(label), "bold"), f"{value}  " if label else "", visible(first))
+    inner: list[RenderableType] = []
+    if part.evidence:
+        inner.append(_evidence(part.evidence))
+    inner += [_part(one) for one in part.parts]
+    return Group(head, *(_in(2, one) for one in inner))
+
+
+def _evidence(quotes: Sequence[Quote]) -> RenderableType:
+    sources = [quote.source for quote in quotes]
+    if set(sources) <= {"both", "expected", "actual", "surplus"}:
+        if (sources == ["expected", "actual"] and "\n" in quotes[0].text + quotes[1].text) or _is_prose(quotes):
+            return _text_diff(quotes[0].text, quotes[1].text)
+        return _calls(quotes)
+    return Group(*(Text(visible(f"{quote.source}: {quote.text}".removeprefix(": ")), "dim") for quote in quotes))
+
+
+def _is_prose(quotes: Sequence[Quote]) -> bool:
+    """Two quotes that are no calls: a reference and a reply."""
+    if [quote.source for quote in quotes] != ["expected", "actual"]:
+        return False
+    return not all(re.fullmatch(r"[\w.-]+\(.*\)", quote.text, re.DOTALL) for quote in quotes)
+
+
+def _calls(quotes: Sequence[Quote]) -> RenderableType:
+    """Expected and actual calls beside each other; ► marks the first difference. What is allowed besides is counted."""
+    table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
+    for title, share in (("", None), ("expected", 1), ("actual", 1)):
+        table.add_column(title, header_style="dim", overflow="fold", ratio=share)
+    mark = "►"
+    rows = list(_rows(quotes))
+    for left, right, differs in rows:
+        style = "red" if differs else "green"
+        table.add_row(mark if differs else "", _cell(left, style), _cell(right, style))
+        mark = "" if differs else mark
+    surplus = [quote.text.partition("(")[0] for quote in quotes if quote.source == "surplus"]
+    if not surplus:
+        return table
+    names = shortened(", ".join(dict.fromkeys(surplus)), 200)
+    note = Text(visible(f"and {count(len(surplus), 'other call')}, as the match type allows: {names}"), "dim")
+    return Group(table, note) if rows else note
+
+
+def _rows(quotes: Sequence[Quote]) -> Iterator[tuple[str, str, bool]]:
+    """What stands left and right in each row, and whether that is a difference."""
+    waiting: str | None = None
+    for quote in quotes:
+        if waiting is not None and quote.source != "actual":
+            yield waiting, "", True
+            waiting = None
+        if quote.source == "both":
+            yield quote.text, quote.text, False
+        elif quote.source == "expected":
+            waiting = quote.text
+        elif quote.source == "actual":
+            yield waiting or "", quote.text, True
+            waiting = None
+    if waiting is not None:
+        yield waiting, "", True
+
+
+def _cell(text: str, style: str) -> Text:
+    return Text(visible(shortened(text, 300)), style)
+
+
+def _text_diff(expected: str, actual: str) -> RenderableType:
+    """Reference and reply; what only the one holds stands in [-…-], what only the other in {+…+}."""
+    left, right = _TOKENS.findall(expected[:_DIFFED]), _TOKENS.findall(actual[:_DIFFED])
+    above, below = Text("expected  ", "dim"), Text("actual    ", "dim")
+    for what, a, b, c, d in difflib.SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
+        ours, theirs = visible("".join(left[a:b])), visible("".join(right[c:d]))
+        if what == "equal":
+            above.append(ours, "default")
+            below.append(theirs, "default")
+            continue
+        if ours:
+            above.append(f"[-{ours}-]", "not dim red")
+        if theirs:
+            below.append(f"{{+{theirs}+}}", "not dim green")
+    for line, text in ((above, expected), (below, actual)):
+        if len(text) > _DIFFED:
+            line.append(f"… ({len(text):,} characters)", "dim")
+    return Group(above, below)
+
+
+def summary_table(summary: Summary) -> Table:
+    """Return the criteria, each with its mean and pass rate, their intervals, and the counts of its verdicts."""
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), show_edge=False)
+    table.add_column("criterion", overflow="fold")
+    for title in ("mean", "95 % interval", "pass rate", "95 % interval"):
+        table.add_column(title, justify="right")
+    columns = ("passed", "failed", "unscored", "errors", "not_applicable", "informational")
+    used = [name for name in columns if any(getattr(one, name) for one in summary.criteria)]
+    for name in used:
+        table.add_column({"not_applicable": "n/a", "informational": "info"}.get(name, name), justify="right")
+    for one in summary.criteria:
+        if one.mean.value is None and one.threshold is None:
+            continue
+        counts = [str(getattr(one, name) or NONE) for name in used]
+        table.add_row(
+            one.criterion,
+            number(one.mean.value),
+            interval(one.mean) or NONE,
+            rate(one.pass_rate.value),
+            interval(one.pass_rate, percent=True) or NONE,
+            *counts,
+            style="dim" if one.threshold is None else None,
+        )
+    return table
+
+
+def _methods(criteria: Sequence[CriterionSummary]) -> str:
+    named = [one.mean.method for one in criteria] + [one.pass_rate.method for one in criteria]
+    return "; ".join(dict.fromkeys(name for name in named if name))
+
+
+def closing(info: RunInfo, summary: Summary) -> RenderableType:
+    """Return the verdict of the run, why, and where to look further."""
+    mark, style = _MARKS[summary.verdict]
+    total = sum(summary.cases.values())
+    counts = ", ".join(f"{n:,} {verdict}" for verdict, n in summary.cases.items())
+    seconds = "" if info.seconds is None else f" in {info.seconds:.1f} s"
+    why = f": {'; '.join(summary.reasons)}" if summary.reasons else ""
+    lines = [Text.assemble((f"{mark} {summary.verdict.upper()}", f"bold {style}"), why)]
+    methods = _methods(summary.criteria)
+    tail = f"{count(total, 'attempt')}{seconds}: {counts or 'none'}" + (f"  (intervals: {methods})" if methods else "")
+    lines.append(Text(tail, "dim"))
+    return Group(*lines)
