@@ -6,13 +6,14 @@ import asyncio
 import time
 import traceback
 from collections.abc import AsyncIterator, Callable, Collection, Iterable
+from typing import TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
 from assay.concurrency import concurrently, ends_the_run
 from assay.data.case import EvalCase
-from assay.data.noun import Json
+from assay.data.noun import Json, Noun
 from assay.data.recording import EndedBy, Failure, Recording, Side
 from assay.data.seams import Agent, Session, Simulator
 from assay.data.trace import About, Durations, Invocation, Message, Step, Trace, Usage, split_reply
@@ -21,6 +22,7 @@ from assay.errors import AgentError, SimulatorError
 from assay.text.display import described, shortened
 
 _LONGEST_TRACEBACK = 20_000
+N = TypeVar("N", bound=Noun)
 
 
 Users = Callable[[EvalCase, int], Simulator]
@@ -122,6 +124,7 @@ class _Talk:
     def _learn(self, about: About | None) -> None:
         """Keep what the agents are beside the invocation, and the state for the end."""
         if about is not None:
+            about = _kept(about)
             self._final_state = about.final_state
             self.done[-1] = replace(self.done[-1], about=replace(about, final_state=None) if about.agents else None)
 
@@ -162,7 +165,7 @@ async def _reply(
     )
 
 
-def _kept(item: Step | Usage) -> Step | Usage:
+def _kept(item: N) -> N:
     """Return an item as the store will give it back, so that what is scored now and after a resume is the same.
 
     Raises AgentError for what is no JSON: objects, bytes that are no text, half of a surrogate pair.

@@ -66,8 +66,8 @@ class Store:
             if parsed.get_backend_name() == "sqlite":
                 sa.event.listen(self._engine, "connect", _prepare_sqlite)
             with self._engine.begin() as connection:
+                # Two processes that start at once must not create the same table twice.
                 if parsed.get_backend_name() == "postgresql":
-                    # Two processes that start at once must not create the same table twice.
                     connection.execute(sa.text("SELECT pg_advisory_xact_lock(7283451)"))
                 for table in _METADATA.sorted_tables:
                     connection.execute(sa.schema.CreateTable(table, if_not_exists=True))
