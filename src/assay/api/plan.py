@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from assay import __version__, load
@@ -183,10 +185,18 @@ class _Notes:
 def _wanted(eval_set: EvalSet | Paths, criteria: Criteria, *, lenient: bool) -> tuple[list[load.Wanted], _Notes]:
     if isinstance(eval_set, EvalSet):
         made = _criteria(criteria, lenient=lenient) or load.criteria_of(load.DEFAULT_CONFIG, origin="defaults")
-        notes = _Notes(((eval_set.id, None),), ((made.origin, made.sha256),), made.warnings)
+        notes = _Notes(((eval_set.id, _digest(eval_set)),), ((made.origin, made.sha256),), made.warnings)
         return [load.Wanted(eval_set, made.criteria)], notes
     found = load.sources(_paths(eval_set), lenient=lenient)
     return _wanted_of(found, criteria, [source.loaded.eval_set or EvalSet("") for source in found], lenient=lenient)
+
+
+def _digest(eval_set: EvalSet) -> str:
+    """The SHA-256 of an eval set that is in no file: another one must not be taken for it in a resume."""
+    try:
+        return hashlib.sha256(msgspec.json.encode(eval_set)).hexdigest()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UsageError(f"the eval set {eval_set.id!r} must hold JSON only: {error}") from error
 
 
 def _wanted_by(found: list[load.Source], criteria: Criteria, *, lenient: bool) -> tuple[list[load.Wanted], _Notes]:
