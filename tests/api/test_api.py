@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from assay.api import Run, evaluate, execute, plan_run, plan_score, reread, resume, score
+from assay.api import Run, evaluate, execute, plan_run, plan_score, reread, resume, runs, score
 from assay.data.case import EvalCase, EvalSet, Scenario
 from assay.data.outcome import CaseResult, Criterion, Verdict
 from assay.data.recording import Failure, Recording
@@ -244,6 +244,21 @@ def test_two_runs_of_the_same_give_the_same() -> None:
         for run in runs
     )
     assert first == second
+
+
+def test_a_result_is_committed_while_the_next_conversation_is_held(tmp_path: Path) -> None:
+    """The third case waits until another reader sees the results of the first two."""
+    url = f"sqlite:///{tmp_path}/runs.db"
+    third = replace(SET.cases[0], id="c")
+
+    async def agent(trace: Trace) -> str:
+        if trace.session_id == "c":
+            while len(list(reread(url, runs(url)[0].id).cases)) < 2:  # noqa: ASYNC110  (a database sets no event)
+                await asyncio.sleep(0.01)
+        return "hello"
+
+    run = evaluate(replace(SET, cases=(*SET.cases, third)), agent, MATCHES, concurrency=1, reply_timeout=60, store=url)
+    assert run.verdict is Verdict.PASSED
 
 
 class Flaky:
