@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 import weakref
 from collections.abc import Iterable, Iterator
@@ -45,6 +46,8 @@ _RECORDINGS = _of_attempts("assay_recordings")
 _RESULTS = _of_attempts("assay_results")
 _BATCH = 500
 _SECONDS = 0.25
+_PATIENCE = 60.0
+"""Seconds to wait for another process that writes."""
 
 
 class Store:
@@ -155,12 +158,21 @@ def _storable(text: str) -> str:
 
 
 def _patience(url: sa.URL) -> dict[str, Any]:
-    return {"timeout": 60} if url.get_backend_name() == "sqlite" else {}
+    return {"timeout": _PATIENCE} if url.get_backend_name() == "sqlite" else {}
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:
     cursor = connection.cursor()
-    cursor.execute("PRAGMA journal_mode=WAL")  # readers and a writer at once; survives a kill
+    patient_until = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode=WAL")  # readers and a writer at once; survives a kill
+            break
+        except sqlite3.OperationalError:
+            # Of two processes that create a database at once one finds it locked, and SQLite does not wait here.
+            if time.monotonic() > patient_until:
+                raise
+            time.sleep(0.01)
     cursor.execute("PRAGMA synchronous=NORMAL")
     cursor.close()
 
