@@ -6,6 +6,7 @@ import fnmatch
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -250,18 +251,16 @@ def match(
 
 
 def match_each(
-    todo: Sequence[Work], wanted: Sequence[Wanted], found: Sequence[Source], *, by: Match = "id"
+    todo: Sequence[Work], wanted: Sequence[Wanted], recordings: Sequence[Sequence[Recording]], *, by: Match = "id"
 ) -> tuple[list[tuple[Work, Recording]], list[str]]:
-    """Return the recordings of each file beside the cases of the same file; the rest is as in `match`."""
+    """Match the recordings of each file with the cases of the same file only; otherwise as `match`."""
     pairs: list[tuple[Work, Recording]] = []
     warnings: list[str] = []
-    start = 0
-    for one, source in zip(wanted, found, strict=True):
-        end = start + len(one.eval_set.cases)
-        matched, said = match(todo[start:end], recordings_in([source]), by=by)
+    rest = iter(todo)
+    for one, heard in zip(wanted, recordings, strict=True):
+        matched, said = match(list(islice(rest, len(one.eval_set.cases))), heard, by=by)
         pairs += matched
         warnings += said
-        start = end
     return pairs, warnings
 
 

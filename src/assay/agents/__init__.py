@@ -11,6 +11,8 @@ from assay.data.seams import Agent
 from assay.errors import UsageError
 from assay.importing import import_path
 
+_OPEN_ENDED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
 
 def agent_of(target: str | Callable[..., Any]) -> Agent:
     """Return the agent at `module:function`, or around a function.
@@ -32,5 +34,4 @@ def opens_sessions(target: Callable[..., Any]) -> bool:
         parameters = inspect.signature(target).parameters.values()
     except (TypeError, ValueError):
         return False
-    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return sum(one.kind in positional and one.default is inspect.Parameter.empty for one in parameters) == 2
+    return sum(one.default is one.empty and one.kind not in _OPEN_ENDED for one in parameters) == 2

@@ -155,7 +155,7 @@ def go(plan: Plan, store: str, output: Output, *, resumed: bool = False) -> int:
     except KeyboardInterrupt:
         click.echo("\ninterrupted", err=True)
         if url is not None and plan.agent is not None:
-            again = "" if url == DEFAULT_URL else f" --store {url}"
+            again = "" if url == DEFAULT_URL else " --store URL"  # a URL may hold a password
             click.echo(f"what is finished is kept; go on with: assay run --resume {plan.info.id}{again}", err=True)
         return _INTERRUPTED
     _write_files(run, plan, output)
