@@ -6,7 +6,6 @@ import fnmatch
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -251,16 +250,18 @@ def match(
 
 
 def match_each(
-    todo: Sequence[Work], wanted: Sequence[Wanted], recordings: Sequence[Sequence[Recording]], *, by: Match = "id"
+    todo: Sequence[Work], wanted: Sequence[Wanted], found: Sequence[Source], *, by: Match = "id"
 ) -> tuple[list[tuple[Work, Recording]], list[str]]:
-    """Match the recordings of each file with the cases of the same file only; otherwise as `match`."""
+    """Return the recordings of each file beside the cases of the same file; the rest is as in `match`."""
     pairs: list[tuple[Work, Recording]] = []
     warnings: list[str] = []
-    rest = iter(todo)
-    for one, heard in zip(wanted, recordings, strict=True):
-        matched, said = match(list(islice(rest, len(one.eval_set.cases))), heard, by=by)
+    start = 0
+    for one, source in zip(wanted, found, strict=True):
+        end = start + len(one.eval_set.cases)
+        matched, said = match(todo[start:end], recordings_in([source]), by=by)
         pairs += matched
         warnings += said
+        start = end
     return pairs, warnings
 
 

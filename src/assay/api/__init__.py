@@ -9,6 +9,7 @@ from typing import Any
 from assay.api.check import Checked, check
 from assay.api.execute import Run, execute, reread, runs
 from assay.api.plan import Criteria, Paths, Plan, plan_run, plan_score, resume
+from assay.api.valuing import shared_cache, value
 from assay.data.case import EvalSet
 from assay.data.recording import Recording
 from assay.data.trace import Trace
@@ -31,6 +32,8 @@ __all__ = [
     "resume",
     "runs",
     "score",
+    "shared_cache",
+    "value",
 ]
 
 

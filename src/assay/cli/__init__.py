@@ -14,6 +14,7 @@ from assay.errors import AssayError, nearest
 COMMANDS = {
     "run": "Run an agent on eval sets, and score what it does.",
     "score": "Score what was recorded elsewhere.",
+    "value": "Say what reasoning traces are worth, and keep those worth sharing.",
     "check": "Say what files are, and what is wrong with them.",
     "criteria": "Show the criteria, explain one, or print a config for a situation.",
     "runs": "List the runs in the store.",
