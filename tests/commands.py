@@ -54,7 +54,7 @@ def assay(*arguments: str | Path) -> Done:
             code = left.code
     for stream in (out, err):
         stream.flush()
-    return Done(code, *(one.buffer.getvalue().decode() for one in (out, err)))  # type: ignore[attr-defined]
+    return Done(code, *(one.buffer.getvalue().decode() for one in (out, err)))
 
 
 def start(*arguments: str | Path, **more: Any) -> subprocess.Popen[str]:
