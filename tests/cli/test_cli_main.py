@@ -49,12 +49,6 @@ def test_each_command_helps_with_an_example(name: str) -> None:
     assert assay(name, "-h").out == done.out
 
 
-def test_the_summaries_are_those_of_the_commands() -> None:
-    """What the list of commands says of each is how its own help begins."""
-    for name, summary in COMMANDS.items():
-        assert summary.rstrip(".") in " ".join(assay(name, "--help").out.split())
-
-
 def test_help_lists_commands_and_exit_codes() -> None:
     """`assay --help` names every command and what the exit codes mean."""
     done = assay("--help")
@@ -68,7 +62,7 @@ def test_version() -> None:
     assert assay("--version").out == f"assay, version {package.__version__}\n"
 
 
-@pytest.mark.parametrize(("typed", "meant"), [("scor", "score"), ("rnu", "run"), ("critera", "criteria")])
+@pytest.mark.parametrize(("typed", "meant"), [("scor", "score"), ("shwo", "show"), ("critera", "criteria")])
 def test_misspelt_commands_get_the_nearest(typed: str, meant: str) -> None:
     """An unknown command is refused with the nearest known one."""
     done = assay(typed)

@@ -33,10 +33,6 @@ class Run:
     info: RunInfo
     summary: Summary
     _store: Store = field(repr=False)
-    _folder: str | None = field(default=None, repr=False)
-
-    def __post_init__(self) -> None:
-        weakref.finalize(self, _let_go, self._store, self._folder)
 
     @property
     def verdict(self) -> Verdict:
@@ -59,24 +55,21 @@ def execute(plan: Plan, *, store: str | None = None, on_result: Heard | None = N
 
     On an interruption everything that was finished is in the store.
     """
-    folder = None
-    if store is None:
-        folder = tempfile.mkdtemp(prefix="assay-")
-        store = f"sqlite:///{folder}/run.db"
-    opened = Store(store)
+    opened = Store(store) if store is not None else _passing_store()
     try:
         summary, info = _blocking(_go(plan, opened, on_result or (lambda _: None), resumed=resumed))
     except BaseException:
-        _let_go(opened, folder)
+        opened.close()
         raise
-    return Run(info, summary, opened, folder)
+    return Run(info, summary, opened)
 
 
-def _let_go(store: Store, folder: str | None) -> None:
-    """Close a store, and remove the folder of one that nobody asked to keep."""
-    store.close()
-    if folder is not None:
-        shutil.rmtree(folder, ignore_errors=True)
+def _passing_store() -> Store:
+    """A store in a folder that goes when nobody holds the store any more."""
+    folder = tempfile.mkdtemp(prefix="assay-")
+    store = Store(f"sqlite:///{folder}/run.db")
+    weakref.finalize(store, shutil.rmtree, folder, ignore_errors=True)
+    return store
 
 
 def reread(store: str, run_id: str) -> Run:

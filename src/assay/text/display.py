@@ -19,18 +19,14 @@ def visible(text: str) -> str:
     return _CONTROLS.sub(lambda found: rf"\x{ord(found.group()):02x}", text.replace("\r\n", "\n"))
 
 
-def storable(text: str) -> str:
-    r"""Return a text that UTF-8 can hold: a half of a surrogate pair is shown as \ud83d."""
-    return text.encode("utf-8", "backslashreplace").decode()
-
-
-def said(error: BaseException) -> str:
-    """Return `Type: message` of an exception, even of one that cannot be turned into text."""
+def described(error: BaseException) -> str:
+    """Return an exception as `Type: message`, also one that cannot say what it is, or says what is no Unicode."""
     try:
         message = str(error)
-    except Exception:  # noqa: BLE001  (code of users, in the middle of their own error)
-        message = "(its message cannot be shown)"
-    return storable(f"{type(error).__name__}: {message}".rstrip(": "))
+    except Exception:  # noqa: BLE001  (the message of a user's exception is code of the user)
+        message = "<its message cannot be read>"
+    text = f"{type(error).__name__}: {message}".rstrip(": ")
+    return text.encode("utf-8", "replace").decode()
 
 
 def call(name: str, args: dict[str, Any], *, limit: int = 0) -> str:
