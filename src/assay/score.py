@@ -14,7 +14,7 @@ from assay.data.outcome import CaseResult, Criterion, Outcome, Score, Verdict
 from assay.data.recording import Recording
 from assay.data.trace import Trace
 from assay.data.work import Work
-from assay.errors import MetricError
+from assay.errors import MetricError, UsageError
 from assay.text.display import shortened
 
 Pair = tuple[Work, Recording]
@@ -42,7 +42,7 @@ async def score(
 
 async def score_case(work: Work, recording: Recording, earlier: CaseResult | None = None) -> CaseResult:
     """Return all outcomes of one attempt."""
-    trace, failure = recording.trace, recording.failure
+    trace, failure = replace(recording.trace, ended_by=recording.ended_by), recording.failure
     if failure is not None:
         trace = replace(trace, broken=failure.cause or f"failure of the {failure.side}")
     kept = {one.criterion: one for one in earlier.outcomes if not _is_open(one)} if earlier else {}
@@ -90,6 +90,8 @@ async def _called(criterion: Criterion, trace: Trace, work: Work) -> Score:
         if inspect.isawaitable(result):
             result = await result
         return as_score(result)
+    except UsageError:
+        raise  # nothing of this case: a cassette without the call, say
     except Exception as error:  # noqa: BLE001  (the boundary around code of users: whatever it raises is this outcome's)
         return Score(None, f"the metric failed: {type(error).__name__}: {shortened(str(error), 500)}")
 

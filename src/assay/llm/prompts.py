@@ -53,7 +53,7 @@ def render(name: str, texts: Mapping[str, str], *, schema: dict[str, Json] | Non
 @cache
 def _compiled(name: str) -> Template:
     try:
-        from jinja2 import Environment, FunctionLoader, StrictUndefined  # noqa: PLC0415 - an extra, and slow to load
+        from jinja2 import Environment, FunctionLoader, StrictUndefined
     except ImportError as missing:
         raise ConfigError("asking a model needs the extra 'judge': pip install 'agent-assay[judge]'") from missing
     environment = Environment(  # noqa: S701 - the output is a prompt, where HTML escapes would change the text

@@ -150,8 +150,8 @@ class Provider:
 
     async def __call__(self, prompt: Prompt) -> Reply:
         """Ask once; `RefusedError` where the same call may succeed later, `CallError` where it will not."""
-        from pydantic_ai import exceptions  # noqa: PLC0415
-        from pydantic_ai.direct import model_request  # noqa: PLC0415
+        from pydantic_ai import exceptions
+        from pydantic_ai.direct import model_request
 
         try:
             response = await model_request(
@@ -245,7 +245,7 @@ async def _pages(models: Any) -> Any:
 
 def price_known(at: Address) -> bool:
     """Whether what a call costs can be told."""
-    from genai_prices import Usage, calc_price  # noqa: PLC0415
+    from genai_prices import Usage, calc_price
 
     try:
         calc_price(Usage(input_tokens=1, output_tokens=1), model_ref=at.model, provider_id=at.provider)
@@ -276,15 +276,15 @@ def retry_after(headers: Mapping[str, str], body: object = None) -> float | None
 
 
 def _message(prompt: Prompt) -> Any:
-    from pydantic_ai.messages import ModelRequest, SystemPromptPart, UserPromptPart  # noqa: PLC0415
+    from pydantic_ai.messages import ModelRequest, SystemPromptPart, UserPromptPart
 
     system = [SystemPromptPart(prompt.system)] if prompt.system else []
     return ModelRequest(parts=[*system, UserPromptPart(prompt.text)])
 
 
 def _parameters(prompt: Prompt, *, structured: bool) -> Any:
-    from pydantic_ai.models import ModelRequestParameters  # noqa: PLC0415
-    from pydantic_ai.output import OutputObjectDefinition  # noqa: PLC0415
+    from pydantic_ai.models import ModelRequestParameters
+    from pydantic_ai.output import OutputObjectDefinition
 
     if prompt.schema is None or not structured:
         return ModelRequestParameters()
@@ -301,25 +301,25 @@ def _price(response: ModelResponse) -> float | None:
 
 def _build(at: Address) -> ProviderModel:
     try:
-        import pydantic_ai  # noqa: F401, PLC0415 - an extra, and slow to load
+        import pydantic_ai  # noqa: F401 - an extra, and slow to load
     except ImportError as missing:
         raise ConfigError("asking a model needs the extra 'judge': pip install 'agent-assay[judge]'") from missing
     if at.provider == "google":
-        from pydantic_ai.models.google import GoogleModel  # noqa: PLC0415
-        from pydantic_ai.providers.google import GoogleProvider  # noqa: PLC0415
+        from pydantic_ai.models.google import GoogleModel
+        from pydantic_ai.providers.google import GoogleProvider
 
         return GoogleModel(at.model, provider=GoogleProvider(api_key=at.api_key, base_url=at.base_url))
     if at.provider == "anthropic":
-        from pydantic_ai.models.anthropic import AnthropicModel  # noqa: PLC0415
-        from pydantic_ai.providers.anthropic import AnthropicProvider  # noqa: PLC0415
+        from pydantic_ai.models.anthropic import AnthropicModel
+        from pydantic_ai.providers.anthropic import AnthropicProvider
 
         return AnthropicModel(at.model, provider=AnthropicProvider(api_key=at.api_key, base_url=at.base_url))
     if at.provider == "ollama":
-        from pydantic_ai.models.ollama import OllamaModel  # noqa: PLC0415
-        from pydantic_ai.providers.ollama import OllamaProvider  # noqa: PLC0415
+        from pydantic_ai.models.ollama import OllamaModel
+        from pydantic_ai.providers.ollama import OllamaProvider
 
         return OllamaModel(at.model, provider=OllamaProvider(api_key=at.api_key, base_url=at.base_url))
-    from pydantic_ai.models.openai import OpenAIChatModel  # noqa: PLC0415
-    from pydantic_ai.providers.openai import OpenAIProvider  # noqa: PLC0415
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai import OpenAIProvider
 
     return OpenAIChatModel(at.model, provider=OpenAIProvider(api_key=at.api_key, base_url=at.base_url))

@@ -63,7 +63,9 @@ def case(result: CaseResult, *, everything: bool = False) -> RenderableType:
         lines.append(Padding(Text(cause, "magenta"), (0, 0, 0, 4), expand=False))
         if everything and result.failure.traceback:
             lines.append(Padding(Text(visible(result.failure.traceback.rstrip()), "dim"), (0, 0, 0, 6), expand=False))
-    lines += [Padding(Text(visible(f"warning: {one}"), "yellow"), (0, 0, 0, 4), expand=False) for one in result.warnings]
+    lines += [
+        Padding(Text(visible(f"warning: {one}"), "yellow"), (0, 0, 0, 4), expand=False) for one in result.warnings
+    ]
     quiet = [one for one in result.outcomes if not everything and _is_aside(one)]
     for outcome in result.outcomes:
         if outcome not in quiet:
