@@ -12,7 +12,7 @@ help: ## Show the targets
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install $(PIP_QUIET) -c constraints.txt pip
-	$(BIN)/python -m pip install $(PIP_QUIET) -c constraints.txt -e '.[words,postgres]' --group test --group check
+	$(BIN)/python -m pip install $(PIP_QUIET) -c constraints.txt -e '.[judge,words,postgres]' --group test --group check
 	@touch $@
 
 $(PEER)/.ready: pyproject.toml constraints-peer.txt
@@ -28,7 +28,7 @@ demo: $(VENV)/.ready ## Run the example agent on its eval set, and show the repo
 test: $(VENV)/.ready ## Run every test that needs no more than Python
 	$(BIN)/pytest -n 2 -m "not postgres and not peer"
 
-test-postgres: $(VENV)/.ready ## Run the tests that need Postgres: ASSAY_TEST_POSTGRES=postgresql+psycopg://...
+test-postgres: $(VENV)/.ready ## Run the tests that need Postgres: ASSAY_TEST_POSTGRES=postgresql+pg8000://...
 	@test -n "$$ASSAY_TEST_POSTGRES" || { echo "test-postgres lacks ASSAY_TEST_POSTGRES, a SQLAlchemy URL of a server" >&2; exit 1; }
 	$(BIN)/pytest -m postgres
 

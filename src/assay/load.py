@@ -6,6 +6,7 @@ import fnmatch
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -242,6 +243,20 @@ def match(
             pairs.append((work, Recording(work.id, Trace(), failure=failure, ended_by="failure")))
     left = [one for rest in by_key.values() for one in rest]
     return pairs, [f"recording {one.case_id or one.trace.session_id!r} belongs to no case" for one in left]
+
+
+def match_each(
+    todo: Sequence[Work], wanted: Sequence[Wanted], recordings: Sequence[Sequence[Recording]], *, by: Match = "id"
+) -> tuple[list[tuple[Work, Recording]], list[str]]:
+    """Match the recordings of each file with the cases of the same file only; otherwise as `match`."""
+    pairs: list[tuple[Work, Recording]] = []
+    warnings: list[str] = []
+    rest = iter(todo)
+    for one, heard in zip(wanted, recordings, strict=True):
+        matched, said = match(list(islice(rest, len(one.eval_set.cases))), heard, by=by)
+        pairs += matched
+        warnings += said
+    return pairs, warnings
 
 
 def _key(work: Work, i: int, by: Match) -> str:

@@ -119,7 +119,11 @@ def plan_score(
     else:
         wanted, notes = _wanted(_cases_of(heard), criteria, lenient=lenient)
     todo = load.works(wanted)
-    pairs, unmatched = load.match(todo, heard, by=match)
+    if eval_set is None and found is not None:
+        # Each file answers its own cases: ids need only be unique in one file.
+        pairs, unmatched = load.match_each(todo, wanted, [load.recordings_in([source]) for source in found], by=match)
+    else:
+        pairs, unmatched = load.match(todo, heard, by=match)
     kept = {work.position for work in load.chosen(todo, wanted, only)}
     arguments = {
         "paths": _given(recordings),

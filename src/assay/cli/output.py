@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TextIO
 
 import click
 from rich.console import Console
@@ -25,6 +26,7 @@ _INTERRUPTED = 130
 _WARNINGS = 20
 _PIPED_WIDTH = 120
 _SILENCE = 10.0
+_FILLING = re.compile(r" +(?=\n|$)")
 
 
 def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -77,16 +79,35 @@ class Output:
     quiet: bool
 
     @property
-    def console(self) -> Console:
+    def terminal(self) -> Console:
         """The terminal, or what stands in for it; stderr where stdout is taken by JSON."""
         return console(stderr=self.json_file == "-")
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Return a console that is plain text where nobody watches."""
+    """Return a console that is plain text, without spaces at the ends of lines, where nobody watches."""
     stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() else _PIPED_WIDTH
-    return Console(file=stream, width=width, highlight=False, emoji=False, markup=False, soft_wrap=False)
+    if stream.isatty():
+        return Console(file=stream, highlight=False, emoji=False, markup=False)
+    plain: Any = _Trimmed(stream)
+    return Console(file=plain, width=_PIPED_WIDTH, highlight=False, emoji=False, markup=False)
+
+
+class _Trimmed:
+    """A stream that lines reach without the spaces that fill them up to the width."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self.encoding = stream.encoding
+
+    def write(self, text: str) -> int:
+        """Write whole lines, trimmed."""
+        self._stream.write(_FILLING.sub("", text))
+        return len(text)
+
+    def flush(self) -> None:
+        """Flush the stream."""
+        self._stream.flush()
 
 
 def go(plan: Plan, store: str, output: Output, *, resumed: bool = False) -> int:
@@ -99,12 +120,12 @@ def go(plan: Plan, store: str, output: Output, *, resumed: bool = False) -> int:
     except KeyboardInterrupt:
         click.echo("\ninterrupted", err=True)
         if url is not None and plan.agent is not None:
-            again = "" if url == DEFAULT_URL else f" --store {url}"
+            again = "" if url == DEFAULT_URL else " --store URL"  # a URL may hold a password
             click.echo(f"what is finished is kept; go on with: assay run --resume {plan.info.id}{again}", err=True)
         return _INTERRUPTED
     _report(run, plan, output)
     if url is not None and not output.quiet:
-        output.console.print(f"run {run.info.id}; assay show {run.info.id} [CASE]", style="dim")
+        output.terminal.print(f"run {run.info.id}; assay show {run.info.id} [CASE]", style="dim")
     code = EXIT[run.verdict]
     if code == EXIT[Verdict.UNSCORED] and output.allow_unscored:
         click.echo("unscored, and allowed to be (--allow-unscored): exit code 0", err=True)
@@ -121,24 +142,25 @@ def _announce(plan: Plan, output: Output) -> None:
     if not output.quiet:
         origins = ", ".join(origin for origin, _ in plan.info.config["criteria"])
         defaults = " (tool_trajectory_avg_score 1.0, response_match_score 0.8)" if origins == "defaults" else ""
-        output.console.print(f"criteria: {origins}{defaults}", style="dim")
+        output.terminal.print(f"criteria: {origins}{defaults}", style="dim")
 
 
 def _report(run: Run, plan: Plan, output: Output) -> None:
-    if output.quiet:
-        output.console.print(closing(run.info, run.summary))
-    else:
-        print_report(output.console, run.info, run.summary, run.cases, total=plan.total)
-    if output.json_file == "-":
-        json.write(sys.stdout.buffer, run.info, run.summary, run.cases)
-        sys.stdout.buffer.flush()
-    elif output.json_file:
+    """Write the files first: whoever reads the terminal may stop reading."""
+    if output.json_file and output.json_file != "-":
         with Path(output.json_file).open("wb") as file:
             json.write(file, run.info, run.summary, run.cases)
     if output.junit:
         junit.write(output.junit, run.info, run.summary, run.cases, allow_unscored=output.allow_unscored)
     if output.adk_results:
         adk.write(output.adk_results, run.info, plan.works, run.cases, run.recordings)
+    if output.quiet:
+        output.terminal.print(closing(run.info, run.summary))
+    else:
+        print_report(output.terminal, run.info, run.summary, run.cases, total=plan.total)
+    if output.json_file == "-":
+        json.write(sys.stdout.buffer, run.info, run.summary, run.cases)
+        sys.stdout.buffer.flush()
 
 
 class _Progress:

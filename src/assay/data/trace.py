@@ -128,9 +128,13 @@ class AgentDetails(Noun, frozen=True):
 
 
 class About(Noun, frozen=True):
-    """What is known of the agents that worked on an invocation."""
+    """What is known of the agents that worked on an invocation.
+
+    `final_state` is the session's state after it; a recording keeps the last one, in its trace.
+    """
 
     agents: tuple[AgentDetails, ...] = ()
+    final_state: dict[str, Json] | None = None
     extra: Extra = None
 
 

@@ -85,6 +85,11 @@ def _document(top: Any, reading: Reading) -> Loaded:
         return _object(top, reading, stem)
     if isinstance(top, list):
         return _array(top, reading, stem)
+    if isinstance(top, str) and top.lstrip().startswith("{"):
+        # ADK used to write its results as a string of JSON.
+        inner = read(top.encode(), reading.path, lenient=reading.lenient)
+        reading.warnings += inner.warnings
+        return inner
     raise FormatError(reading.path, [f"/: must be {_KINDS}, got {top!r:.60}"])
 
 
@@ -113,7 +118,8 @@ def _object(top: dict[str, Any], reading: Reading, stem: str) -> Loaded:
 
 
 def _eval_set(top: dict[str, Any], reading: Reading, stem: str) -> Loaded:
-    known, extra = reading.fields(top, evalset.SET, (), open_ended=True)
+    given = {key: value for key, value in top.items() if not _is_null(value)}
+    known, extra = reading.fields(given, evalset.SET, (), open_ended=True)
     raw_cases = known.pop("eval_cases", None)
     at: Place = ((), "eval_cases")
     if isinstance(raw_cases, msgspec.Raw):
@@ -136,9 +142,13 @@ def _eval_set(top: dict[str, Any], reading: Reading, stem: str) -> Loaded:
     return Loaded(reading.path, "eval set", eval_set, tuple(recordings))
 
 
+def _is_null(value: Any) -> bool:
+    return bytes(memoryview(value)[:5]) == b"null" if isinstance(value, msgspec.Raw) else value is None
+
+
 def _split(raw: msgspec.Raw) -> Any:
     inner = memoryview(raw)
-    return msgspec.json.decode(inner, type=list[msgspec.Raw]) if bytes(inner[:1]) == b"[" else decode(inner)
+    return members(inner) if bytes(inner[:1]) == b"[" else decode(inner)
 
 
 def _no_twins(cases: list[EvalCase], at: Place, key: str, reading: Reading) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich import box
 from rich.console import Console, Group, RenderableType
@@ -60,20 +60,22 @@ def case(result: CaseResult, *, everything: bool = False) -> RenderableType:
     lines: list[RenderableType] = [head]
     if result.failure is not None:
         cause = f"{result.failure.side}: {visible(result.failure.cause)}"
-        lines.append(Padding(Text(cause, "magenta"), (0, 0, 0, 4), expand=False))
+        lines.append(_in(4, Text(cause, "magenta")))
         if everything and result.failure.traceback:
-            lines.append(Padding(Text(visible(result.failure.traceback.rstrip()), "dim"), (0, 0, 0, 6), expand=False))
-    lines += [
-        Padding(Text(visible(f"warning: {one}"), "yellow"), (0, 0, 0, 4), expand=False) for one in result.warnings
-    ]
+            lines.append(_in(6, Text(visible(result.failure.traceback.rstrip()), "dim")))
+    lines += [_in(4, Text(visible(f"warning: {one}"), "yellow")) for one in result.warnings]
     quiet = [one for one in result.outcomes if not everything and _is_aside(one)]
     for outcome in result.outcomes:
         if outcome not in quiet:
-            lines.append(Padding(_outcome(outcome, everything=everything), (0, 0, 0, 4), expand=False))
+            lines.append(_in(4, _outcome(outcome, everything=everything)))
     aside = [f"{one.criterion} {number(one.score.value)}" for one in quiet if one.score.value is not None]
     if aside:
-        lines.append(Padding(Text(", ".join(aside), "dim"), (0, 0, 0, 4), expand=False))
+        lines.append(_in(4, Text(", ".join(aside), "dim")))
     return Group(*lines)
+
+
+def _in(indent: int, what: RenderableType) -> RenderableType:
+    return Padding(what, (0, 0, 0, indent), expand=False)
 
 
 def _is_aside(outcome: Outcome) -> bool:
@@ -91,7 +93,7 @@ def _outcome(outcome: Outcome, *, everything: bool) -> RenderableType:
     details = [_part(part) for part in outcome.score.parts or (outcome.score,) if everything or _tells(part)]
     if outcome.score.parts and outcome.score.reason:
         details.insert(0, Text(visible(outcome.score.reason)))
-    return Group(line, *(Padding(one, (0, 0, 0, 4), expand=False) for one in details))
+    return Group(line, *(_in(4, one) for one in details))
 
 
 def _why_not(score: Score) -> str:
@@ -119,12 +121,12 @@ def _part(part: Score) -> RenderableType:
     label = f"{part.label}  " if part.label else ""
     value = "not applicable" if not part.applicable else number(part.value)
     first = part.reason.partition("\n")[0]
-    head = Text.assemble((visible(label), "bold"), value, "  ", visible(first))
+    head = Text.assemble((visible(label), "bold"), f"{value}  " if label else "", visible(first))
     inner: list[RenderableType] = []
     if part.evidence:
         inner.append(_evidence(part.evidence))
     inner += [_part(one) for one in part.parts]
-    return Group(head, *(Padding(one, (0, 0, 0, 2), expand=False) for one in inner))
+    return Group(head, *(_in(2, one) for one in inner))
 
 
 def _evidence(quotes: Sequence[Quote]) -> RenderableType:
@@ -143,30 +145,41 @@ def _is_prose(quotes: Sequence[Quote]) -> bool:
     return not all(re.fullmatch(r"[\w.-]+\(.*\)", quote.text, re.DOTALL) for quote in quotes)
 
 
-def _calls(quotes: Sequence[Quote]) -> Table:
-    """Expected and actual calls beside each other; ► marks the first difference."""
+def _calls(quotes: Sequence[Quote]) -> RenderableType:
+    """Expected and actual calls beside each other; ► marks the first difference. What is allowed besides is counted."""
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
     for title, share in (("", None), ("expected", 1), ("actual", 1)):
         table.add_column(title, header_style="dim", overflow="fold", ratio=share)
-    marked = False
-    waiting: Quote | None = None
-    for quote in [*quotes, Quote("", "end")]:
-        if waiting is not None:
-            right = quote.text if quote.source == "actual" else ""
-            table.add_row("" if marked else "►", _cell(waiting.text, "red"), _cell(right, "red"))
-            marked, waiting = True, None
-            if quote.source == "actual":
-                continue
-        if quote.source == "expected":
-            waiting = quote
+    mark = "►"
+    rows = list(_rows(quotes))
+    for left, right, differs in rows:
+        style = "red" if differs else "green"
+        table.add_row(mark if differs else "", _cell(left, style), _cell(right, style))
+        mark = "" if differs else mark
+    surplus = [quote.text.partition("(")[0] for quote in quotes if quote.source == "surplus"]
+    if not surplus:
+        return table
+    names = shortened(", ".join(dict.fromkeys(surplus)), 200)
+    note = Text(visible(f"and {count(len(surplus), 'other call')}, as the match type allows: {names}"), "dim")
+    return Group(table, note) if rows else note
+
+
+def _rows(quotes: Sequence[Quote]) -> Iterator[tuple[str, str, bool]]:
+    """What stands left and right in each row, and whether that is a difference."""
+    waiting: str | None = None
+    for quote in quotes:
+        if waiting is not None and quote.source != "actual":
+            yield waiting, "", True
+            waiting = None
+        if quote.source == "both":
+            yield quote.text, quote.text, False
+        elif quote.source == "expected":
+            waiting = quote.text
         elif quote.source == "actual":
-            table.add_row("" if marked else "►", "", _cell(quote.text, "red"))
-            marked = True
-        elif quote.source == "both":
-            table.add_row("", _cell(quote.text, "green"), _cell(quote.text, "green"))
-        elif quote.source == "surplus":
-            table.add_row("", "", _cell(quote.text, "dim"))
-    return table
+            yield waiting or "", quote.text, True
+            waiting = None
+    if waiting is not None:
+        yield waiting, "", True
 
 
 def _cell(text: str, style: str) -> Text:

@@ -1,1 +1,1 @@
-"""Plays the user."""
+"""Plays what stands around the agent under test: its users, and (later) its tools."""
