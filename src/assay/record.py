@@ -6,20 +6,23 @@ import asyncio
 import time
 import traceback
 from collections.abc import AsyncIterator, Callable, Collection, Iterable
+from typing import TypeVar
 
+import msgspec
 from msgspec.structs import replace
 
 from assay.concurrency import concurrently
 from assay.data.case import EvalCase
-from assay.data.noun import Json
+from assay.data.noun import Json, Noun
 from assay.data.recording import EndedBy, Failure, Recording, Side
 from assay.data.seams import Agent, Session, Simulator
 from assay.data.trace import About, Durations, Invocation, Message, Step, Trace, Usage, split_reply
 from assay.data.work import Work
 from assay.errors import AgentError, SimulatorError
-from assay.text.display import shortened
+from assay.text.display import said, shortened, storable
 
 _LONGEST_TRACEBACK = 20_000
+N = TypeVar("N", bound=Noun)
 
 
 Users = Callable[[EvalCase, int], Simulator]
@@ -108,7 +111,9 @@ class _Talk:
                     self.done.append(await _reply(session, asked, self._steps, self._usages, self._reply_timeout))
                     self._asked = None
                     self._learn(session.about)
-        except (Exception, SystemExit) as error:  # noqa: BLE001  (whatever an agent raises is its own failure)
+        except BaseException as error:
+            if _is_ours(error):
+                raise
             return self._broken(error)
         return Recording(self._work.id, self._trace, self._attempt, ended_by=self.ended_by)
 
@@ -119,6 +124,7 @@ class _Talk:
     def _learn(self, about: About | None) -> None:
         """Keep what the agents are beside the invocation, and the state for the end."""
         if about is not None:
+            about = _sound(about)
             self._final_state = about.final_state
             self.done[-1] = replace(self.done[-1], about=replace(about, final_state=None) if about.agents else None)
 
@@ -140,9 +146,9 @@ async def _reply(
         async with asyncio.timeout(reply_timeout) as limit:
             async for item in session.send(asked.query):
                 if isinstance(item, Usage):
-                    usages.append(item)
+                    usages.append(_sound(item))
                 else:
-                    steps.append(item)
+                    steps.append(_sound(item))
     except TimeoutError as error:
         if not limit.expired():
             raise
@@ -158,12 +164,28 @@ async def _reply(
     )
 
 
+def _sound(item: N) -> N:
+    """Return what an agent gave as the store will give it back; raise AgentError where it is not JSON."""
+    try:
+        return msgspec.json.decode(msgspec.json.encode(item), type=type(item))
+    except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise AgentError(f"a {type(item).__name__} of an agent must hold JSON: {said(error)}") from error
+
+
+def _is_ours(error: BaseException) -> bool:
+    """Whether something ends the run, and not only the conversation in which it was raised."""
+    if isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return task is not None and task.cancelling() > 0
+    return isinstance(error, KeyboardInterrupt | GeneratorExit)
+
+
 def _cause(error: BaseException) -> str:
     if isinstance(error, AgentError | SimulatorError):
-        return str(error)
-    return shortened(f"{type(error).__name__}: {error}".rstrip(": "), 2000)
+        return storable(str(error))
+    return shortened(said(error), 2000)
 
 
 def _traceback(error: BaseException) -> str:
-    text = "".join(traceback.format_exception(error))
+    text = storable("".join(traceback.format_exception(error)))
     return text if len(text) <= _LONGEST_TRACEBACK else f"…{text[-_LONGEST_TRACEBACK:]}"

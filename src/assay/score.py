@@ -7,6 +7,7 @@ import math
 from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from assay.concurrency import concurrently
@@ -15,7 +16,7 @@ from assay.data.recording import Recording
 from assay.data.trace import Trace
 from assay.data.work import Work
 from assay.errors import MetricError, UsageError
-from assay.text.display import shortened
+from assay.text.display import said, shortened
 
 Pair = tuple[Work, Recording]
 Known = Mapping[tuple[int, int], CaseResult]
@@ -89,11 +90,19 @@ async def _called(criterion: Criterion, trace: Trace, work: Work) -> Score:
         result = criterion.metric(trace, work.case)
         if inspect.isawaitable(result):
             result = await result
-        return as_score(result)
-    except UsageError:
-        raise  # nothing of this case: a cassette without the call, say
-    except Exception as error:  # noqa: BLE001  (the boundary around code of users: whatever it raises is this outcome's)
-        return Score(None, f"the metric failed: {type(error).__name__}: {shortened(str(error), 500)}")
+        return _sound(as_score(result)) if criterion.own_value else as_score(result)
+    except (Exception, SystemExit) as error:  # code of users: whatever it raises is this outcome's
+        if isinstance(error, UsageError) and not criterion.own_value:
+            raise  # nothing of this case: a cassette without the call, say
+        return Score(None, f"the metric failed: {shortened(said(error), 500)}")
+
+
+def _sound(score: Score) -> Score:
+    """Return the score of a user's metric as the store will give it back; raise MetricError where it is not JSON."""
+    try:
+        return msgspec.json.decode(msgspec.json.encode(score), type=Score)
+    except (msgspec.MsgspecError, TypeError, ValueError, RecursionError) as error:
+        raise MetricError(f"must return a Score of texts and numbers: {said(error)}") from error
 
 
 def as_score(result: Any) -> Score:

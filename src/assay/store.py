@@ -62,10 +62,11 @@ class Store:
             if parsed.get_backend_name() == "sqlite":
                 sa.event.listen(self._engine, "connect", _prepare_sqlite)
             with self._engine.begin() as connection:
+                # Two processes that start at once must not create the same table twice.
                 if parsed.get_backend_name() == "postgresql":
-                    # Two processes that start at once must not create the same table twice.
                     connection.execute(sa.text("SELECT pg_advisory_xact_lock(7283451)"))
-                _METADATA.create_all(connection)
+                for table in _METADATA.sorted_tables:
+                    connection.execute(sa.schema.CreateTable(table, if_not_exists=True))
         except (sa.exc.SQLAlchemyError, OSError, ImportError) as error:
             hint = "; install the extra 'postgres'" if isinstance(error, ImportError) else ""
             raise UsageError(f"--store: cannot open {_safe(url)}: {_first_line(error)}{hint}") from None

@@ -15,7 +15,7 @@ def f(candidate: str, reference: str) -> float:
 
 
 def test_overlap_by_hand() -> None:
-    """ "a a b" against "a b b": clipped, a and b overlap once each of 3 and 3."""
+    """Two texts, "a a b" against "a b b": clipped, a and b overlap once each of 3 and 3."""
     assert rouge(["a", "a", "b"], ["a", "b", "b"]) == Rouge(2 / 3, 2 / 3, 2 / 3)
 
 

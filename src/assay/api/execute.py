@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import tempfile
 import threading
 import time
+import weakref
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -31,7 +33,10 @@ class Run:
     info: RunInfo
     summary: Summary
     _store: Store = field(repr=False)
-    _folder: tempfile.TemporaryDirectory[str] | None = field(default=None, repr=False)
+    _folder: str | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        weakref.finalize(self, _let_go, self._store, self._folder)
 
     @property
     def verdict(self) -> Verdict:
@@ -56,15 +61,22 @@ def execute(plan: Plan, *, store: str | None = None, on_result: Heard | None = N
     """
     folder = None
     if store is None:
-        folder = tempfile.TemporaryDirectory(prefix="assay-", ignore_cleanup_errors=True)
-        store = f"sqlite:///{folder.name}/run.db"
+        folder = tempfile.mkdtemp(prefix="assay-")
+        store = f"sqlite:///{folder}/run.db"
     opened = Store(store)
     try:
         summary, info = _blocking(_go(plan, opened, on_result or (lambda _: None), resumed=resumed))
     except BaseException:
-        opened.close()
+        _let_go(opened, folder)
         raise
     return Run(info, summary, opened, folder)
+
+
+def _let_go(store: Store, folder: str | None) -> None:
+    """Close a store, and remove the folder of one that nobody asked to keep."""
+    store.close()
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def reread(store: str, run_id: str) -> Run:

@@ -19,6 +19,20 @@ def visible(text: str) -> str:
     return _CONTROLS.sub(lambda found: rf"\x{ord(found.group()):02x}", text.replace("\r\n", "\n"))
 
 
+def storable(text: str) -> str:
+    r"""Return a text that UTF-8 can hold: a half of a surrogate pair is shown as \ud83d."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def said(error: BaseException) -> str:
+    """Return `Type: message` of an exception, even of one that cannot be turned into text."""
+    try:
+        message = str(error)
+    except Exception:  # noqa: BLE001  (code of users, in the middle of their own error)
+        message = "(its message cannot be shown)"
+    return storable(f"{type(error).__name__}: {message}".rstrip(": "))
+
+
 def call(name: str, args: dict[str, Any], *, limit: int = 0) -> str:
     """Return a tool call as `name(key="value")`, arguments by key; cut to `limit` characters where it is not 0."""
     inner = ", ".join(f"{key}={compact(value)}" for key, value in sorted(args.items()))
