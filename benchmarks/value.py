@@ -2,8 +2,10 @@
 
     .venv/bin/python benchmarks/value.py [--traces 100000] [--lines 1000000] [--embedded 300]
 
-The SDK's numbers were measured once on a machine with two such cores: with the model 9 to 13 traces a second (109 tokens
-each), 1.0 to 1.7 ms for a scan of 1,000 cached vectors. The better of each stands here.
+The SDK's numbers were measured once on a machine with two such cores: with the model 9 to 13 traces a second (109
+tokens each), 1.0 to 1.7 ms for a scan of 1,000 cached vectors. The better of each stands here.
+
+Where other work shares the cores, wall time says how busy they are; CPU time says how fast this is.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 SDK_WITH_MODEL = 13.0
 SDK_SCANS = 1 / 1.0e-3
+TARGET = 25_000
 WORDS = [
     "review",
     "the",
@@ -140,17 +143,15 @@ def without_embedder(folder: Path, traces: int, lines: int) -> None:
     file = write(folder / "plain.jsonl", traces)
     wall, cpu, _ = command(file, "--embedder", "none", "--jobs", "1")
     size = file.stat().st_size / traces
-    print(f"without embedder, JSON lines to JSON lines ({size:.0f} bytes a trace), one process:")
-    print(
-        f"  {traces / wall:,.0f} traces/s, {traces / cpu:,.0f} per CPU second; target 25,000: {traces / wall / 25e3:.2f}x"
-    )
+    print(f"without embedder, JSON lines to JSON lines ({size:.0f} bytes a trace), one process, start included:")
+    print(f"  {traces / wall:,.0f} traces/s: {traces / wall / TARGET:.2f}x the target of {TARGET:,}")
+    print(f"  {traces / cpu:,.0f} a CPU second: {traces / cpu / TARGET:.2f}x")
     wall, cpu, _ = command(file, "--embedder", "none")
     print(f"  all cores: {traces / wall:,.0f} traces/s")
     file = write(folder / "long.jsonl", lines)
     wall, cpu, memory = command(file, "--embedder", "none", "--jobs", "1")
-    print(
-        f"  {lines:,} lines: {lines / wall:,.0f} traces/s, memory {memory[-1]:.0f} MB, grown by {slope(memory):+.2f} MB"
-    )
+    print(f"  {lines:,} lines: {lines / wall:,.0f} traces/s, {lines / cpu:,.0f} a CPU second")
+    print(f"  memory {memory[-1]:.0f} MB, grown by {slope(memory):+.2f} MB from the second quarter to the last")
 
 
 def novelty(count: int = 40_000) -> None:
@@ -166,33 +167,33 @@ def novelty(count: int = 40_000) -> None:
     cache.sequence(ids, vectors)
     rate, per_cpu = count / (time.perf_counter() - started), count / (time.process_time() - cpu)
     print("novelty in sequence mode at a full cache of 1,000, one core:")
-    print(
-        f"  {rate:,.0f} scans/s ({per_cpu:,.0f} per CPU second): {rate / SDK_SCANS:.0f}x the SDK's {SDK_SCANS:,.0f}; target 20x"
-    )
+    print(f"  {rate:,.0f} scans/s: {rate / SDK_SCANS:.0f}x the SDK's {SDK_SCANS:,.0f}; target 20x")
+    print(f"  {per_cpu:,.0f} a CPU second: {per_cpu / SDK_SCANS:.0f}x")
 
 
 def with_model(folder: Path, count: int) -> None:
-    from assay.value.embed import LONGEST, installed_embedder
+    from assay.value.embed import LONGEST, MiniLM, installed_embedder
 
     model = installed_embedder()
-    if model is None:
+    if not isinstance(model, MiniLM):
         print("with the model: not measured, because it is not installed")
         return
     from tokenizers import Tokenizer
 
-    file = write(folder / "model.jsonl", count)
-    tokenizer = Tokenizer.from_file(str(model.folder / "tokenizer.json"))  # type: ignore[union-attr]
+    file = write(folder / "model.jsonl", count, words=10)
+    tokenizer = Tokenizer.from_file(str(model.folder / "tokenizer.json"))
     tokenizer.enable_truncation(LONGEST)
     texts = []
     for line in file.read_text().splitlines():
         one = json.loads(line)
         texts.append(" ".join([one["task"]["objective"], *[step["content"] for step in one["steps"]]]))
-    tokens = sum(len(encoding.ids) for encoding in tokenizer.encode_batch(texts)) / count
+    tokens = sum(sum(encoding.attention_mask) for encoding in tokenizer.encode_batch(texts)) / count
     for jobs in (1, 2):
         wall, cpu, _ = command(file, "--embedder", "minilm", "--jobs", str(jobs))
         print(f"with the model ({tokens:.0f} tokens a trace), {jobs} process(es), start included:")
-        ratio = f"{count / wall / SDK_WITH_MODEL:.1f}x the SDK's {SDK_WITH_MODEL:.0f}; target 2x on two cores"
-        print(f"  {count / wall:.1f} traces/s, {1000 * cpu / count:.0f} ms of CPU each: {ratio}")
+        print(f"  {count / wall:.1f} traces/s: {count / wall / SDK_WITH_MODEL:.1f}x the SDK's {SDK_WITH_MODEL:.0f}")
+        print(f"  {1000 * cpu / count:.0f} ms of CPU each: {jobs * count / cpu / SDK_WITH_MODEL:.1f}x on idle cores")
+    print("  target 2x")
 
 
 def redaction() -> None:
@@ -200,10 +201,10 @@ def redaction() -> None:
 
     rng = random.Random(3)
     documents = [trace(rng, number) for number in range(500)]
-    started = time.perf_counter()
+    started = time.process_time()
     for document in documents:
         redact_json(document)
-    print(f"redaction: {500 / (time.perf_counter() - started):,.0f} traces/s")
+    print(f"redaction: {500 / (time.process_time() - started):,.0f} traces a CPU second")
 
 
 def main() -> None:

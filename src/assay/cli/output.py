@@ -160,7 +160,7 @@ def go(plan: Plan, store: str, output: Output, *, resumed: bool = False) -> int:
         return _INTERRUPTED
     _write_files(run, plan, output)
     with _reader_may_leave():
-        _print(run, plan, output, kept=url is not None)
+        _print(run, output, kept=url is not None)
     code = EXIT[run.verdict]
     if code == EXIT[Verdict.UNSCORED] and output.allow_unscored:
         click.echo("unscored, and allowed to be (--allow-unscored): exit code 0", err=True)
@@ -200,11 +200,11 @@ def _write_files(run: Run, plan: Plan, output: Output) -> None:
         adk.write(output.adk_results, run.info, plan.works, run.cases, run.recordings)
 
 
-def _print(run: Run, plan: Plan, output: Output, *, kept: bool) -> None:
+def _print(run: Run, output: Output, *, kept: bool) -> None:
     if output.quiet:
         output.terminal.print(closing(run.info, run.summary))
     else:
-        print_report(output.terminal, run.info, run.summary, run.cases, total=plan.total)
+        print_report(output.terminal, run.info, run.summary, run.cases)
     if output.json_file == "-":
         json.write(sys.stdout.buffer, run.info, run.summary, run.cases)
         sys.stdout.buffer.flush()

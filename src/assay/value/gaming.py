@@ -59,17 +59,22 @@ def _unearned(steps: Sequence[ReasoningStep]) -> str:
     recoveries = [place for place, step in enumerate(steps) if step.type == "error_recovery"]
     if not recoveries:
         return ""
-    others = (place for place, step in enumerate(steps) if step.type != "error_recovery")
-    trouble = next((place for place in others if _reads_like_trouble(steps[place])), len(steps))
+    if _reads_like_trouble(steps[: recoveries[0]]):
+        return ""
+    others = [place for place in range(recoveries[0], recoveries[-1]) if steps[place].type != "error_recovery"]
+    trouble = next((place for place in others if _reads_like_trouble(steps[place : place + 1])), len(steps))
     return _sentence(
         "recoveries without an error before them", [steps[place].step_id for place in recoveries if place < trouble]
     )
 
 
-def _reads_like_trouble(step: ReasoningStep) -> bool:
+def _reads_like_trouble(steps: Sequence[ReasoningStep]) -> bool:
     # Looking for each word in turn is several times faster than one pattern of all of them.
-    said = f"{step.content or ''} {step.output_summary or ''}".lower()
-    return any(word in said for word in TROUBLE)
+    said = "\n".join([f"{step.content or ''}\n{step.output_summary or ''}" for step in steps]).lower()
+    for word in TROUBLE:  # noqa: SIM110  # and a loop faster than a generator
+        if word in said:
+            return True
+    return False
 
 
 def _unanswered(steps: Sequence[ReasoningStep]) -> str:
