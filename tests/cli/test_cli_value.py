@@ -12,6 +12,8 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
+import assay
+from assay import Criterion, EvalCase, EvalSet, Invocation, Message, ResponseMatch, Trace
 from assay.cli import main
 
 KEYS = [
@@ -256,3 +258,47 @@ def test_ctrl_c_leaves_no_half_parquet(tmp_path: Path) -> None:
     result = _run(_file(tmp_path, GOOD), tmp_path / "c.json", "--parquet", tmp_path / "out.parquet")
     assert result.exit_code == 2
     assert sorted(path.name for path in tmp_path.iterdir()) == ["c.json", "traces.jsonl"]
+
+
+def _stored(folder: Path, replies: list[str]) -> str:
+    """A store with one run of three cases, whose reference is `yes`."""
+    store = f"sqlite:///{folder}/runs.db"
+    traces = [
+        Trace((Invocation(Message("q"), (), Message(text)),), session_id=str(n)) for n, text in enumerate(replies)
+    ]
+    expected = EvalSet(
+        "s", tuple(EvalCase(str(n), (Invocation(Message("q"), None, Message("yes")),)) for n in range(3))
+    )
+    criteria = [Criterion("response_match_score", ResponseMatch(), threshold=1.0)]
+    assay.score(traces, expected, criteria, match="session", store=store)
+    return store
+
+
+def test_a_stored_runs_verdicts_are_the_success_of_its_traces(tmp_path: Path) -> None:
+    """A passed case counts its confidence whole, a failed one 0.3 times."""
+    found = _lines(
+        _run("--from-run", "2", "--store", _stored(tmp_path, ["yes", "no", "yes"]), "--json", "--confidence", "0.5")
+    )
+    assert [one["id"] for one in found] == ["kp:trace:0", "kp:trace:1", "kp:trace:2"]
+    assert [one["outcome_confidence"] for one in found] == [0.5, 0.15, 0.5]
+
+
+def test_confidence_is_asked_for_even_of_a_stored_run(tmp_path: Path) -> None:
+    """Verdicts say success, never confidence; without it every trace is refused."""
+    result = _run("--from-run", "2", "--store", _stored(tmp_path, ["yes"] * 3), "--json")
+    assert result.exit_code == 2
+    assert "does not say its confidence," in result.stderr
+
+
+def test_reasoning_traces_are_scored_like_any_recording(tmp_path: Path) -> None:
+    """`assay score` reads them, and trace_value_v1 is what `assay value` says without embedder."""
+    (tmp_path / "config.json").write_text('{"criteria": {"trace_value_v1": 0.5}}')
+    store = f"sqlite:///{tmp_path}/runs.db"
+    run = assay.score(_file(tmp_path, GOOD, WEAK), criteria=tmp_path / "config.json", store=store)
+    values = {
+        case.case_id: outcome.score.value
+        for case in run.cases
+        for outcome in case.outcomes
+        if outcome.criterion == "trace_value_v1"
+    }
+    assert values == {"0": pytest.approx(GOOD_SCORE), "1": pytest.approx(WEAK_SCORE)}
