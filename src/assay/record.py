@@ -6,20 +6,23 @@ import asyncio
 import time
 import traceback
 from collections.abc import AsyncIterator, Callable, Collection, Iterable
+from typing import TypeVar
 
+import msgspec
 from msgspec.structs import replace
 
-from assay.concurrency import concurrently
+from assay.concurrency import concurrently, ends_the_run
 from assay.data.case import EvalCase
-from assay.data.noun import Json
+from assay.data.noun import Json, Noun
 from assay.data.recording import EndedBy, Failure, Recording, Side
 from assay.data.seams import Agent, Session, Simulator
 from assay.data.trace import About, Durations, Invocation, Message, Step, Trace, Usage, split_reply
 from assay.data.work import Work
 from assay.errors import AgentError, SimulatorError
-from assay.text.display import shortened
+from assay.text.display import described, shortened
 
 _LONGEST_TRACEBACK = 20_000
+N = TypeVar("N", bound=Noun)
 
 
 Users = Callable[[EvalCase, int], Simulator]
@@ -108,8 +111,10 @@ class _Talk:
                     self.done.append(await _reply(session, asked, self._steps, self._usages, self._reply_timeout))
                     self._asked = None
                     self._learn(session.about)
-        except (Exception, SystemExit) as error:  # noqa: BLE001  (whatever an agent raises is its own failure)
-            return self._broken(error)
+        except BaseException as error:
+            if ends_the_run(error):
+                raise
+            return self._broken(error)  # whatever else an agent raises is its own failure
         return Recording(self._work.id, self._trace, self._attempt, ended_by=self.ended_by)
 
     @property
@@ -119,6 +124,7 @@ class _Talk:
     def _learn(self, about: About | None) -> None:
         """Keep what the agents are beside the invocation, and the state for the end."""
         if about is not None:
+            about = _kept(about)
             self._final_state = about.final_state
             self.done[-1] = replace(self.done[-1], about=replace(about, final_state=None) if about.agents else None)
 
@@ -139,10 +145,11 @@ async def _reply(
     try:
         async with asyncio.timeout(reply_timeout) as limit:
             async for item in session.send(asked.query):
-                if isinstance(item, Usage):
-                    usages.append(item)
+                kept = _kept(item)
+                if isinstance(kept, Usage):
+                    usages.append(kept)
                 else:
-                    steps.append(item)
+                    steps.append(kept)
     except TimeoutError as error:
         if not limit.expired():
             raise
@@ -158,12 +165,23 @@ async def _reply(
     )
 
 
+def _kept(item: N) -> N:
+    """Return an item as the store will give it back, so that what is scored now and after a resume is the same.
+
+    Raises AgentError for what is no JSON: objects, bytes that are no text, half of a surrogate pair.
+    """
+    try:
+        return msgspec.json.decode(msgspec.json.encode(item), type=type(item))
+    except Exception as error:
+        raise AgentError(f"a {type(item).__name__} must be JSON: {described(error)}") from error
+
+
 def _cause(error: BaseException) -> str:
     if isinstance(error, AgentError | SimulatorError):
         return str(error)
-    return shortened(f"{type(error).__name__}: {error}".rstrip(": "), 2000)
+    return shortened(described(error), 2000)
 
 
 def _traceback(error: BaseException) -> str:
-    text = "".join(traceback.format_exception(error))
+    text = "".join(traceback.format_exception(error)).encode("utf-8", "replace").decode()
     return text if len(text) <= _LONGEST_TRACEBACK else f"…{text[-_LONGEST_TRACEBACK:]}"

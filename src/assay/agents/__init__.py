@@ -29,7 +29,7 @@ def agent_of(target: str | Callable[..., Any]) -> Agent:
 
 
 def opens_sessions(target: Callable[..., Any]) -> bool:
-    """Whether something takes a case and an environment, as the seam `Agent` does, and not a conversation."""
+    """Whether something needs a case and an environment, as the seam `Agent` does, and not a conversation."""
     try:
         parameters = inspect.signature(target).parameters.values()
     except (TypeError, ValueError):

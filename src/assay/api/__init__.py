@@ -14,7 +14,7 @@ from assay.data.case import EvalSet
 from assay.data.recording import Recording
 from assay.data.trace import Trace
 from assay.errors import FormatError
-from assay.load import Match, read_file, recordings_in, sources
+from assay.load import Match, fits, read_file, recordings_in, sources
 
 __all__ = [
     "Checked",
@@ -23,6 +23,7 @@ __all__ = [
     "check",
     "evaluate",
     "execute",
+    "fits",
     "load_eval_set",
     "load_recordings",
     "plan_run",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import tempfile
 import threading
 import time
+import weakref
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -31,7 +33,6 @@ class Run:
     info: RunInfo
     summary: Summary
     _store: Store = field(repr=False)
-    _folder: tempfile.TemporaryDirectory[str] | None = field(default=None, repr=False)
 
     @property
     def verdict(self) -> Verdict:
@@ -54,17 +55,21 @@ def execute(plan: Plan, *, store: str | None = None, on_result: Heard | None = N
 
     On an interruption everything that was finished is in the store.
     """
-    folder = None
-    if store is None:
-        folder = tempfile.TemporaryDirectory(prefix="assay-", ignore_cleanup_errors=True)
-        store = f"sqlite:///{folder.name}/run.db"
-    opened = Store(store)
+    opened = Store(store) if store is not None else _passing_store()
     try:
         summary, info = _blocking(_go(plan, opened, on_result or (lambda _: None), resumed=resumed))
     except BaseException:
         opened.close()
         raise
-    return Run(info, summary, opened, folder)
+    return Run(info, summary, opened)
+
+
+def _passing_store() -> Store:
+    """A store in a folder that goes when nobody holds the store any more."""
+    folder = tempfile.mkdtemp(prefix="assay-")
+    store = Store(f"sqlite:///{folder}/run.db")
+    weakref.finalize(store, shutil.rmtree, folder, ignore_errors=True)
+    return store
 
 
 def reread(store: str, run_id: str) -> Run:

@@ -113,16 +113,18 @@ def plan_score(
     found = None if _in_memory(recordings) else load.sources(_paths(recordings), lenient=lenient, recorded=True)
     heard = _recordings(recordings) if found is None else load.recordings_in(found)
     if eval_set is not None:
+        if any(source.only for source in found or []):
+            raise UsageError("FILE:case1,case2 chooses cases of an eval set: give it to --against, or use --only")
         wanted, notes = _wanted(eval_set, criteria, lenient=lenient)
+        todo = load.works(wanted)
+        pairs, unmatched = load.match(todo, load.told_apart(todo, found) if found else heard, by=match)
     elif found is not None:
         wanted, notes = _wanted_by(found, criteria, lenient=lenient)
+        todo = load.works(wanted)
+        pairs, unmatched = load.match_each(todo, wanted, found, by=match)
     else:
         wanted, notes = _wanted(_cases_of(heard), criteria, lenient=lenient)
-    todo = load.works(wanted)
-    if eval_set is None and found is not None:
-        # Each file answers its own cases: ids need only be unique in one file.
-        pairs, unmatched = load.match_each(todo, wanted, [load.recordings_in([source]) for source in found], by=match)
-    else:
+        todo = load.works(wanted)
         pairs, unmatched = load.match(todo, heard, by=match)
     kept = {work.position for work in load.chosen(todo, wanted, only)}
     arguments = {

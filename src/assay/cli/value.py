@@ -107,7 +107,11 @@ def value(files: tuple[str, ...], **options: Any) -> None:
 
     FILE is JSON, JSON lines, a folder of them, or - for JSON lines on standard input: ReasoningTraces, or any trace
     that assay reads.
-    """
+
+    \b
+    assay value traces.jsonl
+    assay value traces/ --threshold 0.6 --keep worth_sharing.jsonl --json
+    """  # noqa: D301
     try:
         sys.exit(_value(files, options))
     except KeyboardInterrupt:
