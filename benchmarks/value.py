@@ -180,12 +180,11 @@ def with_model(folder: Path, count: int) -> None:
         return
     from tokenizers import Tokenizer
 
-    file = write(folder / "model.jsonl", count, words=10)
+    file = write(folder / "model.jsonl", count, words=13)
     tokenizer = Tokenizer.from_file(str(model.folder / "tokenizer.json"))
     tokenizer.enable_truncation(LONGEST)
-    texts = []
-    for one in map(json.loads, file.read_text().splitlines()):
-        texts.append(" ".join([one["task"]["objective"], *[step["content"] for step in one["steps"]]]))
+    read = map(json.loads, file.read_text().splitlines())
+    texts = [" ".join([one["task"]["objective"], *[step["content"] for step in one["steps"]]]) for one in read]
     tokens = sum(sum(encoding.attention_mask) for encoding in tokenizer.encode_batch(texts)) / count
     wall, cpu, _ = command(file, "--embedder", "minilm", "--jobs", "2")
     line(f"two processes, {tokens:.0f} tokens a trace, start included", f"{count / wall:.1f} traces/s by the clock")

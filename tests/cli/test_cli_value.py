@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 import assay
 from assay import Criterion, EvalCase, EvalSet, Invocation, Message, ResponseMatch, Trace
 from assay.cli import main
+from assay.value import weights
 
 KEYS = [
     *("id", "score", "complexity", "novelty", "tool_diversity", "outcome_confidence"),
@@ -212,6 +213,34 @@ def test_wrong_usage_ends_with_two_and_a_reason(
     assert result.exit_code == 2
     assert problem in result.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["traces.jsonl"]
+
+
+def test_a_nesting_bomb_is_refused(tmp_path: Path) -> None:
+    """In JSON and in JSON lines, beside a trace that is valued."""
+    bomb = '{"@type": ' + "[" * 100_000 + "]" * 100_000 + "}"
+    (tmp_path / "bomb.json").write_text(bomb)
+    (tmp_path / "lines.jsonl").write_text(f"{bomb}\n{json.dumps(GOOD)}\n")
+    found = _lines(_run(tmp_path, "--json"))
+    assert [one["score"] is None for one in found] == [True, True, False]
+    assert {error["problem"] for one in found[:2] for error in one["errors"]} == {"nested deeper than 200 levels"}
+
+
+@pytest.mark.parametrize("option", ["--output", "--keep", "--parquet"])
+def test_a_folder_that_is_not_there_is_told(tmp_path: Path, option: str) -> None:
+    """What cannot be written ends with 2 and the path, not with a traceback."""
+    result = _run(_file(tmp_path, GOOD), option, tmp_path / "no" / "file", "--threshold", "0")
+    assert result.exit_code == 2
+    assert "No such file or directory" in result.stderr
+
+
+def test_an_index_that_could_not_be_saved_is_refused_before_the_work(tmp_path: Path) -> None:
+    """Not after the last trace."""
+    if weights.missing_libraries() or weights.installed() is None:
+        pytest.skip("the model is not installed")
+    result = _run(_file(tmp_path, GOOD), "--index", tmp_path / "no" / "index", embedder="minilm")
+    assert result.exit_code == 2
+    assert "its folder does not exist" in result.stderr
+    assert not result.stdout
 
 
 @pytest.mark.parametrize("option", ["--output", "--parquet", "--keep"])

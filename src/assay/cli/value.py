@@ -114,6 +114,10 @@ def value(files: tuple[str, ...], **options: Any) -> None:
     """  # noqa: D301
     try:
         sys.exit(_value(files, options))
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise UsageError(f"{error.filename or 'file'}: {error.strerror or error}") from error
     except KeyboardInterrupt:
         click.echo("\ninterrupted; what --output holds can be continued with --resume", err=True)
         sys.exit(INTERRUPTED)
