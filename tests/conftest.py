@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+# Several test processes share the cores: a second thread in each would only wait for the others.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 settings.register_profile(
     "assay", derandomize=True, max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )

@@ -6,7 +6,6 @@ import fnmatch
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -56,6 +55,10 @@ class Criteria(Noun, frozen=True):
 
 def read_file(path: Path, *, lenient: bool = False) -> tuple[Loaded, str]:
     """Return what a file holds, and the SHA-256 of its bytes; raises FormatError."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise FormatError(ascii(str(path)), ["has a name that is not UTF-8; rename the file"]) from None
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -191,7 +194,12 @@ def _unique_ids(pairs: list[tuple[str, str]]) -> list[str]:
 
 
 def _matches(names: Sequence[str], globs: Sequence[str]) -> bool:
-    return not globs or any(fnmatch.fnmatchcase(name, glob) for name in names for glob in globs)
+    return not globs or any(fits(name, glob) for name in names for glob in globs)
+
+
+def fits(name: str, glob: str) -> bool:
+    """Whether a glob means a name: the name itself, brackets and all, or a pattern of * and ?."""
+    return name == glob or fnmatch.fnmatchcase(name, glob.replace("[", "[[]"))
 
 
 def _check_globs(globs: Sequence[str], names: Sequence[tuple[str, str]]) -> None:
@@ -246,17 +254,33 @@ def match(
 
 
 def match_each(
-    todo: Sequence[Work], wanted: Sequence[Wanted], recordings: Sequence[Sequence[Recording]], *, by: Match = "id"
+    todo: Sequence[Work], wanted: Sequence[Wanted], found: Sequence[Source], *, by: Match = "id"
 ) -> tuple[list[tuple[Work, Recording]], list[str]]:
-    """Match the recordings of each file with the cases of the same file only; otherwise as `match`."""
+    """Return the recordings of each file beside the cases of the same file; the rest is as in `match`."""
     pairs: list[tuple[Work, Recording]] = []
     warnings: list[str] = []
-    rest = iter(todo)
-    for one, heard in zip(wanted, recordings, strict=True):
-        matched, said = match(list(islice(rest, len(one.eval_set.cases))), heard, by=by)
+    start = 0
+    for one, source in zip(wanted, found, strict=True):
+        end = start + len(one.eval_set.cases)
+        matched, said = match(todo[start:end], recordings_in([source]), by=by)
         pairs += matched
         warnings += said
+        start = end
     return pairs, warnings
+
+
+def told_apart(todo: Sequence[Work], found: Sequence[Source]) -> list[Recording]:
+    """Return what the files recorded; where eval sets share the id of a case, a recording names its set too."""
+    shared = {work.case.id for work in todo if work.id != work.case.id}
+    ids = {work.id for work in todo}
+    recordings: list[Recording] = []
+    for source in found:
+        eval_set = source.loaded.eval_set
+        for one in recordings_in([source]):
+            full = f"{eval_set.id}:{one.case_id}" if eval_set else ""
+            named = one.case_id in shared and full in ids
+            recordings.append(replace(one, case_id=full) if named else one)
+    return recordings
 
 
 def _key(work: Work, i: int, by: Match) -> str:

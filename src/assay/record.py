@@ -8,21 +8,23 @@ import traceback
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from typing import TypeVar
 
+import msgspec
 from msgspec.structs import replace
 
-from assay.concurrency import concurrently
+from assay.concurrency import concurrently, ends_the_run
 from assay.data.case import EvalCase
-from assay.data.noun import Json
-from assay.data.plain import as_stored
+from assay.data.noun import Json, Noun
 from assay.data.recording import EndedBy, Failure, Recording, Side
 from assay.data.seams import Agent, Item, Session, Simulator
 from assay.data.trace import About, Durations, Event, Invocation, Message, Step, Trace, Usage, split_reply
 from assay.data.work import Work
 from assay.errors import AgentError, SimulatorError
-from assay.text.display import shortened
+from assay.text.display import described, shortened
 
 _LONGEST_TRACEBACK = 20_000
+N = TypeVar("N", bound=Noun)
 
 
 Users = Callable[[EvalCase, int], Simulator]
@@ -110,8 +112,10 @@ class _Talk:
                     self.done.append(await _reply(session, asked, self._heard, self._reply_timeout))
                     self._asked = None
                     self._learn(session.about)
-        except (Exception, SystemExit) as error:  # noqa: BLE001  (whatever an agent raises is its own failure)
-            return self._broken(error)
+        except BaseException as error:
+            if ends_the_run(error):
+                raise
+            return self._broken(error)  # whatever else an agent raises is its own failure
         return Recording(self._work.id, self._trace, self._attempt, ended_by=self.ended_by)
 
     @property
@@ -123,7 +127,7 @@ class _Talk:
     def _learn(self, about: About | None) -> None:
         """Keep what the agents are beside the invocation, and the state for the end."""
         if about is not None:
-            about = as_stored(about)
+            about = _kept(about)
             self._final_state = about.final_state
             self.done[-1] = replace(self.done[-1], about=replace(about, final_state=None) if about.agents else None)
 
@@ -131,7 +135,7 @@ class _Talk:
         if self._asked is not None:
             self.done.append(self._heard.broken(self._asked))
         side: Side = "simulator" if isinstance(error, SimulatorError) else "agent"
-        failure = as_stored(Failure(side, _cause(error), _traceback(error)))
+        failure = Failure(side, _cause(error), _traceback(error))
         return Recording(self._work.id, self._trace, self._attempt, failure, "failure")
 
 
@@ -192,7 +196,7 @@ async def _reply(session: Session, asked: Invocation, heard: _Heard, reply_timeo
     try:
         async with asyncio.timeout(reply_timeout) as limit, aclosing(_sent(session, asked.query)) as items:
             async for item in items:
-                heard.add(as_stored(item))
+                heard.add(_kept(item))
     except TimeoutError as error:
         if not limit.expired():
             raise
@@ -212,12 +216,23 @@ async def _sent(session: Session, message: str) -> AsyncGenerator[Item, None]:
             await close()
 
 
+def _kept(item: N) -> N:
+    """Return an item as the store will give it back, so that what is scored now and after a resume is the same.
+
+    Raises AgentError for what is no JSON: objects, bytes that are no text, half of a surrogate pair.
+    """
+    try:
+        return msgspec.json.decode(msgspec.json.encode(item), type=type(item))
+    except Exception as error:
+        raise AgentError(f"a {type(item).__name__} must be JSON: {described(error)}") from error
+
+
 def _cause(error: BaseException) -> str:
     if isinstance(error, AgentError | SimulatorError):
         return str(error)
-    return shortened(f"{type(error).__name__}: {error}".rstrip(": "), 2000)
+    return shortened(described(error), 2000)
 
 
 def _traceback(error: BaseException) -> str:
-    text = "".join(traceback.format_exception(error))
+    text = "".join(traceback.format_exception(error)).encode("utf-8", "replace").decode()
     return text if len(text) <= _LONGEST_TRACEBACK else f"…{text[-_LONGEST_TRACEBACK:]}"

@@ -43,7 +43,7 @@ def agent_of(target: str | Any) -> Agent:
     Raises UsageError where the target means no agent, or needs a framework that is not installed.
     """
     if not isinstance(target, str):
-        return _around(target, "agent")
+        return _around(target, f"agent: must be a function or 'module:function', got {type(target).__name__}")
     prefix, colon, rest = target.partition(":")
     if prefix in KINDS:
         try:
@@ -51,20 +51,22 @@ def agent_of(target: str | Any) -> Agent:
         except UsageError as error:
             raise UsageError(f"--agent {target}: {error}") from error.__cause__
         return agent
+    allowed = f"or begin with {', '.join(f'{known}:' for known in KINDS)}"
     if not colon:
-        raise UsageError(f"--agent: must be 'module:function' or begin with {_prefixes()}, got {target!r}")
+        raise UsageError(f"--agent: must be 'module:function', got {target!r}; {allowed}")
     if ":" in rest:
-        raise UsageError(f"--agent: {prefix!r} must be one of {_prefixes()}, got {target!r}{nearest(prefix, KINDS)}")
-    return _around(import_object(target, "--agent"), f"--agent {target}")
+        raise UsageError(f"--agent: must be 'module:function', got {target!r}; {allowed}{nearest(prefix, KINDS)}")
+    found = import_object(target, "--agent")
+    return _around(found, f"--agent: must be something to call, got {target!r}, a {type(found).__name__}; {allowed}")
 
 
-def _around(thing: Any, where: str) -> Agent:
+def _around(thing: Any, problem: str) -> Agent:
     kind = next((kind for kind in KINDS.values() if _is_one_of(thing, kind.classes)), None)
     if kind is not None:
         agent: Agent = _module(kind).agent_around(thing)
         return agent
     if not callable(thing):
-        raise UsageError(f"{where}: must be a function or an agent of {_prefixes()}, got {type(thing).__name__}")
+        raise UsageError(problem)
     return thing if opens_sessions(thing) else FunctionAgent(thing)
 
 
@@ -81,12 +83,8 @@ def _module(kind: _Kind) -> Any:
     return importlib.import_module(f"assay.agents.{kind.module}")
 
 
-def _prefixes() -> str:
-    return ", ".join(f"{prefix}:" for prefix in KINDS)
-
-
 def opens_sessions(target: Callable[..., Any]) -> bool:
-    """Whether something takes a case and an environment, as the seam `Agent` does, and not a conversation."""
+    """Whether something needs a case and an environment, as the seam `Agent` does, and not a conversation."""
     try:
         parameters = inspect.signature(target).parameters.values()
     except (TypeError, ValueError):

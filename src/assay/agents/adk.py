@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from assay.agents.plain import plain
 from assay.agents.stopwatch import Stopwatch
 from assay.data.case import EvalCase, SessionInput
 from assay.data.noun import Json
-from assay.data.plain import plain
 from assay.data.seams import Environment, Item
 from assay.data.trace import About, AgentDetails, Event, Message, Step, Thought
 from assay.errors import AgentError, UsageError

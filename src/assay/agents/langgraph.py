@@ -9,10 +9,10 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from assay.agents.plain import plain
 from assay.agents.stopwatch import Stopwatch
 from assay.data.case import EvalCase
 from assay.data.noun import Json
-from assay.data.plain import plain
 from assay.data.seams import Environment, Item
 from assay.data.trace import About, AgentDetails, Message, Thought, ToolCall, ToolResult, Usage
 from assay.errors import AgentError, UsageError

@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
+from assay.agents.plain import plain
 from assay.agents.stopwatch import Stopwatch
 from assay.data.case import EvalCase
-from assay.data.plain import plain
 from assay.data.seams import Environment, Item
 from assay.data.trace import About, AgentDetails, Message, Thought, ToolCall, ToolResult, Usage
 from assay.errors import UsageError

@@ -12,14 +12,15 @@ from assay.data.config import EvalConfig
 from assay.data.noun import Noun
 from assay.data.recording import Recording
 from assay.errors import FormatError
-from assay.formats import messages
+from assay.formats import knowledgepulse, messages
 from assay.formats.adk import config, evalset, legacy, result, session
 from assay.formats.jsontext import decode, members, repaired, strict_utf8
 from assay.formats.reading import Place, Reading
 
 _KINDS = (
     "an eval set ({'eval_set_id': ..., 'eval_cases': [...]}), an old test file ([{'query': ...}]), a session "
-    "({'events': [...]}), an eval set result ({'eval_case_results': [...]}), an EvalConfig ({'criteria': {...}}) or "
+    "({'events': [...]}), an eval set result ({'eval_case_results': [...]}), an EvalConfig ({'criteria': {...}}), a "
+    "ReasoningTrace ({'@type': 'ReasoningTrace', ...}) or "
     "chat messages ([{'role': ..., 'content': ...}])"
 )
 _REFUSED = {
@@ -82,7 +83,9 @@ def _value(item: Any) -> Any:
 def _document(top: Any, reading: Reading) -> Loaded:
     stem = PurePath(reading.path).name.split(".")[0]
     if isinstance(top, dict):
-        return _object(top, reading, stem)
+        return _reasoning([top], reading, "") or _object(top, reading, stem)
+    if isinstance(top, list) and (found := _reasoning(top, reading, "/{}")):
+        return found
     if isinstance(top, list):
         return _array(top, reading, stem)
     if isinstance(top, str) and top.lstrip().startswith("{"):
@@ -115,6 +118,26 @@ def _object(top: dict[str, Any], reading: Reading, stem: str) -> Loaded:
         if isinstance(whole.get(key), list):
             raise FormatError(reading.path, [f"/{key}: holds {what}, which are not read yet; allowed: {_KINDS}"])
     raise FormatError(reading.path, [f"/: must be {_KINDS}, got the keys {', '.join(map(repr, list(keys)[:8]))}"])
+
+
+def _reasoning(items: list[Any], reading: Reading, place: str) -> Loaded | None:
+    """The recordings of ReasoningTraces; None where the first item does not say that it is one."""
+    first = _value(items[0]) if items else None
+    if not isinstance(first, dict) or not first.keys() & knowledgepulse.MARKS:
+        return None
+    recordings: list[Recording] = []
+    problems: list[str] = []
+    for i, item in enumerate(items):
+        raw = _value(item)
+        whole = {key: _value(value) for key, value in raw.items()} if isinstance(raw, dict) else raw
+        one = knowledgepulse.build(whole)
+        if isinstance(one, knowledgepulse.Refused):
+            problems += [f"{place.format(i)}{problem.pointer}: {problem.problem}" for problem in one.problems]
+        else:
+            recordings.append(Recording(one.id.removeprefix("kp:trace:"), knowledgepulse.to_trace(one)))
+    if problems:
+        raise FormatError(reading.path, problems)
+    return Loaded(reading.path, "reasoning traces", recordings=tuple(recordings))
 
 
 def _eval_set(top: dict[str, Any], reading: Reading, stem: str) -> Loaded:

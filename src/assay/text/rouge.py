@@ -10,7 +10,7 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import cache
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
@@ -59,7 +59,7 @@ def characters(text: str) -> list[str]:
     Thai, Lao, Khmer and Myanmar are cut before each base character; everything but letters, digits and marks separates.
     """
     words = unicodedata.normalize("NFKC", text).lower().translate(_SPACING).split()
-    return [_stem(word) if len(word) > 3 and word.isascii() else word for word in words]
+    return list(map(_stem, words))
 
 
 def words(text: str) -> list[str]:
@@ -69,7 +69,7 @@ def words(text: str) -> list[str]:
     """
     breaker = _word_breaker()
     pieces = breaker(unicodedata.normalize("NFKC", text).lower(), "und")
-    return [_stem(piece) if len(piece) > 3 and piece.isascii() else piece for piece in pieces if _is_word(piece)]
+    return [_stem(piece) for piece in pieces if _is_word(piece)]
 
 
 def require_words() -> None:
@@ -91,9 +91,18 @@ def _word_breaker() -> Any:
     return WordBreaker
 
 
-@lru_cache(maxsize=200_000)
-def _stem(word: str) -> str:
-    return str(_stemmer().stem(word))
+class _Stems(dict[str, str]):
+    """What each word becomes: its stem, where it is plain ASCII of more than three letters; filled as words are met."""
+
+    def __missing__(self, word: str) -> str:
+        if len(self) >= _STEMS_KEPT:
+            self.clear()
+        self[word] = stem = str(_stemmer().stem(word)) if len(word) > 3 and word.isascii() else word
+        return stem
+
+
+_STEMS_KEPT = 200_000
+_stem = _Stems().__getitem__
 
 
 @cache
@@ -110,7 +119,8 @@ def rouge(candidate: Sequence[str], reference: Sequence[str], *, kind: RougeType
     else:
         n = 1 if kind == "rouge1" else 2
         ours, theirs = _ngrams(candidate, n), _ngrams(reference, n)
-        overlap = sum(min(count, theirs[gram]) for gram, count in ours.items() if gram in theirs)
+        shared = ours.keys() & theirs.keys()
+        overlap = sum(map(min, map(ours.__getitem__, shared), map(theirs.__getitem__, shared)))
         left, right = max(0, len(candidate) - n + 1), max(0, len(reference) - n + 1)
     if not overlap:
         return Rouge(0.0, 0.0, 0.0)

@@ -4,38 +4,15 @@ from __future__ import annotations
 
 import re
 from math import isfinite
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
-from assay.data.noun import Json, Noun
-
-N = TypeVar("N", bound=Noun)
+from assay.data.noun import Json
 
 _DEEPEST = 100
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _MOST_BITS = 4096
-
-
-def as_stored(noun: N) -> N:
-    """Return a record as it will be read back from where it is stored: what is scored is what is kept.
-
-    Values that JSON lacks are replaced as `plain` says.
-    """
-    kind = type(noun)
-    try:
-        return msgspec.json.decode(msgspec.json.encode(noun), type=kind)
-    except Exception:  # noqa: BLE001  (a foreign object inside may raise anything when it is encoded)
-        fields = {name: _field(getattr(noun, name)) for name in noun.__struct_fields__}
-        return kind(**fields)
-
-
-def _field(value: Any) -> Any:
-    if isinstance(value, Noun):
-        return as_stored(value)
-    if isinstance(value, tuple):
-        return tuple(_field(inner) for inner in value)
-    return plain(value)
 
 
 def plain(value: Any, depth: int = 0) -> Json:
@@ -71,12 +48,12 @@ def _record(value: Any, depth: int) -> Json:
         if callable(dump) and not isinstance(value, type):
             return plain(dump(mode="json", exclude_none=True), depth + 1)
         return plain(msgspec.to_builtins(value), depth + 1)
-    except Exception:  # noqa: BLE001  (as above)
+    except Exception:  # noqa: BLE001  (a foreign object may raise anything when it is asked for itself)
         return _described(value)
 
 
 def _described(value: Any) -> str:
     try:
         return _text(repr(value))
-    except Exception:  # noqa: BLE001  (as above)
+    except Exception:  # noqa: BLE001  (a foreign object may raise anything when it is asked for itself)
         return f"<{type(value).__name__}>"

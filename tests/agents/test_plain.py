@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.data.plain import as_stored, plain
-from assay.data.trace import About, AgentDetails, Message, ToolCall
+from assay.agents.plain import plain
 
 
 @dataclass
@@ -65,21 +64,3 @@ def test_a_circle_ends() -> None:
 def test_json_stays_as_it_is(value: Any) -> None:
     """What is JSON already is not changed."""
     assert plain(value) == value
-
-
-def test_a_record_is_what_will_be_read_back() -> None:
-    """What a record holds equals what its JSON holds."""
-    step = as_stored(ToolCall("f", {"point": Point(1), "pair": (1, 2), "other": Hostile()}))
-    assert msgspec.json.decode(msgspec.json.encode(step), type=ToolCall) == step
-    assert step.args == {"point": {"x": 1}, "pair": [1, 2], "other": "<Hostile>"}
-
-
-def test_records_inside_a_record_are_kept() -> None:
-    """Replacing one foreign value leaves the records around it."""
-    about = as_stored(About((AgentDetails("a", "do", ({"name": "f", "default": Hostile()},)),)))
-    assert about.agents[0].tool_declarations == ({"name": "f", "default": "<Hostile>"},)
-
-
-def test_half_a_character_in_a_message_is_replaced() -> None:
-    """A message that UTF-8 cannot hold is kept without what makes it so."""
-    assert as_stored(Message("a\ud800")).text == "a�"

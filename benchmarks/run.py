@@ -1,0 +1,29 @@
+"""How fast is assay beside google-adk? Prints what it measures: the number, the target, reached or not."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import platform
+from pathlib import Path
+
+BENCHES = ("startup", "whole_run", "rouge", "trajectory", "loading", "value")
+"""Modules of this folder, each with `main(peer)`: the path of a Python that has google-adk."""
+
+
+def main() -> None:
+    """Run all benches, or those that are named."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--peer", required=True, help="the Python of an environment with google-adk")
+    parser.add_argument("bench", nargs="*", choices=[*BENCHES, []], help="only these")
+    arguments = parser.parse_args()
+    cores = os.cpu_count()
+    print(f"{platform.machine()}, {cores} cores, Python {platform.python_version()}, load {os.getloadavg()[0]:.1f}")
+    print("CPU is user and system time of whole processes; both sides in turn, medians; MB are 10^6 bytes")
+    for name in arguments.bench or BENCHES:
+        importlib.import_module(name).main(str(Path(arguments.peer).absolute()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,3 @@
+"""The shop assistant of `examples/agent.py` as an agent of google-adk, with an instant model."""
+
+from . import agent as agent

@@ -1,0 +1,93 @@
+"""What do both sides work on? Texts and conversations, the same on every machine, from Python's own documentation."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+from pydoc_data.topics import topics
+from typing import Any
+
+Json = dict[str, Any]
+
+
+def vocabulary() -> list[str]:
+    """Return the running words of Python's documentation."""
+    return re.findall(r"[A-Za-z][A-Za-z'-]*[.,;:]?", " ".join(topics[name] for name in sorted(topics)))
+
+
+def text_pairs(count: int, size: int) -> list[tuple[str, str]]:
+    """Return replies and references: running text, a fifth of the reply's words replaced by others."""
+    chance = random.Random(11)
+    words = vocabulary()
+    pairs = []
+    for _ in range(count):
+        start = chance.randrange(len(words) - size)
+        reference = words[start : start + size]
+        reply = [chance.choice(words) if chance.random() < 0.2 else word for word in reference]
+        pairs.append((" ".join(reply), " ".join(reference)))
+    return pairs
+
+
+def call_lists(count: int, differing: int) -> Iterator[tuple[list[Json], list[Json]]]:
+    """Yield the actual and the expected calls of invocations; of `differing` one differs in its last argument."""
+    for i in range(count):
+        expected = [
+            {"name": f"tool_{k}", "args": {"order_id": f"A-{i % 97}", "quantity": k, "tags": ["new", "gift"]}}
+            for k in range(5)
+        ]
+        actual = [{"name": one["name"], "args": dict(one["args"])} for one in expected]
+        if differing and i % differing == 0:
+            actual[-1]["args"]["quantity"] = -1
+        yield actual, expected
+
+
+def cases(count: int) -> Iterator[Json]:
+    """Yield cases of about 2,000 bytes as google-adk writes them: two invocations by hand, or one with its events."""
+    chance = random.Random(7)
+    words = vocabulary()
+
+    def said(size: int) -> str:
+        start = chance.randrange(len(words) - size)
+        return " ".join(words[start : start + size])
+
+    for i in range(count):
+        yield {
+            "eval_id": f"case_{i:06}",
+            "conversation": [_recorded(i, said)] if i % 2 else [_by_hand(i, said), _by_hand(i, said)],
+            "session_input": {"app_name": "shop", "user_id": "user", "state": {"visits": i % 7}},
+            "creation_timestamp": 1760000000.5 + i,
+        }
+
+
+def _content(role: str, part: Json) -> Json:
+    return {"parts": [part], "role": role}
+
+
+def _by_hand(i: int, said: Any) -> Json:
+    call = {"args": {"order_id": f"A-{i}", "with_items": True}, "name": "get_order"}
+    return {
+        "invocation_id": f"e-{i:08x}-1",
+        "user_content": _content("user", {"text": said(12)}),
+        "final_response": _content("model", {"text": said(25)}),
+        "intermediate_data": {"tool_uses": [call]},
+        "creation_timestamp": 1760000000.25 + i,
+    }
+
+
+def _recorded(i: int, said: Any) -> Json:
+    call = {"id": f"adk-{i:08x}", "args": {"order_id": f"A-{i}"}, "name": "cancel_order"}
+    answer = {"id": f"adk-{i:08x}", "name": "cancel_order", "response": {"ok": True, "refund": i % 100}}
+    usage = {"candidates_token_count": 20 + i % 50, "prompt_token_count": 400 + i % 90, "total_token_count": 500}
+    return {
+        "invocation_id": f"e-{i:08x}-2",
+        "user_content": _content("user", {"text": said(8)}),
+        "final_response": _content("model", {"text": said(20)}),
+        "intermediate_data": {
+            "invocation_events": [
+                {"author": "shop", "content": _content("model", {"function_call": call}), "usage_metadata": usage},
+                {"author": "shop", "content": _content("user", {"function_response": answer})},
+            ]
+        },
+        "creation_timestamp": 1760000009.75 + i,
+    }

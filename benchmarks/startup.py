@@ -1,0 +1,22 @@
+"""What does it cost to ask for help?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import measuring
+
+_TIMES = 7
+
+
+def main(peer: str) -> None:
+    measuring.heading("start: `assay --help`, `adk eval --help`")
+    assay = Path(measuring.OURS).with_name("assay")
+    adk = Path(peer).with_name("adk")
+    ours, theirs = measuring.in_turn(
+        lambda: measuring.run([assay, "--help"]).cpu,
+        lambda: measuring.run([adk, "eval", "--help"]).cpu,
+        times=_TIMES,
+    )
+    measuring.line("CPU", f"{ours:.3f} s", f"{theirs:.3f} s")
+    measuring.target("CPU, ours / theirs", ours / theirs, "", at_most=1)
