@@ -228,7 +228,6 @@ def test_an_agent_that_ends_with_a_tool_has_not_replied() -> None:
         ("\ud800", "a Message must be JSON"),
         (Usage("many"), "a Usage must be JSON"),  # type: ignore[arg-type]
     ],
-    ids=repr,
 )
 def test_junk_is_the_agents_failure(junk: Any, cause: str) -> None:
     """What is no step, or could not be stored, is said to be none."""

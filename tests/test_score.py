@@ -108,7 +108,6 @@ def test_an_interruption_is_not_the_metrics() -> None:
         Score(0.5, "\ud800"),
         Score(0.5, evidence=(object(),)),  # type: ignore[arg-type]
     ],
-    ids=repr,
 )
 def test_what_is_no_score_is_unscored(returned: Any) -> None:
     """Neither a pass nor a zero, and nothing that the store could not give back."""

@@ -15,7 +15,7 @@ from assay.data.outcome import CaseResult, Criterion, Outcome, Score, Verdict
 from assay.data.recording import Recording
 from assay.data.trace import Trace
 from assay.data.work import Work
-from assay.errors import MetricError
+from assay.errors import MetricError, UsageError
 from assay.text.display import described, shortened
 
 Pair = tuple[Work, Recording]
@@ -43,7 +43,7 @@ async def score(
 
 async def score_case(work: Work, recording: Recording, earlier: CaseResult | None = None) -> CaseResult:
     """Return all outcomes of one attempt."""
-    trace, failure = recording.trace, recording.failure
+    trace, failure = replace(recording.trace, ended_by=recording.ended_by), recording.failure
     if failure is not None:
         trace = replace(trace, broken=failure.cause or f"failure of the {failure.side}")
     kept = {one.criterion: one for one in earlier.outcomes if not _is_open(one)} if earlier else {}
@@ -93,7 +93,8 @@ async def _called(criterion: Criterion, trace: Trace, work: Work) -> Score:
         score = as_score(result)
         return _kept(score) if criterion.own_value else score
     except BaseException as error:
-        if ends_the_run(error):
+        of_the_run = isinstance(error, UsageError) and not criterion.own_value  # a cassette without the call, say
+        if of_the_run or ends_the_run(error):
             raise
         # The boundary around code of users: whatever it raises is this outcome's.
         return Score(None, f"the metric failed: {shortened(described(error), 500)}")

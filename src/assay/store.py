@@ -45,7 +45,8 @@ def _of_attempts(name: str) -> sa.Table:
 _RECORDINGS = _of_attempts("assay_recordings")
 _RESULTS = _of_attempts("assay_results")
 _BATCH = 500
-_SECONDS = 0.25
+SECONDS = 0.25
+"""Seconds that a result may wait to be committed together with others."""
 _PATIENCE = 60.0
 """Seconds to wait for another process that writes."""
 
@@ -93,15 +94,15 @@ class Store:
     def add_result(self, run_id: str, result: CaseResult) -> None:
         """Keep a result, in place of an earlier one of the same attempt."""
         self._waiting.append(_row(run_id, result.position, result.attempt, result.case_id, result))
-        if len(self._waiting) >= _BATCH or time.monotonic() - self._committed >= _SECONDS:
+        if len(self._waiting) >= _BATCH or time.monotonic() - self._committed >= SECONDS:
             self.commit()
 
     def commit(self) -> None:
         """Write the results that wait."""
-        waiting, self._waiting = self._waiting, []
         self._committed = time.monotonic()
-        if waiting:
-            self._write(_RESULTS, waiting)
+        if self._waiting:
+            self._write(_RESULTS, self._waiting)
+            self._waiting = []
 
     def _write(self, table: sa.Table, rows: list[dict[str, Any]]) -> None:
         statement = self._insert(table)

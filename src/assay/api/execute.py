@@ -21,7 +21,7 @@ from assay.data.recording import Recording
 from assay.data.summary import RunInfo, Summary
 from assay.record import record
 from assay.score import score
-from assay.store import Store
+from assay.store import SECONDS, Store
 
 Heard = Callable[[CaseResult], None]
 
@@ -118,13 +118,27 @@ async def _go(plan: Plan, store: Store, on_result: Heard, *, resumed: bool) -> t
                 store.add_recording(info.id, work.position, recording)
                 yield work, recording
 
-    async for result in score(recordings(), concurrency=plan.concurrency, known=known):
-        store.add_result(info.id, result)
-        on_result(result)
+    committing = asyncio.create_task(_commit_often(store))
+    try:
+        async for result in score(recordings(), concurrency=plan.concurrency, known=known):
+            store.add_result(info.id, result)
+            on_result(result)
+    finally:
+        committing.cancel()
     summary = aggregate(store.results(info.id))
     finished = replace(info, finished=now(), seconds=round(time.monotonic() - started, 3), verdict=summary.verdict)
     store.begin(finished)
     return summary, finished
+
+
+async def _commit_often(store: Store) -> None:
+    """Write the results that wait, also while nothing else comes: a process may be killed at any moment."""
+    while True:
+        await asyncio.sleep(SECONDS)
+        try:
+            store.commit()
+        except Exception:  # noqa: BLE001  (the results still wait, and the next to write them says what is wrong)
+            return
 
 
 def _earlier(plan: Plan, store: Store) -> Iterator[Pair]:

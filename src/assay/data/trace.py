@@ -177,13 +177,15 @@ class Trace(Noun, frozen=True):
     """The invocations of one conversation in order, and the state that it ended in.
 
     `broken` is the cause of the failure that ended it, empty where nothing failed. An invocation without a reply at the
-    end of a broken trace is the one that broke.
+    end of a broken trace is the one that broke. `ended_by` is how the recording says that it ended, empty where it does
+    not say.
     """
 
     invocations: tuple[Invocation, ...] = ()
     session_id: str = ""
     final_state: dict[str, Json] | None = None
     broken: str = ""
+    ended_by: str = ""
     extra: Extra = None
 
     @property
