@@ -26,6 +26,7 @@ $(PEER)/.ready: pyproject.toml constraints-peer.txt
 demo: $(VENV)/.ready ## Run the example agent on its eval set, and show the report
 	@# One case of the example fails, so that there is something to see: exit code 1 is right here.
 	@$(BIN)/assay run examples --agent examples.agent:reply || [ $$? -eq 1 ]
+	@$(BIN)/assay value examples/traces.jsonl
 
 test: $(VENV)/.ready ## Run every test that needs no more than Python
 	$(BIN)/pytest -n 2 -m "not postgres and not peer"

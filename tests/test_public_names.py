@@ -59,3 +59,18 @@ def test_importing_is_light() -> None:
     heavy = ["sqlalchemy", "rich", "nltk", "numpy", "msgspec", "click"]
     done = subprocess.run([sys.executable, "-c", code, *heavy], capture_output=True, text=True, check=True)
     assert not done.stdout.strip()
+
+
+@pytest.mark.parametrize("name", ["score", "value"])
+def test_a_function_is_not_hidden_by_the_submodule_of_its_name(name: str) -> None:
+    """`assay.score` and `assay.value` are functions at every use, also after their submodules were used."""
+    code = (
+        f"import assay, assay.{name}\n"
+        "import assay.value.novelty\n"
+        f"from assay import {name}\n"
+        f"assert callable({name}) and assay.{name} is {name}\n"
+        f"assert callable(assay.{name})\n"
+        "from assay.value.novelty import VectorCache\n"
+        "assert VectorCache is assay.VectorCache\n"
+    )
+    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)

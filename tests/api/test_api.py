@@ -328,7 +328,7 @@ def other(_trace: Trace) -> str:
         ({"only": ["a"]}, "only"),
         ({"reply_timeout": 5.0}, "reply_timeout"),
         ({"attempts": 1}, "--attempts must be at least 2"),
-        ({"eval_set": replace(SET, cases=SET.cases[:1])}, "eval_sets is not that of the run"),
+        ({"eval_set": replace(SET, cases=SET.cases[:1])}, "eval set .* is not that of the run"),
     ],
 )
 def test_a_resume_of_another_run_is_refused_naming_the_difference(change: dict[str, Any], name: str) -> None:
@@ -346,7 +346,7 @@ def test_a_resume_with_another_file_is_refused(tmp_path: Path) -> None:
     file.write_text(json.dumps(eval_set({"user_content": said("hi")})))
     before = plan_run(file, hello, MATCHES).info
     file.write_text(json.dumps(eval_set({"user_content": said("bye")})))
-    with pytest.raises(UsageError, match="eval_sets is not that of the run"):
+    with pytest.raises(UsageError, match="eval set .* is not that of the run"):
         resume(plan_run(file, hello, MATCHES), before)
 
 

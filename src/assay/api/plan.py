@@ -28,6 +28,7 @@ from assay.errors import UsageError
 from assay.formats.adk.config import config as read_config
 from assay.formats.reading import Reading
 from assay.metrics.signature import signature
+from assay.text.display import compact, shortened
 
 N = TypeVar("N", bound=Noun)
 
@@ -157,12 +158,13 @@ def resume(plan: Plan, earlier: RunInfo, *, allow_more_attempts: bool = True) ->
     the earlier run; a larger number of attempts is no difference.
     """
     ours, theirs = _comparable(plan.info), _comparable(earlier)
-    for name in ours.keys() | theirs.keys():
-        if ours.get(name) != theirs.get(name):
-            raise UsageError(
-                f"--resume {earlier.id}: {name} is not that of the run: {ours.get(name)!r:.200}, was "
-                f"{theirs.get(name)!r:.200}"
-            )
+    changed = [name for name in {**theirs, **ours} if ours.get(name) != theirs.get(name)]
+    if changed:
+        told = (
+            f"{name} is not that of the run: {_short(ours.get(name))}, was {_short(theirs.get(name))}"
+            for name in changed
+        )
+        raise UsageError("\n".join(f"--resume {earlier.id}: {one}" for one in told))
     before = int(earlier.config.get("attempts", 1))
     if plan.attempts < before or (plan.attempts > before and not allow_more_attempts):
         raise UsageError(f"--resume {earlier.id}: --attempts must be at least {before}, got {plan.attempts}")
@@ -171,9 +173,15 @@ def resume(plan: Plan, earlier: RunInfo, *, allow_more_attempts: bool = True) ->
 
 
 def _comparable(info: RunInfo) -> dict[str, Any]:
-    config = {key: value for key, value in info.config.items() if key != "attempts"}
+    config = {key: value for key, value in info.config.items() if key not in ("attempts", "eval_sets", "criteria")}
+    config |= {f"eval set {path}": sha256 for path, sha256 in info.config["eval_sets"]}
+    config |= {f"criteria of {origin}": sha256 or "given" for origin, sha256 in info.config["criteria"]}
     flat = {f"signature of {key}": value for key, value in info.signatures.items()}
     return {"version": info.version, "kind": info.kind, **config, **flat}
+
+
+def _short(value: Any) -> str:
+    return "absent" if value is None else shortened(compact(value), 200)
 
 
 @dataclass(frozen=True)

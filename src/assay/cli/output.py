@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import sys
@@ -115,7 +116,7 @@ class _Console(Console):
 
     def on_broken_pipe(self) -> None:
         """Leave it to the caller."""
-        raise BrokenPipeError
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
 
 def console(*, stderr: bool = False) -> Console:

@@ -22,12 +22,18 @@ def number(value: float | None) -> str:
 
 def against(value: float, threshold: float) -> tuple[str, str]:
     """Return a value and a threshold with the fewest digits, two at least, that show which is larger."""
-    if value == threshold or number(value) != number(threshold):
+    if value == threshold or _apart(number(value), number(threshold)):
         return number(value), number(threshold)
     for digits in range(3, 18):
-        if f"{value:.{digits}f}" != f"{threshold:.{digits}f}":
-            return f"{value:.{digits}f}", f"{threshold:.{digits}f}"
+        shown, limit = f"{value:.{digits}f}", f"{threshold:.{digits}f}"
+        if _apart(shown, limit):
+            return shown, limit
     return repr(value), repr(threshold)
+
+
+def _apart(shown: str, limit: str) -> bool:
+    """Whether two numbers as written are different numbers: 1000.0 and 1,000 are not."""
+    return float(shown.replace(",", "")) != float(limit.replace(",", ""))
 
 
 def beside(value: float | None, threshold: float | None) -> str:

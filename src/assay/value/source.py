@@ -103,7 +103,7 @@ def _whole(path: Path) -> Iterator[Document]:
     if not data.lstrip().startswith(b"["):
         try:
             msgspec.json.decode(data, type=msgspec.Raw)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             if len(_objects_by_line(data)) > 1:
                 yield from _lines(path)
                 return
