@@ -346,7 +346,7 @@ def test_a_resume_with_another_file_is_refused(tmp_path: Path) -> None:
     file.write_text(json.dumps(eval_set({"user_content": said("hi")})))
     before = plan_run(file, hello, MATCHES).info
     file.write_text(json.dumps(eval_set({"user_content": said("bye")})))
-    with pytest.raises(UsageError, match="eval set .* is not that of the run"):
+    with pytest.raises(UsageError, match=r"eval set .* is not that of the run"):
         resume(plan_run(file, hello, MATCHES), before)
 
 
