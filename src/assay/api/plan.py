@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -17,6 +17,7 @@ from assay import __version__, load
 from assay.agents import agent_of
 from assay.data.case import EvalCase, EvalSet
 from assay.data.config import EvalConfig
+from assay.data.noun import Noun
 from assay.data.outcome import Criterion, Metric
 from assay.data.recording import Recording
 from assay.data.seams import Agent
@@ -28,6 +29,8 @@ from assay.formats.adk.config import config as read_config
 from assay.formats.reading import Reading
 from assay.metrics.signature import signature
 from assay.text.display import compact, shortened
+
+N = TypeVar("N", bound=Noun)
 
 Paths = str | Path | Sequence[str | Path]
 """A file, a folder, or several; `FILE:case1,case2` chooses cases."""
@@ -193,18 +196,20 @@ class _Notes:
 def _wanted(eval_set: EvalSet | Paths, criteria: Criteria, *, lenient: bool) -> tuple[list[load.Wanted], _Notes]:
     if isinstance(eval_set, EvalSet):
         made = _criteria(criteria, lenient=lenient) or load.criteria_of(load.DEFAULT_CONFIG, origin="defaults")
-        notes = _Notes(((eval_set.id, _digest(eval_set)),), ((made.origin, made.sha256),), made.warnings)
+        eval_set, digest = _as_stored(eval_set, f"the eval set {eval_set.id!r}")
+        notes = _Notes(((eval_set.id, digest),), ((made.origin, made.sha256),), made.warnings)
         return [load.Wanted(eval_set, made.criteria)], notes
     found = load.sources(_paths(eval_set), lenient=lenient)
     return _wanted_of(found, criteria, [source.loaded.eval_set or EvalSet("") for source in found], lenient=lenient)
 
 
-def _digest(eval_set: EvalSet) -> str:
-    """The SHA-256 of an eval set that is in no file: another one must not be taken for it in a resume."""
+def _as_stored(noun: N, what: str) -> tuple[N, str]:
+    """What was made in Python as a file would give it (a tuple is an array), and its SHA-256: a resume compares it."""
     try:
-        return hashlib.sha256(msgspec.json.encode(eval_set)).hexdigest()
+        data = msgspec.json.encode(noun)
+        return msgspec.json.decode(data, type=type(noun)), hashlib.sha256(data).hexdigest()
     except (TypeError, ValueError, RecursionError) as error:
-        raise UsageError(f"the eval set {eval_set.id!r} must hold JSON only: {error}") from error
+        raise UsageError(f"{what} must hold JSON only: {error}") from error
 
 
 def _wanted_by(found: list[load.Source], criteria: Criteria, *, lenient: bool) -> tuple[list[load.Wanted], _Notes]:
@@ -272,10 +277,11 @@ def _in_memory(recordings: Any) -> bool:
 
 
 def _recordings(given: Any) -> list[Recording]:
-    return [
+    heard = [
         one if isinstance(one, Recording) else Recording(one.session_id or str(i), one)
         for i, one in enumerate(given, 1)
     ]
+    return [_as_stored(one, f"the recording {one.case_id!r}")[0] for one in heard]
 
 
 def _paths(paths: Any) -> Sequence[str | Path]:
