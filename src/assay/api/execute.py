@@ -5,21 +5,20 @@ from __future__ import annotations
 import asyncio
 import shutil
 import tempfile
-import threading
 import time
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from msgspec.structs import replace
 
 from assay.aggregate import aggregate
+from assay.api.blocking import blocking
 from assay.api.plan import Pair, Plan, now
+from assay.api.record import conversations
 from assay.data.outcome import CaseResult, Verdict
 from assay.data.recording import Recording
 from assay.data.summary import RunInfo, Summary
-from assay.record import record
 from assay.score import score
 from assay.store import SECONDS, Store
 
@@ -57,7 +56,7 @@ def execute(plan: Plan, *, store: str | None = None, on_result: Heard | None = N
     """
     opened = Store(store) if store is not None else _passing_store()
     try:
-        summary, info = _blocking(_go(plan, opened, on_result or (lambda _: None), resumed=resumed))
+        summary, info = blocking(_go(plan, opened, on_result or (lambda _: None), resumed=resumed))
     except BaseException:
         opened.close()
         raise
@@ -106,15 +105,7 @@ async def _go(plan: Plan, store: Store, on_result: Heard, *, resumed: bool) -> t
                 store.add_recording(info.id, pair[0].position, pair[1])
             yield pair
         if plan.agent is not None:
-            held = record(
-                plan.works,
-                plan.agent,
-                attempts=plan.attempts,
-                concurrency=plan.concurrency,
-                reply_timeout=plan.reply_timeout,
-                held=standing,
-            )
-            async for work, recording in held:
+            async for work, recording in conversations(plan, standing):
                 store.add_recording(info.id, work.position, recording)
                 yield work, recording
 
@@ -151,26 +142,3 @@ def _earlier(plan: Plan, store: Store) -> Iterator[Pair]:
 def _stands(recording: Recording) -> bool:
     """A conversation that ended, or that the agent broke, is finished; one that broke otherwise is held again."""
     return recording.failure is None or recording.failure.side == "agent"
-
-
-def _blocking(work: Any) -> Any:
-    """Run a coroutine to its end, in a thread of its own where a loop is already running (notebooks)."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work)
-    outcome: list[Any] = []
-
-    def run() -> None:
-        try:
-            outcome.extend((asyncio.run(work), None))
-        except BaseException as error:  # noqa: BLE001  (raised again below, where the caller is)
-            outcome.extend((None, error))
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-    result, error = outcome
-    if error is not None:
-        raise error
-    return result
