@@ -9,10 +9,10 @@ from collections import Counter
 from typing import Any
 
 import pytest
-import secret_corpus
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import secret_corpus
 from assay.text.provider_keys import checksum_fits
 from assay.text.redact import redact, redact_json
 
