@@ -145,14 +145,16 @@ class _Trimmed:
         self._stream.flush()
 
 
-def go(plan: Plan, store: str, output: Output, *, resumed: bool = False) -> int:
+def go(plan: Plan, store: str, output: Output, *, resumed: bool = False, reuse: str | None = None) -> int:
     """Run a plan with progress, write the reports, and return the exit code."""
     url = None if store == "none" else store
+    if url is None and reuse is not None:
+        raise UsageError("--reuse needs the store that the run is in, got --store none")
     with _reader_may_leave():
         _announce(plan, output)
     try:
         with output.only_json_on_stdout(), _Progress(plan.total, quiet=output.quiet) as progress:
-            run = api.execute(plan, store=url, on_result=progress.advance, resumed=resumed)
+            run = api.execute(plan, store=url, on_result=progress.advance, resumed=resumed, reuse=reuse)
     except KeyboardInterrupt:
         click.echo("\ninterrupted", err=True)
         if url is not None and plan.agent is not None:
