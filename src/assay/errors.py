@@ -6,6 +6,7 @@ AssayError
         ConfigError     a configuration that cannot be used: place, problem
     CaseError           of one case: becomes a Failure or an unscored Score; the run goes on
         AgentError      the agent raised, hung or returned something that is no reply
+        SimulatorError  the simulated user could not say its next message
         MetricError     a metric raised or returned something that is no score
         JudgeError      a judge could not be asked, or could not be read
 """
@@ -46,6 +47,10 @@ class CaseError(AssayError):
 
 class AgentError(CaseError):
     """The agent raised, hung or returned something that is no reply."""
+
+
+class SimulatorError(CaseError):
+    """The simulated user could not say its next message."""
 
 
 class MetricError(CaseError):

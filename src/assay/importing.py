@@ -23,7 +23,7 @@ def import_path(path: str, pointer: str) -> Any:
         sys.path.insert(0, here)
     try:
         module = importlib.import_module(module_name)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ConfigError(f"{pointer}: cannot import {module_name!r}: {type(error).__name__}: {error}") from error
     try:
         found = getattr(module, name)

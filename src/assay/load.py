@@ -56,6 +56,10 @@ class Criteria(Noun, frozen=True):
 def read_file(path: Path, *, lenient: bool = False) -> tuple[Loaded, str]:
     """Return what a file holds, and the SHA-256 of its bytes; raises FormatError."""
     try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise FormatError(ascii(str(path)), ["has a name that is not UTF-8; rename the file"]) from None
+    try:
         data = path.read_bytes()
     except OSError as error:
         raise FormatError(str(path), [error.strerror or str(error)]) from None
@@ -190,7 +194,12 @@ def _unique_ids(pairs: list[tuple[str, str]]) -> list[str]:
 
 
 def _matches(names: Sequence[str], globs: Sequence[str]) -> bool:
-    return not globs or any(fnmatch.fnmatchcase(name, glob) for name in names for glob in globs)
+    return not globs or any(fits(name, glob) for name in names for glob in globs)
+
+
+def fits(name: str, glob: str) -> bool:
+    """Whether a glob means a name: the name itself, brackets and all, or a pattern of * and ?."""
+    return name == glob or fnmatch.fnmatchcase(name, glob.replace("[", "[[]"))
 
 
 def _check_globs(globs: Sequence[str], names: Sequence[tuple[str, str]]) -> None:
@@ -242,6 +251,36 @@ def match(
             pairs.append((work, Recording(work.id, Trace(), failure=failure, ended_by="failure")))
     left = [one for rest in by_key.values() for one in rest]
     return pairs, [f"recording {one.case_id or one.trace.session_id!r} belongs to no case" for one in left]
+
+
+def match_each(
+    todo: Sequence[Work], wanted: Sequence[Wanted], found: Sequence[Source], *, by: Match = "id"
+) -> tuple[list[tuple[Work, Recording]], list[str]]:
+    """Return the recordings of each file beside the cases of the same file; the rest is as in `match`."""
+    pairs: list[tuple[Work, Recording]] = []
+    warnings: list[str] = []
+    start = 0
+    for one, source in zip(wanted, found, strict=True):
+        end = start + len(one.eval_set.cases)
+        matched, said = match(todo[start:end], recordings_in([source]), by=by)
+        pairs += matched
+        warnings += said
+        start = end
+    return pairs, warnings
+
+
+def told_apart(todo: Sequence[Work], found: Sequence[Source]) -> list[Recording]:
+    """Return what the files recorded; where eval sets share the id of a case, a recording names its set too."""
+    shared = {work.case.id for work in todo if work.id != work.case.id}
+    ids = {work.id for work in todo}
+    recordings: list[Recording] = []
+    for source in found:
+        eval_set = source.loaded.eval_set
+        for one in recordings_in([source]):
+            full = f"{eval_set.id}:{one.case_id}" if eval_set else ""
+            named = one.case_id in shared and full in ids
+            recordings.append(replace(one, case_id=full) if named else one)
+    return recordings
 
 
 def _key(work: Work, i: int, by: Match) -> str:

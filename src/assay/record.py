@@ -5,23 +5,36 @@ from __future__ import annotations
 import asyncio
 import time
 import traceback
-from collections.abc import AsyncIterator, Collection, Iterable
+from collections.abc import AsyncIterator, Callable, Collection, Iterable
+from typing import TypeVar
 
-from assay.concurrency import concurrently
-from assay.data.recording import Failure, Recording
-from assay.data.seams import Agent, Session
-from assay.data.trace import Durations, Invocation, Step, Trace, Usage, split_reply
+import msgspec
+from msgspec.structs import replace
+
+from assay.concurrency import concurrently, ends_the_run
+from assay.data.case import EvalCase
+from assay.data.noun import Json, Noun
+from assay.data.recording import EndedBy, Failure, Recording, Side
+from assay.data.seams import Agent, Session, Simulator
+from assay.data.trace import About, Durations, Invocation, Message, Step, Trace, Usage, split_reply
 from assay.data.work import Work
-from assay.errors import AgentError
-from assay.text.display import shortened
+from assay.errors import AgentError, SimulatorError
+from assay.text.display import described, shortened
 
 _LONGEST_TRACEBACK = 20_000
+N = TypeVar("N", bound=Noun)
+
+
+Users = Callable[[EvalCase, int], Simulator]
+"""Who plays the user of a scenario, for a case and an attempt."""
 
 
 async def record(
     works: Iterable[Work],
     agent: Agent,
     *,
+    users: Users | None = None,
+    cap: int | None = None,
     attempts: int = 1,
     concurrency: int = 8,
     reply_timeout: float | None = None,
@@ -29,8 +42,9 @@ async def record(
 ) -> AsyncIterator[tuple[Work, Recording]]:
     """Yield a recording of each attempt at each case, in the order of completion, at most `concurrency` at once.
 
-    `reply_timeout` is in seconds. Conversations in `held` (position, attempt) are not held again. Whatever an
-    agent does ends its own conversation only.
+    A fixed conversation is said as it stands; in a scenario `users` play the user, for `cap` invocations at the most
+    (None: as long as they like). `reply_timeout` is in seconds. Conversations in `held` (position, attempt) are not
+    held again. Whatever an agent or a simulated user does ends its own conversation only.
     """
 
     async def planned() -> AsyncIterator[tuple[Work, int]]:
@@ -41,30 +55,86 @@ async def record(
 
     async def hold(plan: tuple[Work, int]) -> tuple[Work, Recording]:
         work, attempt = plan
-        return work, await _converse(work, agent, attempt, reply_timeout)
+        talk = _Talk(work, attempt, reply_timeout)
+        script = work.case.conversation
+        asking = _scripted(script) if script is not None else _simulated(work.case, attempt, talk, users, cap)
+        return work, await talk.hold(agent, asking)
 
     async for pair in concurrently(planned(), hold, limit=concurrency):
         yield pair
 
 
-async def _converse(work: Work, agent: Agent, attempt: int, reply_timeout: float | None) -> Recording:
-    """Hold one conversation by the script of its case; what came before a break is kept."""
-    done: list[Invocation] = []
-    steps: list[Step] = []
-    usages: list[Usage] = []
-    asked: Invocation | None = None
-    try:
-        async with agent(work.case, None) as session:
-            for asked in work.case.conversation or ():
-                steps, usages = [], []
-                done.append(await _reply(session, asked, steps, usages, reply_timeout))
-                asked = None  # noqa: PLW2901  (answered: a break from here on is not in this invocation)
-    except (Exception, SystemExit) as error:  # noqa: BLE001  (whatever an agent raises is its own failure)
-        if asked is not None:
-            done.append(Invocation(asked.user, tuple(steps), id=asked.id, usages=tuple(usages) or None))
-        failure = Failure("agent", _cause(error), _traceback(error))
-        return Recording(work.id, Trace(tuple(done), work.id), attempt, failure, "failure")
-    return Recording(work.id, Trace(tuple(done), work.id), attempt)
+async def _scripted(script: Iterable[Invocation]) -> AsyncIterator[Invocation]:
+    for asked in script:
+        yield Invocation(asked.user, id=asked.id)
+
+
+async def _simulated(
+    case: EvalCase, attempt: int, talk: _Talk, users: Users | None, cap: int | None
+) -> AsyncIterator[Invocation]:
+    """What a simulated user says, until it stops or has said as much as it may."""
+    if users is None:
+        raise SimulatorError("the case is a scenario, and nobody plays its user")
+    user = users(case, attempt)
+    while cap is None or len(talk.done) < cap:
+        try:
+            message = await user.next_message(Trace(tuple(talk.done)))
+        except Exception as error:
+            raise SimulatorError(_cause(error)) from error
+        if message is None:
+            talk.ended_by = "stop"
+            return
+        yield Invocation(Message(message))
+    talk.ended_by = "cap"
+
+
+class _Talk:
+    """One conversation as far as it has come; what came before a break is kept."""
+
+    def __init__(self, work: Work, attempt: int, reply_timeout: float | None) -> None:
+        self.done: list[Invocation] = []
+        self.ended_by: EndedBy = "script"
+        self._work = work
+        self._attempt = attempt
+        self._reply_timeout = reply_timeout
+        self._asked: Invocation | None = None
+        self._steps: list[Step] = []
+        self._usages: list[Usage] = []
+        self._final_state: dict[str, Json] | None = None
+
+    async def hold(self, agent: Agent, asking: AsyncIterator[Invocation]) -> Recording:
+        """Ask and wait for the replies, to the end or to a break."""
+        try:
+            async with agent(self._work.case, None) as session:
+                async for asked in asking:
+                    self._asked, self._steps, self._usages = asked, [], []
+                    self.done.append(await _reply(session, asked, self._steps, self._usages, self._reply_timeout))
+                    self._asked = None
+                    self._learn(session.about)
+        except BaseException as error:
+            if ends_the_run(error):
+                raise
+            return self._broken(error)  # whatever else an agent raises is its own failure
+        return Recording(self._work.id, self._trace, self._attempt, ended_by=self.ended_by)
+
+    @property
+    def _trace(self) -> Trace:
+        return Trace(tuple(self.done), self._work.id, self._final_state)
+
+    def _learn(self, about: About | None) -> None:
+        """Keep what the agents are beside the invocation, and the state for the end."""
+        if about is not None:
+            about = _kept(about)
+            self._final_state = about.final_state
+            self.done[-1] = replace(self.done[-1], about=replace(about, final_state=None) if about.agents else None)
+
+    def _broken(self, error: BaseException) -> Recording:
+        if self._asked is not None:
+            unanswered = replace(self._asked, steps=tuple(self._steps), usages=tuple(self._usages) or None)
+            self.done.append(unanswered)
+        side: Side = "simulator" if isinstance(error, SimulatorError) else "agent"
+        failure = Failure(side, _cause(error), _traceback(error))
+        return Recording(self._work.id, self._trace, self._attempt, failure, "failure")
 
 
 async def _reply(
@@ -75,10 +145,11 @@ async def _reply(
     try:
         async with asyncio.timeout(reply_timeout) as limit:
             async for item in session.send(asked.query):
-                if isinstance(item, Usage):
-                    usages.append(item)
+                kept = _kept(item)
+                if isinstance(kept, Usage):
+                    usages.append(kept)
                 else:
-                    steps.append(item)
+                    steps.append(kept)
     except TimeoutError as error:
         if not limit.expired():
             raise
@@ -91,16 +162,26 @@ async def _reply(
         asked.id,
         tuple(usages) or None,
         Durations(time.perf_counter() - started),
-        about=session.about,
     )
 
 
+def _kept(item: N) -> N:
+    """Return an item as the store will give it back, so that what is scored now and after a resume is the same.
+
+    Raises AgentError for what is no JSON: objects, bytes that are no text, half of a surrogate pair.
+    """
+    try:
+        return msgspec.json.decode(msgspec.json.encode(item), type=type(item))
+    except Exception as error:
+        raise AgentError(f"a {type(item).__name__} must be JSON: {described(error)}") from error
+
+
 def _cause(error: BaseException) -> str:
-    if isinstance(error, AgentError):
+    if isinstance(error, AgentError | SimulatorError):
         return str(error)
-    return shortened(f"{type(error).__name__}: {error}".rstrip(": "), 2000)
+    return shortened(described(error), 2000)
 
 
 def _traceback(error: BaseException) -> str:
-    text = "".join(traceback.format_exception(error))
+    text = "".join(traceback.format_exception(error)).encode("utf-8", "replace").decode()
     return text if len(text) <= _LONGEST_TRACEBACK else f"…{text[-_LONGEST_TRACEBACK:]}"

@@ -11,6 +11,8 @@ from assay.data.seams import Agent
 from assay.errors import UsageError
 from assay.importing import import_path
 
+_OPEN_ENDED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
 
 def agent_of(target: str | Callable[..., Any]) -> Agent:
     """Return the agent at `module:function`, or around a function.
@@ -27,8 +29,9 @@ def agent_of(target: str | Callable[..., Any]) -> Agent:
 
 
 def opens_sessions(target: Callable[..., Any]) -> bool:
-    """Whether something takes a case and an environment, as the seam `Agent` does, and not a conversation."""
+    """Whether something needs a case and an environment, as the seam `Agent` does, and not a conversation."""
     try:
-        return len(inspect.signature(target).parameters) == 2
+        parameters = inspect.signature(target).parameters.values()
     except (TypeError, ValueError):
         return False
+    return sum(one.default is one.empty and one.kind not in _OPEN_ENDED for one in parameters) == 2

@@ -6,7 +6,7 @@ import asyncio
 import contextvars
 import inspect
 import threading
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -85,7 +85,7 @@ def _listed(result: Any) -> Iterable[Any]:
     """What a function returned, as the things it did: nothing, one thing, or several."""
     if result is None:
         return ()
-    return (result,) if isinstance(result, str | Message) or not isinstance(result, Iterable) else result
+    return (result,) if isinstance(result, str | Mapping) or not isinstance(result, Iterable) else result
 
 
 def _item(item: Any) -> Item:

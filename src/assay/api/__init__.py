@@ -9,11 +9,12 @@ from typing import Any
 from assay.api.check import Checked, check
 from assay.api.execute import Run, execute, reread, runs
 from assay.api.plan import Criteria, Paths, Plan, plan_run, plan_score, resume
+from assay.api.valuing import shared_cache, value
 from assay.data.case import EvalSet
 from assay.data.recording import Recording
 from assay.data.trace import Trace
 from assay.errors import FormatError
-from assay.load import Match, read_file, recordings_in, sources
+from assay.load import Match, fits, read_file, recordings_in, sources
 
 __all__ = [
     "Checked",
@@ -22,6 +23,7 @@ __all__ = [
     "check",
     "evaluate",
     "execute",
+    "fits",
     "load_eval_set",
     "load_recordings",
     "plan_run",
@@ -30,6 +32,8 @@ __all__ = [
     "resume",
     "runs",
     "score",
+    "shared_cache",
+    "value",
 ]
 
 

@@ -10,6 +10,8 @@ from assay.data.noun import Noun
 from assay.errors import ConfigError, FormatError, UsageError
 from assay.formats.recognise import Loaded
 
+_PATTERNS = ("*.json", "*.jsonl")
+
 
 class Checked(Noun, frozen=True):
     """One file: what it is and holds, what makes it unusable, and what else is worth knowing."""
@@ -26,7 +28,9 @@ def check(paths: Sequence[str], *, lenient: bool = False) -> Iterator[Checked]:
         path = Path(given)
         if not path.exists():
             raise UsageError(f"{path}: no such file or folder")
-        files = sorted(one for pattern in ("*.json", "*.jsonl") for one in path.rglob(pattern))
+        files = sorted(one for pattern in _PATTERNS for one in path.rglob(pattern) if one.is_file())
+        if path.is_dir() and not files:
+            raise UsageError(f"{path}: holds no {' or '.join(_PATTERNS)}")
         for file in files if path.is_dir() else [path]:
             yield _checked(file, lenient=lenient)
 

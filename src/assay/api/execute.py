@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import tempfile
 import threading
 import time
+import weakref
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,7 +21,7 @@ from assay.data.recording import Recording
 from assay.data.summary import RunInfo, Summary
 from assay.record import record
 from assay.score import score
-from assay.store import Store
+from assay.store import SECONDS, Store
 
 Heard = Callable[[CaseResult], None]
 
@@ -31,7 +33,6 @@ class Run:
     info: RunInfo
     summary: Summary
     _store: Store = field(repr=False)
-    _folder: tempfile.TemporaryDirectory[str] | None = field(default=None, repr=False)
 
     @property
     def verdict(self) -> Verdict:
@@ -54,17 +55,21 @@ def execute(plan: Plan, *, store: str | None = None, on_result: Heard | None = N
 
     On an interruption everything that was finished is in the store.
     """
-    folder = None
-    if store is None:
-        folder = tempfile.TemporaryDirectory(prefix="assay-", ignore_cleanup_errors=True)
-        store = f"sqlite:///{folder.name}/run.db"
-    opened = Store(store)
+    opened = Store(store) if store is not None else _passing_store()
     try:
         summary, info = _blocking(_go(plan, opened, on_result or (lambda _: None), resumed=resumed))
     except BaseException:
         opened.close()
         raise
-    return Run(info, summary, opened, folder)
+    return Run(info, summary, opened)
+
+
+def _passing_store() -> Store:
+    """A store in a folder that goes when nobody holds the store any more."""
+    folder = tempfile.mkdtemp(prefix="assay-")
+    store = Store(f"sqlite:///{folder}/run.db")
+    weakref.finalize(store, shutil.rmtree, folder, ignore_errors=True)
+    return store
 
 
 def reread(store: str, run_id: str) -> Run:
@@ -113,13 +118,27 @@ async def _go(plan: Plan, store: Store, on_result: Heard, *, resumed: bool) -> t
                 store.add_recording(info.id, work.position, recording)
                 yield work, recording
 
-    async for result in score(recordings(), concurrency=plan.concurrency, known=known):
-        store.add_result(info.id, result)
-        on_result(result)
+    committing = asyncio.create_task(_commit_often(store))
+    try:
+        async for result in score(recordings(), concurrency=plan.concurrency, known=known):
+            store.add_result(info.id, result)
+            on_result(result)
+    finally:
+        committing.cancel()
     summary = aggregate(store.results(info.id))
     finished = replace(info, finished=now(), seconds=round(time.monotonic() - started, 3), verdict=summary.verdict)
     store.begin(finished)
     return summary, finished
+
+
+async def _commit_often(store: Store) -> None:
+    """Write the results that wait, also while nothing else comes: a process may be killed at any moment."""
+    while True:
+        await asyncio.sleep(SECONDS)
+        try:
+            store.commit()
+        except Exception:  # noqa: BLE001  (the results still wait, and the next to write them says what is wrong)
+            return
 
 
 def _earlier(plan: Plan, store: Store) -> Iterator[Pair]:

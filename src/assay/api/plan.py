@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from assay import __version__, load
@@ -25,6 +27,7 @@ from assay.errors import UsageError
 from assay.formats.adk.config import config as read_config
 from assay.formats.reading import Reading
 from assay.metrics.signature import signature
+from assay.text.display import compact, shortened
 
 Paths = str | Path | Sequence[str | Path]
 """A file, a folder, or several; `FILE:case1,case2` chooses cases."""
@@ -113,13 +116,19 @@ def plan_score(
     found = None if _in_memory(recordings) else load.sources(_paths(recordings), lenient=lenient, recorded=True)
     heard = _recordings(recordings) if found is None else load.recordings_in(found)
     if eval_set is not None:
+        if any(source.only for source in found or []):
+            raise UsageError("FILE:case1,case2 chooses cases of an eval set: give it to --against, or use --only")
         wanted, notes = _wanted(eval_set, criteria, lenient=lenient)
+        todo = load.works(wanted)
+        pairs, unmatched = load.match(todo, load.told_apart(todo, found) if found else heard, by=match)
     elif found is not None:
         wanted, notes = _wanted_by(found, criteria, lenient=lenient)
+        todo = load.works(wanted)
+        pairs, unmatched = load.match_each(todo, wanted, found, by=match)
     else:
         wanted, notes = _wanted(_cases_of(heard), criteria, lenient=lenient)
-    todo = load.works(wanted)
-    pairs, unmatched = load.match(todo, heard, by=match)
+        todo = load.works(wanted)
+        pairs, unmatched = load.match(todo, heard, by=match)
     kept = {work.position for work in load.chosen(todo, wanted, only)}
     arguments = {
         "paths": _given(recordings),
@@ -146,12 +155,13 @@ def resume(plan: Plan, earlier: RunInfo, *, allow_more_attempts: bool = True) ->
     the earlier run; a larger number of attempts is no difference.
     """
     ours, theirs = _comparable(plan.info), _comparable(earlier)
-    for name in ours.keys() | theirs.keys():
-        if ours.get(name) != theirs.get(name):
-            raise UsageError(
-                f"--resume {earlier.id}: {name} is not that of the run: {ours.get(name)!r:.200}, was "
-                f"{theirs.get(name)!r:.200}"
-            )
+    changed = [name for name in {**theirs, **ours} if ours.get(name) != theirs.get(name)]
+    if changed:
+        told = (
+            f"{name} is not that of the run: {_short(ours.get(name))}, was {_short(theirs.get(name))}"
+            for name in changed
+        )
+        raise UsageError("\n".join(f"--resume {earlier.id}: {one}" for one in told))
     before = int(earlier.config.get("attempts", 1))
     if plan.attempts < before or (plan.attempts > before and not allow_more_attempts):
         raise UsageError(f"--resume {earlier.id}: --attempts must be at least {before}, got {plan.attempts}")
@@ -160,9 +170,15 @@ def resume(plan: Plan, earlier: RunInfo, *, allow_more_attempts: bool = True) ->
 
 
 def _comparable(info: RunInfo) -> dict[str, Any]:
-    config = {key: value for key, value in info.config.items() if key != "attempts"}
+    config = {key: value for key, value in info.config.items() if key not in ("attempts", "eval_sets", "criteria")}
+    config |= {f"eval set {path}": sha256 for path, sha256 in info.config["eval_sets"]}
+    config |= {f"criteria of {origin}": sha256 or "given" for origin, sha256 in info.config["criteria"]}
     flat = {f"signature of {key}": value for key, value in info.signatures.items()}
     return {"version": info.version, "kind": info.kind, **config, **flat}
+
+
+def _short(value: Any) -> str:
+    return "absent" if value is None else shortened(compact(value), 200)
 
 
 @dataclass(frozen=True)
@@ -177,10 +193,18 @@ class _Notes:
 def _wanted(eval_set: EvalSet | Paths, criteria: Criteria, *, lenient: bool) -> tuple[list[load.Wanted], _Notes]:
     if isinstance(eval_set, EvalSet):
         made = _criteria(criteria, lenient=lenient) or load.criteria_of(load.DEFAULT_CONFIG, origin="defaults")
-        notes = _Notes(((eval_set.id, None),), ((made.origin, made.sha256),), made.warnings)
+        notes = _Notes(((eval_set.id, _digest(eval_set)),), ((made.origin, made.sha256),), made.warnings)
         return [load.Wanted(eval_set, made.criteria)], notes
     found = load.sources(_paths(eval_set), lenient=lenient)
     return _wanted_of(found, criteria, [source.loaded.eval_set or EvalSet("") for source in found], lenient=lenient)
+
+
+def _digest(eval_set: EvalSet) -> str:
+    """The SHA-256 of an eval set that is in no file: another one must not be taken for it in a resume."""
+    try:
+        return hashlib.sha256(msgspec.json.encode(eval_set)).hexdigest()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UsageError(f"the eval set {eval_set.id!r} must hold JSON only: {error}") from error
 
 
 def _wanted_by(found: list[load.Source], criteria: Criteria, *, lenient: bool) -> tuple[list[load.Wanted], _Notes]:

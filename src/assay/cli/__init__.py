@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Sequence
 
 import click
 
 from assay import __version__
-from assay.errors import AssayError
+from assay.errors import AssayError, nearest
 
 COMMANDS = {
     "run": "Run an agent on eval sets, and score what it does.",
     "score": "Score what was recorded elsewhere.",
+    "value": "Say what reasoning traces are worth, and keep those worth sharing.",
     "check": "Say what files are, and what is wrong with them.",
     "criteria": "Show the criteria, explain one, or print a config for a situation.",
     "runs": "List the runs in the store.",
     "show": "Show a run of the store, or one of its cases.",
 }
 _USAGE = 2
+_INTERRUPTED = 130
 
 
 class _Lazily(click.Group):
@@ -27,6 +30,14 @@ class _Lazily(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Return the names, in the order of a user's work."""
         return list(COMMANDS)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; for a misspelt one offer the nearest."""
+        if args[0] not in COMMANDS and args[0][:1].isalnum():
+            ctx.fail(f"No such command {args[0]!r}{nearest(args[0], COMMANDS)}")
+        return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Import the command of that name."""
@@ -56,18 +67,22 @@ def assay() -> None:
     """  # noqa: D301  (click's own mark against wrapping)
 
 
-def main() -> None:
+def main(args: Sequence[str] | None = None) -> None:
     """Run the command line, and leave with its exit code; an error of the user's is a message, not a traceback."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="backslashreplace")
     try:
-        assay.main(standalone_mode=True)
+        sys.exit(assay.main(args, prog_name="assay", standalone_mode=False) or 0)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except click.Abort:
+        click.echo("interrupted", err=True)
+        sys.exit(_INTERRUPTED)
     except AssayError as error:
         from assay.text.display import visible
 
         click.echo(f"assay: {visible(str(error))}", err=True)
         sys.exit(_USAGE)
-    except BrokenPipeError:
-        sys.exit(1)

@@ -24,7 +24,7 @@ def check(file: tuple[str, ...], lenient: bool) -> None:
     usable = True
     for checked in api.check(file, lenient=lenient):
         usable = usable and not checked.problems
-        click.echo(f"{'✗' if checked.problems else '✓'} {visible(checked.path)}: {checked.what}")
+        click.echo(f"{'✗' if checked.problems else '✓'} {visible(f'{checked.path}: {checked.what}')}")
         for problem in checked.problems:
             click.echo(f"    error: {visible(problem)}")
         for warning in checked.warnings:

@@ -49,7 +49,7 @@ def _table() -> None:
 
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), show_edge=False)
     for title in ("criterion", "needs", "unit judged", "range, better", "simulated user", "built"):
-        table.add_column(title, overflow="fold")
+        table.add_column(title, no_wrap=title == "criterion")
     for one in CATALOG.values():
         built = "yes" if one.metric else "not yet"
         table.add_row(one.name, one.needs, one.unit, _range(one), one.simulated_user, built)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import re
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TextIO
 
 import click
 from rich.console import Console
@@ -15,6 +19,7 @@ from rich.console import Console
 from assay import api
 from assay.api import Plan, Run
 from assay.data.outcome import CaseResult, Verdict
+from assay.errors import UsageError
 from assay.report import adk, json, junit
 from assay.report.terminal import closing, print_report
 from assay.store import DEFAULT_URL
@@ -25,6 +30,7 @@ _INTERRUPTED = 130
 _WARNINGS = 20
 _PIPED_WIDTH = 120
 _SILENCE = 10.0
+_FILLING = re.compile(r" +(?=\n|$)")
 
 
 def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -76,35 +82,86 @@ class Output:
     allow_unscored: bool
     quiet: bool
 
+    def __post_init__(self) -> None:
+        """Find out before anything runs that a report could not be written. Raises UsageError."""
+        for option, given in (("--json", self.json_file), ("--junit", self.junit)):
+            if given and str(given) != "-":
+                _make_room(option, Path(given).parent)
+                if Path(given).is_dir():
+                    raise UsageError(f"{option}: must be a file, got the folder {given}")
+        if self.adk_results:
+            _make_room("--adk-results", self.adk_results)
+
+    def only_json_on_stdout(self) -> AbstractContextManager[object]:
+        """Send to stderr what an agent or a metric prints, where stdout is for JSON."""
+        return redirect_stdout(sys.stderr) if self.json_file == "-" else nullcontext()
+
     @property
-    def console(self) -> Console:
+    def terminal(self) -> Console:
         """The terminal, or what stands in for it; stderr where stdout is taken by JSON."""
         return console(stderr=self.json_file == "-")
 
 
+def _make_room(option: str, folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{option}: cannot write to the folder {folder}: {error.strerror}") from None
+    if not os.access(folder, os.W_OK):
+        raise UsageError(f"{option}: cannot write to the folder {folder}")
+
+
+class _Console(Console):
+    """A console whose reader may leave: that is no reason to forget the verdict."""
+
+    def on_broken_pipe(self) -> None:
+        """Leave it to the caller."""
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+
 def console(*, stderr: bool = False) -> Console:
-    """Return a console that is plain text where nobody watches."""
+    """Return a console that is plain text, without spaces at the ends of lines, where nobody watches."""
     stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() else _PIPED_WIDTH
-    return Console(file=stream, width=width, highlight=False, emoji=False, markup=False, soft_wrap=False)
+    if stream.isatty():
+        return _Console(file=stream, highlight=False, emoji=False, markup=False)
+    plain: Any = _Trimmed(stream)
+    return _Console(file=plain, width=_PIPED_WIDTH, highlight=False, emoji=False, markup=False)
+
+
+class _Trimmed:
+    """A stream that lines reach without the spaces that fill them up to the width."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self.encoding = stream.encoding
+
+    def write(self, text: str) -> int:
+        """Write whole lines, trimmed."""
+        self._stream.write(_FILLING.sub("", text))
+        return len(text)
+
+    def flush(self) -> None:
+        """Flush the stream."""
+        self._stream.flush()
 
 
 def go(plan: Plan, store: str, output: Output, *, resumed: bool = False) -> int:
     """Run a plan with progress, write the reports, and return the exit code."""
     url = None if store == "none" else store
-    _announce(plan, output)
+    with _reader_may_leave():
+        _announce(plan, output)
     try:
-        with _Progress(plan.total, quiet=output.quiet) as progress:
+        with output.only_json_on_stdout(), _Progress(plan.total, quiet=output.quiet) as progress:
             run = api.execute(plan, store=url, on_result=progress.advance, resumed=resumed)
     except KeyboardInterrupt:
         click.echo("\ninterrupted", err=True)
         if url is not None and plan.agent is not None:
-            again = "" if url == DEFAULT_URL else f" --store {url}"
+            again = "" if url == DEFAULT_URL else " --store URL"  # a URL may hold a password
             click.echo(f"what is finished is kept; go on with: assay run --resume {plan.info.id}{again}", err=True)
         return _INTERRUPTED
-    _report(run, plan, output)
-    if url is not None and not output.quiet:
-        output.console.print(f"run {run.info.id}; assay show {run.info.id} [CASE]", style="dim")
+    _write_files(run, plan, output)
+    with _reader_may_leave():
+        _print(run, output, kept=url is not None)
     code = EXIT[run.verdict]
     if code == EXIT[Verdict.UNSCORED] and output.allow_unscored:
         click.echo("unscored, and allowed to be (--allow-unscored): exit code 0", err=True)
@@ -121,24 +178,39 @@ def _announce(plan: Plan, output: Output) -> None:
     if not output.quiet:
         origins = ", ".join(origin for origin, _ in plan.info.config["criteria"])
         defaults = " (tool_trajectory_avg_score 1.0, response_match_score 0.8)" if origins == "defaults" else ""
-        output.console.print(f"criteria: {origins}{defaults}", style="dim")
+        output.terminal.print(visible(f"criteria: {origins}{defaults}"), style="dim")
 
 
-def _report(run: Run, plan: Plan, output: Output) -> None:
-    if output.quiet:
-        output.console.print(closing(run.info, run.summary))
-    else:
-        print_report(output.console, run.info, run.summary, run.cases, total=plan.total)
-    if output.json_file == "-":
-        json.write(sys.stdout.buffer, run.info, run.summary, run.cases)
-        sys.stdout.buffer.flush()
-    elif output.json_file:
+@contextmanager
+def _reader_may_leave() -> Iterator[None]:
+    """Go on where nobody reads stdout any more: the verdict is what it is."""
+    try:
+        yield
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _write_files(run: Run, plan: Plan, output: Output) -> None:
+    """Write them before anything is printed: whoever reads the terminal may stop reading."""
+    if output.json_file and output.json_file != "-":
         with Path(output.json_file).open("wb") as file:
             json.write(file, run.info, run.summary, run.cases)
     if output.junit:
         junit.write(output.junit, run.info, run.summary, run.cases, allow_unscored=output.allow_unscored)
     if output.adk_results:
         adk.write(output.adk_results, run.info, plan.works, run.cases, run.recordings)
+
+
+def _print(run: Run, output: Output, *, kept: bool) -> None:
+    if output.quiet:
+        output.terminal.print(closing(run.info, run.summary))
+    else:
+        print_report(output.terminal, run.info, run.summary, run.cases)
+    if output.json_file == "-":
+        json.write(sys.stdout.buffer, run.info, run.summary, run.cases)
+        sys.stdout.buffer.flush()
+    if kept and not output.quiet:
+        output.terminal.print(f"run {run.info.id}; assay show {run.info.id} [CASE]", style="dim")
 
 
 class _Progress:

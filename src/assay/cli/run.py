@@ -68,19 +68,20 @@ def run(
     arguments = _merged(given, earlier) if earlier else {**given, "only": list(only), "lenient": lenient}
     if not arguments["paths"] or not arguments["agent"]:
         raise click.UsageError("needs at least one EVALSET and --agent TARGET", ctx)
-    plan = api.plan_run(
-        arguments["paths"],
-        arguments["agent"],
-        arguments["config"],
-        attempts=attempts or (earlier.config["attempts"] if earlier else 1),
-        concurrency=concurrency,
-        reply_timeout=arguments["reply_timeout"],
-        only=arguments["only"],
-        lenient=arguments["lenient"],
-    )
+    output = Output(json_file, junit, adk_results, allow_unscored, quiet)
+    with output.only_json_on_stdout():
+        plan = api.plan_run(
+            arguments["paths"],
+            arguments["agent"],
+            arguments["config"],
+            attempts=attempts or (earlier.config["attempts"] if earlier else 1),
+            concurrency=concurrency,
+            reply_timeout=arguments["reply_timeout"],
+            only=arguments["only"],
+            lenient=arguments["lenient"],
+        )
     if earlier:
         plan = api.resume(plan, earlier)
-    output = Output(json_file, junit, adk_results, allow_unscored, quiet)
     sys.exit(go(plan, store, output, resumed=earlier is not None))
 
 

@@ -14,7 +14,7 @@ def runs(store: str) -> None:
 
     \b
     assay runs
-    assay runs --store postgresql+psycopg://localhost/assay
+    assay runs --store postgresql+pg8000://localhost/assay
     """  # noqa: D301
     from rich import box
     from rich.table import Table

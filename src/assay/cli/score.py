@@ -49,13 +49,15 @@ def score(
     assay score sessions/ --against shop.evalset.json --match session
     assay score dialogues.jsonl --config efficiency.json --json - | jq .summary
     """  # noqa: D301
-    plan = api.plan_score(
-        list(recorded),
-        list(against) or None,
-        config,
-        match=match,
-        concurrency=concurrency,
-        only=only,
-        lenient=lenient,
-    )
-    sys.exit(go(plan, store, Output(json_file, junit, adk_results, allow_unscored, quiet)))
+    output = Output(json_file, junit, adk_results, allow_unscored, quiet)
+    with output.only_json_on_stdout():
+        plan = api.plan_score(
+            list(recorded),
+            list(against) or None,
+            config,
+            match=match,
+            concurrency=concurrency,
+            only=only,
+            lenient=lenient,
+        )
+    sys.exit(go(plan, store, output))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
-
 import click
 
 from assay.store import DEFAULT_URL
@@ -38,11 +36,11 @@ def show(run: str, case: str | None, store: str, as_json: bool) -> None:
         return
     out = console()
     if case is None:
-        print_report(out, found.info, found.summary, found.cases, total=0)
+        print_report(out, found.info, found.summary, found.cases, everything=True)
         return
     shown = 0
     for result in found.cases:
-        if fnmatch.fnmatchcase(result.case_id, case):
+        if api.fits(result.case_id, case):
             shown += 1
             out.print(one_case(result, everything=True))
     if not shown:

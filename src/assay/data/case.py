@@ -14,6 +14,7 @@ class Behavior(Noun, frozen=True):
     description: str = ""
     behavior_instructions: tuple[str, ...] = ()
     violation_rubrics: tuple[str, ...] = ()
+    extra: Extra = None
 
 
 class Persona(Noun, frozen=True):
@@ -22,6 +23,7 @@ class Persona(Noun, frozen=True):
     id: str
     description: str = ""
     behaviors: tuple[Behavior, ...] = ()
+    extra: Extra = None
 
 
 class Scenario(Noun, frozen=True):

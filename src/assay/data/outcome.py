@@ -108,13 +108,18 @@ def mean_of(parts: Iterable[Score], *, reason: str = "", label: str = "") -> Sco
 
 
 class Judging(Noun, frozen=True):
-    """What asking a language model cost for one outcome; money in US dollars, None where the price is unknown."""
+    """What asking a language model cost for one outcome; money in US dollars, None where the price is unknown.
+
+    Agreement is the share of pairs of first-wave votes that agree: of one model with itself, and of the models of a
+    panel with each other.
+    """
 
     calls: int
     calls_saved: int
     abstentions: int
     cost: float | None = None
     self_agreement: float | None = None
+    panel_agreement: float | None = None
 
 
 class Outcome(Noun, frozen=True):

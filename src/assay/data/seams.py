@@ -19,7 +19,7 @@ class Session(Protocol):
 
     @property
     def about(self) -> About | None:
-        """Instructions and tools of the agents, as known after the latest reply."""
+        """Instructions and tools of the agents, and the session's state, as known after the latest reply."""
         ...
 
 

@@ -128,9 +128,13 @@ class AgentDetails(Noun, frozen=True):
 
 
 class About(Noun, frozen=True):
-    """What is known of the agents that worked on an invocation."""
+    """What is known of the agents that worked on an invocation.
+
+    `final_state` is the session's state after it; a recording keeps the last one, in its trace.
+    """
 
     agents: tuple[AgentDetails, ...] = ()
+    final_state: dict[str, Json] | None = None
     extra: Extra = None
 
 
@@ -173,13 +177,15 @@ class Trace(Noun, frozen=True):
     """The invocations of one conversation in order, and the state that it ended in.
 
     `broken` is the cause of the failure that ended it, empty where nothing failed. An invocation without a reply at the
-    end of a broken trace is the one that broke.
+    end of a broken trace is the one that broke. `ended_by` is how the recording says that it ended, empty where it does
+    not say.
     """
 
     invocations: tuple[Invocation, ...] = ()
     session_id: str = ""
     final_state: dict[str, Json] | None = None
     broken: str = ""
+    ended_by: str = ""
     extra: Extra = None
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import codecs
 import json
 import math
@@ -12,8 +13,11 @@ from typing import Any
 import msgspec
 
 from assay.errors import FormatError
+from assay.text.display import shortened
 
-_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', re.DOTALL)
+_STRING = r'"(?:[^"\\\n]|\\.)*"'
+_COMMENT = re.compile(_STRING + r"|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
+_COMMA = re.compile(_STRING + r"|,(?=\s*[}\]])", re.DOTALL)
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -37,12 +41,12 @@ def decode(data: bytes | memoryview) -> Any:
         raise ValueError(_TOO_DEEP) from None
 
 
-def members(data: bytes) -> dict[str, msgspec.Raw] | list[msgspec.Raw]:
+def members(data: bytes | memoryview) -> dict[str, msgspec.Raw] | list[msgspec.Raw]:
     """Split strict JSON at its top level without decoding what is inside.
 
     Raises ValueError where the text is not strict JSON, or its top level is neither object nor array.
     """
-    kind: Any = list[msgspec.Raw] if data.lstrip()[:1] == b"[" else dict[str, msgspec.Raw]
+    kind: Any = list[msgspec.Raw] if bytes(data[:100]).lstrip()[:1] == b"[" else dict[str, msgspec.Raw]
     try:
         return msgspec.json.decode(data, type=kind)  # type: ignore[no-any-return]
     except RecursionError:
@@ -74,39 +78,49 @@ def repaired(data: bytes, path: str) -> tuple[Any, list[str]]:
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
-        place = _place(data[: error.start].decode(errors="replace"), None)
+        before = data[: error.start].decode()
+        place = _Places(before)(len(before))
         raise FormatError(
             path, [f"{place}: is not UTF-8 text (byte 0x{data[error.start]:02x}); save the file as UTF-8"]
         ) from None
     if not text.strip():
         raise FormatError(path, ["is empty"])
     warnings: list[str] = []
-    clean = _without_comments(text, path, warnings)
-    clean = _without_surplus(clean, path, warnings)
+    places = _Places(text)
+    clean = _without(_COMMENT, "a comment", text, path, places, warnings)
+    clean = _without(_COMMA, "a trailing comma", clean, path, places, warnings)
+    clean = _without_surplus(clean, path, places, warnings)
     try:
         return decode(clean.encode()), warnings
     except ValueError as error:
         raise FormatError(path, [_diagnosis(clean, error)]) from None
 
 
-def _place(text: str, end: int | None) -> str:
-    before = text[:end]
-    return f"line {before.count(chr(10)) + 1}, column {len(before) - before.rfind(chr(10))}"
+class _Places:
+    """Lines and columns of a text, from 1."""
+
+    def __init__(self, text: str) -> None:
+        self._starts = [0, *(found.end() for found in re.finditer("\n", text))]
+
+    def __call__(self, position: int) -> str:
+        line = bisect.bisect_right(self._starts, position)
+        return f"line {line}, column {position - self._starts[line - 1] + 1}"
 
 
-def _without_comments(text: str, path: str, warnings: list[str]) -> str:
+def _without(pattern: re.Pattern[str], what: str, text: str, path: str, places: _Places, warnings: list[str]) -> str:
+    """Blank what a pattern finds outside of strings, so that every place stays where it was."""
+
     def blank(match: re.Match[str]) -> str:
         found = match.group()
         if found.startswith('"'):
             return found
-        what = "a trailing comma" if found == "," else "a comment"
-        warnings.append(f"{path}: {_place(text, match.start())}: {what} is not JSON; read without it")
+        warnings.append(f"{path}: {places(match.start())}: {what} is not JSON; read without it")
         return re.sub(r"[^\n]", " ", found)
 
-    return _TOKEN.sub(blank, text)
+    return pattern.sub(blank, text)
 
 
-def _without_surplus(text: str, path: str, warnings: list[str]) -> str:
+def _without_surplus(text: str, path: str, places: _Places, warnings: list[str]) -> str:
     try:
         _, end = json.JSONDecoder().raw_decode(text, len(text) - len(text.lstrip()))
     except (ValueError, RecursionError):
@@ -114,31 +128,46 @@ def _without_surplus(text: str, path: str, warnings: list[str]) -> str:
     rest = text[end:]
     if not rest.strip() or rest.strip("}] \t\r\n"):
         return text
-    warnings.append(
-        f"{path}: {_place(text, end + len(rest) - len(rest.lstrip()))}: a surplus {rest.strip()!r}; read without it"
-    )
+    place = places(end + len(rest) - len(rest.lstrip()))
+    warnings.append(f"{path}: {place}: a surplus {shortened(rest.strip(), 20)!r}; read without it")
     return text[:end]
 
 
 def _diagnosis(text: str, error: ValueError) -> str:
     try:
-        value = json.loads(text)
+        value = json.loads(text, parse_int=_whole)
     except json.JSONDecodeError as problem:
         got = repr(text[problem.pos : problem.pos + 20]) if problem.pos < len(text) else "the end of the file"
         return f"line {problem.lineno}, column {problem.colno}: is not JSON: {problem.msg}, got {got}"
     except (RecursionError, ValueError):
         return _TOO_DEEP if _TOO_DEEP in str(error) else f"is not JSON: {error}"
-    for pointer, problem_text in _unreadable(value, ""):
-        return f"{pointer or '/'}: {problem_text}"
+    try:
+        for pointer, problem_text in _unreadable(value, ""):
+            return f"{pointer or '/'}: {problem_text}"
+    except RecursionError:
+        return _TOO_DEEP
     return f"is not JSON: {error}"
+
+
+class _Digits(str):
+    """A whole number of more digits than Python reads."""
+
+    __slots__ = ()
+
+
+def _whole(digits: str) -> int | _Digits:
+    try:
+        return int(digits)
+    except ValueError:
+        return _Digits(digits)
 
 
 def _unreadable(value: Any, pointer: str) -> Iterator[tuple[str, str]]:
     """What the standard library's parser lets through and JSON does not."""
     if isinstance(value, float) and not math.isfinite(value):
         yield pointer, f"must be a finite number, got {value}"
-    elif isinstance(value, int) and not -(2**63) <= value < 2**64:
-        yield pointer, f"must be a number that fits 64 bits or a decimal, got one of {len(str(value))} digits"
+    elif isinstance(value, _Digits):
+        yield pointer, f"must be a number of at most 4,300 digits, got one of {len(value)}"
     elif isinstance(value, str) and re.search("[\ud800-\udfff]", value):
         yield pointer, "must be Unicode text, got half of a surrogate pair"
     elif isinstance(value, dict):

@@ -38,7 +38,7 @@ def conversation(raw: Any, at: Place, reading: Reading, *, name: str) -> Recordi
     messages_at = at
     if isinstance(raw, dict):
         extra = {key: value for key, value in raw.items() if key not in ("messages", "id", "tools")}
-        name = str(raw.get("id", name))
+        name = name if raw.get("id") is None else str(raw["id"])
         tools = reading.array(raw, "tools", at)
         messages_at, raw = (at, "messages"), reading.array(raw, "messages", at)
     session = msgspec.structs.replace(trace(raw, messages_at, reading, tools=tools), session_id=name)
@@ -104,7 +104,7 @@ def _steps(
     steps: list[Step] = []
     if isinstance(message.get("reasoning_content"), str):
         steps.append(Thought(message["reasoning_content"]))
-    calls = reading.array({k: v for k, v in message.items() if v is not None}, "tool_calls", at)
+    calls = reading.array(message, "tool_calls", at)
     if message.get("function_call"):
         calls = [*calls, {"function": message["function_call"]}]
     if text or not calls:
@@ -187,8 +187,9 @@ def _tau_case(case_id: str, info: Any, at: Place, reading: Reading) -> EvalCase:
         return EvalCase(case_id)
     calls: list[ToolCall] = []
     for i, action in enumerate(reading.array(task, "actions", (at, "task"))):
-        if isinstance(action, dict) and isinstance(action.get("name"), str):
-            calls.append(ToolCall(action["name"], action.get("kwargs") or {}))
+        kwargs = (action.get("kwargs") or {}) if isinstance(action, dict) else None
+        if isinstance(kwargs, dict) and isinstance(action.get("name"), str):
+            calls.append(ToolCall(action["name"], kwargs))
         else:
             reading.wanted((((at, "task"), "actions"), i), "an action {'name': ..., 'kwargs': {...}}", action)
     return EvalCase(case_id, expected_calls=tuple(calls), extra={"instruction": task.get("instruction")})

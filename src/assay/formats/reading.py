@@ -123,8 +123,10 @@ class Reading:
         return self.text(known, name, at)
 
     def array(self, known: dict[str, Any], name: str, at: Place) -> list[Any]:
-        """Return an array field; empty where absent."""
-        value = known.get(name, [])
+        """Return an array field; empty where absent or null."""
+        value = known.get(name)
+        if value is None:
+            return []
         if type(value) is not list:
             self.wanted((at, name), "an array", value)
             return []

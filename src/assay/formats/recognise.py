@@ -12,14 +12,15 @@ from assay.data.config import EvalConfig
 from assay.data.noun import Noun
 from assay.data.recording import Recording
 from assay.errors import FormatError
-from assay.formats import messages
+from assay.formats import knowledgepulse, messages
 from assay.formats.adk import config, evalset, legacy, result, session
 from assay.formats.jsontext import decode, members, repaired, strict_utf8
 from assay.formats.reading import Place, Reading
 
 _KINDS = (
     "an eval set ({'eval_set_id': ..., 'eval_cases': [...]}), an old test file ([{'query': ...}]), a session "
-    "({'events': [...]}), an eval set result ({'eval_case_results': [...]}), an EvalConfig ({'criteria': {...}}) or "
+    "({'events': [...]}), an eval set result ({'eval_case_results': [...]}), an EvalConfig ({'criteria': {...}}), a "
+    "ReasoningTrace ({'@type': 'ReasoningTrace', ...}) or "
     "chat messages ([{'role': ..., 'content': ...}])"
 )
 _REFUSED = {
@@ -82,9 +83,16 @@ def _value(item: Any) -> Any:
 def _document(top: Any, reading: Reading) -> Loaded:
     stem = PurePath(reading.path).name.split(".")[0]
     if isinstance(top, dict):
-        return _object(top, reading, stem)
+        return _reasoning([top], reading, "") or _object(top, reading, stem)
+    if isinstance(top, list) and (found := _reasoning(top, reading, "/{}")):
+        return found
     if isinstance(top, list):
         return _array(top, reading, stem)
+    if isinstance(top, str) and top.lstrip().startswith("{"):
+        # ADK used to write its results as a string of JSON.
+        inner = read(top.encode(), reading.path, lenient=reading.lenient)
+        reading.warnings += inner.warnings
+        return inner
     raise FormatError(reading.path, [f"/: must be {_KINDS}, got {top!r:.60}"])
 
 
@@ -112,8 +120,29 @@ def _object(top: dict[str, Any], reading: Reading, stem: str) -> Loaded:
     raise FormatError(reading.path, [f"/: must be {_KINDS}, got the keys {', '.join(map(repr, list(keys)[:8]))}"])
 
 
+def _reasoning(items: list[Any], reading: Reading, place: str) -> Loaded | None:
+    """The recordings of ReasoningTraces; None where the first item does not say that it is one."""
+    first = _value(items[0]) if items else None
+    if not isinstance(first, dict) or not first.keys() & knowledgepulse.MARKS:
+        return None
+    recordings: list[Recording] = []
+    problems: list[str] = []
+    for i, item in enumerate(items):
+        raw = _value(item)
+        whole = {key: _value(value) for key, value in raw.items()} if isinstance(raw, dict) else raw
+        one = knowledgepulse.build(whole)
+        if isinstance(one, knowledgepulse.Refused):
+            problems += [f"{place.format(i)}{problem.pointer}: {problem.problem}" for problem in one.problems]
+        else:
+            recordings.append(Recording(one.id.removeprefix("kp:trace:"), knowledgepulse.to_trace(one)))
+    if problems:
+        raise FormatError(reading.path, problems)
+    return Loaded(reading.path, "reasoning traces", recordings=tuple(recordings))
+
+
 def _eval_set(top: dict[str, Any], reading: Reading, stem: str) -> Loaded:
-    known, extra = reading.fields(top, evalset.SET, (), open_ended=True)
+    given = {key: value for key, value in top.items() if not _is_null(value)}
+    known, extra = reading.fields(given, evalset.SET, (), open_ended=True)
     raw_cases = known.pop("eval_cases", None)
     at: Place = ((), "eval_cases")
     if isinstance(raw_cases, msgspec.Raw):
@@ -136,9 +165,13 @@ def _eval_set(top: dict[str, Any], reading: Reading, stem: str) -> Loaded:
     return Loaded(reading.path, "eval set", eval_set, tuple(recordings))
 
 
+def _is_null(value: Any) -> bool:
+    return bytes(memoryview(value)[:5]) == b"null" if isinstance(value, msgspec.Raw) else value is None
+
+
 def _split(raw: msgspec.Raw) -> Any:
     inner = memoryview(raw)
-    return msgspec.json.decode(inner, type=list[msgspec.Raw]) if bytes(inner[:1]) == b"[" else decode(inner)
+    return members(inner) if bytes(inner[:1]) == b"[" else decode(inner)
 
 
 def _no_twins(cases: list[EvalCase], at: Place, key: str, reading: Reading) -> None:

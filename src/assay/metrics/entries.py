@@ -9,6 +9,7 @@ from assay.data.outcome import Range
 from assay.metrics.efficiency import InferenceCallCount, InvocationDuration, TokenUsage, ToolCallCount
 from assay.metrics.response import ResponseMatch
 from assay.metrics.trajectory import ToolTrajectory
+from assay.metrics.value import ReasoningValue
 
 _UNBOUNDED = Range(0.0, None)
 
@@ -225,6 +226,7 @@ CATALOG: dict[str, Entry] = {
             "confidence and success",
             "conversation",
             "yes",
+            ReasoningValue,
             sample={"threshold": 0.75, "confidence": 0.8, "success": True},
         ),
     )

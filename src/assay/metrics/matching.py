@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -107,14 +108,20 @@ class Pattern:
     def __init__(self, pattern: str) -> None:
         import regex
 
-        self._pattern = regex.compile(pattern)
+        compiled = regex.compile(pattern)
+
+        def matches(text: str) -> bool:
+            try:
+                return compiled.fullmatch(text, timeout=_SECONDS) is not None
+            except TimeoutError:
+                return False
+
+        # One text is compared with several expected ones, and again to show the difference.
+        self._matches = lru_cache(maxsize=1024)(matches)
 
     def __call__(self, actual: Any, expected: Any) -> bool:  # noqa: ARG002
         """Match the actual text; what was expected stands in the pattern."""
-        try:
-            return isinstance(actual, str) and self._pattern.fullmatch(actual, timeout=_SECONDS) is not None
-        except TimeoutError:
-            return False
+        return isinstance(actual, str) and self._matches(actual)
 
 
 class CallMatcher:

@@ -69,8 +69,8 @@ def compare_each(
     for slot in slots(trace, case, worst=worst):
         if slot.settled is not None:
             # What the reference alone excludes stays excluded, whether or not the invocation was reached.
-            blank = slot.expected and slot.actual is None and compare(slot.expected, slot.expected, slot.label)
-            parts.append(blank if blank and not blank.applicable else slot.settled)
+            alone = compare(slot.expected, slot.expected, slot.label) if slot.expected else None
+            parts.append(alone if alone and not alone.applicable else slot.settled)
         elif slot.actual is not None and slot.expected is not None:
             parts.append(compare(slot.actual, slot.expected, slot.label))
     return mean_of(parts)

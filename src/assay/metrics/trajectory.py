@@ -23,8 +23,8 @@ def match_type(raw: Any) -> MatchType:
 
     Raises ValueError saying what is allowed.
     """
-    if isinstance(raw, int) and not isinstance(raw, bool) and 0 <= raw < len(_MATCH_TYPES):
-        return _MATCH_TYPES[raw]
+    if isinstance(raw, int | float) and not isinstance(raw, bool) and raw in range(len(_MATCH_TYPES)):
+        return _MATCH_TYPES[int(raw)]
     name = raw.strip().upper().replace("-", "_").replace(" ", "_") if isinstance(raw, str) else raw
     for known in _MATCH_TYPES:
         if name == known:

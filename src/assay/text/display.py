@@ -21,6 +21,16 @@ def visible(text: str) -> str:
     return _CONTROLS.sub(lambda found: rf"\x{ord(found.group()):02x}", text.replace("\r\n", "\n"))
 
 
+def described(error: BaseException) -> str:
+    """Return an exception as `Type: message`, also one that cannot say what it is, or says what is no Unicode."""
+    try:
+        message = str(error)
+    except Exception:  # noqa: BLE001  (the message of a user's exception is code of the user)
+        message = "<its message cannot be read>"
+    text = f"{type(error).__name__}: {message}".rstrip(": ")
+    return text.encode("utf-8", "replace").decode()
+
+
 def call(name: str, args: dict[str, Any], *, limit: int = 0) -> str:
     """Return a tool call as `name(key="value")`, arguments by key; cut to `limit` characters where it is not 0."""
     inner = ", ".join(f"{key}={compact(value)}" for key, value in sorted(args.items()))

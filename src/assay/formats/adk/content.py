@@ -12,6 +12,22 @@ _CONTENT = spellings("parts", "role", "content")
 _CALL = spellings("id", "name", "args") | {"arguments": "args"}
 _RESPONSE = spellings("id", "name", "response")
 _EVENT = spellings("author", "content")
+_PART = spellings(
+    "text",
+    "thought",
+    "thought_signature",
+    "function_call",
+    "function_response",
+    "inline_data",
+    "file_data",
+    "executable_code",
+    "code_execution_result",
+    "video_metadata",
+    "media_resolution",
+    "part_metadata",
+    "tool_call",
+    "tool_response",
+)
 _USAGE = {
     "prompt_token_count": "prompt_tokens",
     "candidates_token_count": "candidates_tokens",
@@ -64,6 +80,8 @@ def _part(raw: Any, at: Place, reading: Reading) -> dict[str, Any]:
         reading.wanted(at, "an object such as {'text': '...'}", raw)
         return {}
     part = {key: value for key, value in raw.items() if value is not None}
+    for key in part.keys() - _PART.keys():
+        reading.unknown(at, key, _PART.values(), quiet=True)
     if "text" in part and type(part["text"]) is not str:
         reading.wanted((at, "text"), "a string", part["text"])
         part.pop("text")

@@ -51,7 +51,8 @@ _INVOCATION = spellings(
     "tools",
     "intermediate_responses",
 )
-_INTERMEDIATE = spellings("tool_uses", "tool_responses", "intermediate_responses", "invocation_events")
+_BY_HAND = ("tool_uses", "tool_responses", "intermediate_responses")
+_INTERMEDIATE = spellings(*_BY_HAND, "invocation_events")
 _TRPC_TOOL = spellings("id", "name", "arguments", "result") | {"args": "arguments"}
 _SESSION_INPUT = spellings("app_name", "user_id", "state")
 _SCENARIO = spellings("starting_prompt", "conversation_plan", "user_persona")
@@ -138,7 +139,9 @@ def invocation(raw: Any, at: Place, reading: Reading) -> Invocation:
     else:
         user = content.message(known["user_content"], (at, "user_content"), reading, role=_USER)
     final = known.get("final_response")
-    steps, events, usages = _intermediate(known, at, reading)
+    steps, events, usages, unknown = _intermediate(known, at, reading)
+    if unknown:
+        extra = (extra or {}) | {"intermediate_data": unknown}
     if "creation_timestamp" in known:
         extra = (extra or {}) | {"creation_timestamp": known["creation_timestamp"]}
     return Invocation(
@@ -155,28 +158,34 @@ def invocation(raw: Any, at: Place, reading: Reading) -> Invocation:
     )
 
 
-_Intermediate = tuple[tuple[Step, ...] | None, tuple[Event, ...] | None, tuple[Usage, ...] | None]
+_Events = tuple[tuple[Step, ...], tuple[Event, ...], tuple[Usage, ...]]
+_Intermediate = tuple[
+    tuple[Step, ...] | None, tuple[Event, ...] | None, tuple[Usage, ...] | None, dict[str, Any] | None
+]
 
 
 def _intermediate(known: dict[str, Any], at: Place, reading: Reading) -> _Intermediate:
-    """Read the data between query and reply, in whichever of its shapes it is written."""
+    """Read the data between query and reply, in whichever of its shapes it is written, and its unknown keys."""
     if "tools" in known or "intermediate_responses" in known:
-        return _trpc(known, at, reading), None, None
+        if "intermediate_data" in known:
+            reading.error(at, "must not have both 'intermediate_data' and 'tools' or 'intermediate_responses'")
+        return _trpc(known, at, reading), None, None, None
     if "intermediate_data" not in known:
-        return None, None, None
+        return None, None, None, None
     place = (at, "intermediate_data")
     data, extra = reading.fields(known["intermediate_data"], _INTERMEDIATE, place)
-    if extra:
-        reading.warning(place, f"{', '.join(map(repr, extra))} cannot be written back")
     if "invocation_events" in data:
-        return _events(reading.array(data, "invocation_events", place), (place, "invocation_events"), reading)
+        by_hand = [name for name in _BY_HAND if data.get(name)]
+        if by_hand:
+            reading.error(place, f"must not have 'invocation_events' beside {', '.join(map(repr, by_hand))}")
+        return *_events(reading.array(data, "invocation_events", place), (place, "invocation_events"), reading), extra
     steps: list[Step] = []
     for name, read in (("tool_uses", content.call), ("tool_responses", content.result)):
         for i, one in enumerate(reading.array(data, name, place)):
             steps.append(read(one, ((place, name), i), reading))
     for i, pair in enumerate(reading.array(data, "intermediate_responses", place)):
         steps += _pair(pair, ((place, "intermediate_responses"), i), reading)
-    return tuple(steps), None, None
+    return tuple(steps), None, None, extra
 
 
 def _pair(raw: Any, at: Place, reading: Reading) -> list[Step]:
@@ -191,7 +200,7 @@ def _pair(raw: Any, at: Place, reading: Reading) -> list[Step]:
     return said
 
 
-def _events(raw: list[Any], at: Place, reading: Reading) -> _Intermediate:
+def _events(raw: list[Any], at: Place, reading: Reading) -> _Events:
     steps: list[Step] = []
     events: list[Event] = []
     usages: list[Usage] = []
@@ -247,7 +256,9 @@ def rubric(raw: Any, at: Place, reading: Reading) -> Rubric:
         got = shown(known["rubric_content"])
         reading.error((at, "rubric_content"), f"must be an object {{'text_property': '...'}}, got {got}")
     else:
-        inner, _ = reading.fields(known["rubric_content"], _RUBRIC_TEXT, (at, "rubric_content"))
+        inner, unknown = reading.fields(known["rubric_content"], _RUBRIC_TEXT, (at, "rubric_content"))
+        if unknown:
+            extra = (extra or {}) | {"rubric_content": unknown}
         text = reading.required(inner, "text_property", (at, "rubric_content"))
     return Rubric(
         reading.required(known, "rubric_id", at),
@@ -271,20 +282,21 @@ def scenario(raw: Any, at: Place, reading: Reading) -> Scenario:
 
 
 def _persona(raw: Any, at: Place, reading: Reading) -> Persona:
-    known, _ = reading.fields(raw, _PERSONA, at)
+    known, extra = reading.fields(raw, _PERSONA, at)
     behaviors: list[Behavior] = []
     for i, one in enumerate(reading.array(known, "behaviors", at)):
         place = ((at, "behaviors"), i)
-        inner, _ = reading.fields(one, _BEHAVIOR, place)
+        inner, unknown = reading.fields(one, _BEHAVIOR, place)
         behaviors.append(
             Behavior(
                 reading.required(inner, "name", place),
                 reading.text(inner, "description", place),
                 tuple(map(str, reading.array(inner, "behavior_instructions", place))),
                 tuple(map(str, reading.array(inner, "violation_rubrics", place))),
+                unknown,
             )
         )
-    return Persona(reading.required(known, "id", at), reading.text(known, "description", at), tuple(behaviors))
+    return Persona(reading.required(known, "id", at), reading.text(known, "description", at), tuple(behaviors), extra)
 
 
 def _session_input(raw: Any, at: Place, reading: Reading) -> SessionInput:
@@ -315,4 +327,4 @@ def _about(raw: Any, at: Place, reading: Reading) -> About:
                 unknown,
             )
         )
-    return About(tuple(agents), extra)
+    return About(tuple(agents), extra=extra)

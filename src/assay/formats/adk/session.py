@@ -48,7 +48,7 @@ def _invocation(group: list[tuple[int, dict[str, Any]]], reading: Reading) -> In
     name = ""
     for i, raw in group:
         at: Place = (((), "events"), i)
-        name = name or str(raw.get("invocation_id", raw.get("invocationId", "")))
+        name = name or str(raw.get("invocation_id") or raw.get("invocationId") or "")
         if _is_query(raw):
             user = content.message(raw["content"], (at, "content"), reading, role="user")
             continue

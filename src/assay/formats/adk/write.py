@@ -64,10 +64,16 @@ def _persona(persona: Persona) -> dict[str, Json]:
             "description": one.description,
             "behavior_instructions": list(one.behavior_instructions),
             "violation_rubrics": list(one.violation_rubrics),
+            **(one.extra or {}),
         }
         for one in persona.behaviors
     ]
-    return {"id": persona.id, "description": persona.description, "behaviors": behaviors}
+    return {
+        "id": persona.id,
+        "description": persona.description,
+        "behaviors": behaviors,
+        **(persona.extra or {}),
+    }
 
 
 def _session_input(session: SessionInput) -> dict[str, Json]:
@@ -80,29 +86,32 @@ def _session_input(session: SessionInput) -> dict[str, Json]:
 
 
 def _rubric(rubric: Rubric) -> dict[str, Json]:
+    extra = dict(rubric.extra or {})
     return _present(
         rubric_id=rubric.id,
-        rubric_content={"text_property": rubric.text},
+        rubric_content={"text_property": rubric.text, **extra.pop("rubric_content", {})},
         description=rubric.description or None,
         type=rubric.type or None,
-        **(rubric.extra or {}),
+        **extra,
     )
 
 
 def invocation_json(invocation: Invocation) -> dict[str, Json]:
     """Return an invocation, expected or recorded; steps of a recording are written as events."""
     durations = invocation.durations
+    extra = dict(invocation.extra or {})
+    between = extra.pop("intermediate_data", {})
     return _present(
         invocation_id=invocation.id or None,
         user_content=_content(invocation.user, "user"),
         final_response=invocation.final_response and _content(invocation.final_response, "model"),
-        intermediate_data=None if invocation.steps is None else _intermediate(invocation),
+        intermediate_data=None if invocation.steps is None else {**_intermediate(invocation), **between},
         duration=durations and durations.total,
         model_duration=durations and durations.model,
         tool_duration=durations and durations.tool,
         rubrics=[_rubric(one) for one in invocation.rubrics] or None,
         app_details=invocation.about and _app_details(invocation.about),
-        **(invocation.extra or {}),
+        **extra,
     )
 
 

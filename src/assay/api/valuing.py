@@ -1,0 +1,151 @@
+"""What are the traces of files, or of a stored run, worth? Puts together what `assay value` needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+
+from assay.data.outcome import Verdict
+from assay.errors import UsageError
+from assay.store import DEFAULT_URL, Store
+from assay.value import embed as embedding
+from assay.value import job as jobs
+from assay.value import source
+from assay.value.batch import Done, Gate, cores
+from assay.value.dimensions import weights_of
+from assay.value.one import WITHOUT, shared_cache, value
+from assay.value.score import Terms
+
+__all__ = ["Asked", "Gate", "Valuing", "plan_value", "shared_cache", "value"]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The options of a valuation, as the user gave them; the same names as on the command line."""
+
+    profile: str = "default"
+    novelty: str = "sequence"
+    index: Path | None = None
+    extend: bool = False
+    embedder: str | None = None
+    confidence: float | None = None
+    success: bool | None = None
+    gate: Gate = Gate()  # a tuple
+    jobs: int | None = None
+
+
+@dataclass(frozen=True)
+class Valuing:
+    """A valuation that is ready to run: what to do, what to say beforehand, and how many bytes there are to read."""
+
+    job: jobs.Job
+    notes: tuple[str, ...]
+    size: int
+
+    def results(self) -> Iterator[Done]:
+        """Yield the results in input order, chunk by chunk."""
+        return jobs.run(self.job)
+
+    def after(self, lines: Iterator[bytes]) -> tuple[Valuing, list[float | None]]:
+        """Return what is left to do after the lines of a broken-off output, and the scores that it holds.
+
+        UsageError where the lines are not what this valuation gives, or where resuming could not give the same.
+        """
+        embedded = self.job.embed is not None
+        if embedded and self.job.terms.mode == "leave-one-out":
+            raise UsageError(
+                "--resume: leave-one-out needs every vector again, so there is nothing to save; run it anew"
+            )
+        makes_corpus = self.job.terms.mode == "corpus" and (self.job.extend or not _exists(self.job.index))
+        if embedded and makes_corpus:
+            raise UsageError("--resume: an index that is made or extended needs every vector; run it anew")
+        remembered = 0 if not embedded or self.job.terms.mode == "corpus" else _capacity(self.job.index)
+        skip, before, scores = jobs.resumed(self.job, lines, remembered=remembered)
+        return replace(self, job=replace(self.job, skip=skip, before=tuple(before))), scores
+
+
+def plan_value(paths: Sequence[str], asked: Asked, *, from_run: str | None = None, store: str | None = None) -> Valuing:
+    """Return a valuation of files, or of the traces of a stored run; UsageError for what cannot be done.
+
+    Of a stored run, success is what the verdicts of its cases say: passed or failed; any other verdict says nothing.
+    """
+    weights_of(asked.profile)
+    if asked.confidence is not None and not 0.0 <= asked.confidence <= 1.0:
+        raise UsageError(f"--confidence: must be a number from 0 to 1, got {asked.confidence!r}")
+    notes: list[str] = []
+    if asked.embedder is None:
+        embed = embedding.installed_embedder()
+        notes += [] if embed is not None else [WITHOUT]
+    else:
+        embed = embedding.embedder(asked.embedder)
+    jobs.check_mode(asked.novelty, index=asked.index, embedded=embed is not None)
+    if asked.novelty == "corpus" and not _exists(asked.index):
+        notes.append(f"{asked.index}: made from these traces; there was nothing to search yet, so every novelty is 0.5")
+    if asked.index is not None and not asked.index.absolute().parent.is_dir():
+        raise UsageError(f"--index: {asked.index}: its folder does not exist, so that it could not be saved")
+    said = source.Unknown(asked.confidence, asked.success)
+    files = [] if from_run is not None else source.files(paths)
+    if asked.novelty == "leave-one-out" and Path("-") in files:
+        raise UsageError("novelty 'leave-one-out' reads its input twice, which standard input does not allow")
+    return Valuing(
+        jobs.Job(
+            files,
+            terms=Terms(
+                profile=asked.profile,
+                mode=asked.novelty if embed is not None else "none",
+                embedder=embedding.name_of(embed),
+            ),
+            embed=embed,
+            gate=asked.gate,
+            index=asked.index,
+            extend=asked.extend,
+            jobs=asked.jobs or cores(),
+            said=said,
+            given=None if from_run is None else _of_run(from_run, store, said),
+        ),
+        tuple(notes),
+        sum(file.stat().st_size for file in files if str(file) != "-"),
+    )
+
+
+def _of_run(run_id: str, store: str | None, said: source.Unknown) -> list[source.Document]:
+    opened = Store(store or DEFAULT_URL)
+    try:
+        run = opened.run(run_id)
+        verdicts = {(one.case_id, one.attempt): one.verdict for one in opened.results(run.id)}
+        found = list(
+            chain.from_iterable(
+                source.recorded(
+                    [recording],
+                    said._replace(success=_success(verdicts.get((recording.case_id, recording.attempt)), said.success)),
+                    run.id,
+                )
+                for _, recording in opened.recordings(run.id)
+            )
+        )
+    finally:
+        opened.close()
+    if not found:
+        raise UsageError(f"--from-run: the run {run.id} keeps no traces; value the files that it scored instead")
+    return found
+
+
+def _success(verdict: Verdict | None, otherwise: bool | None) -> bool | None:
+    """Return what a verdict says of success; where it says nothing, what the user says."""
+    if verdict in {Verdict.PASSED, Verdict.FAILED}:
+        return verdict is Verdict.PASSED
+    return otherwise
+
+
+def _exists(index: Path | None) -> bool:
+    return index is not None and index.exists()
+
+
+def _capacity(index: Path | None) -> int:
+    from assay.value.novelty import CAPACITY, VectorCache
+
+    if index is None or not index.exists():
+        return CAPACITY
+    return VectorCache.load(index).capacity or CAPACITY

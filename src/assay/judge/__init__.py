@@ -1,0 +1,1 @@
+"""Asks language models closed questions and counts their votes."""

@@ -1,0 +1,88 @@
+"""Where a run's models come from: each name once, behind what is to stand before it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+
+import msgspec
+
+from assay.data.noun import Json
+from assay.errors import ConfigError
+from assay.llm.budget import Budget, Budgeted
+from assay.llm.cassette import Entry, Recorded, Recorder, Replayed
+from assay.llm.ledger import Cached, Ledger
+from assay.llm.model import Named
+from assay.llm.pacing import Pace, Paced
+from assay.llm.provider import Provider, address, price_known
+
+
+@dataclass
+class Exchange:
+    """Hands out models. Enter it before the first call, leave it after the last.
+
+    A call goes through the cassette that records, the ledger, the budget and the pace, in this order: what the ledger
+    knows costs neither money nor time. With `replay` there is nothing behind a name but the cassette's entries.
+    """
+
+    ledger: Ledger = field(default_factory=Ledger)
+    budget: Budget = field(default_factory=Budget)
+    recorder: Recorder | None = None
+    replay: Mapping[str, Entry] | None = None
+    replay_path: Path | None = None
+    concurrency: int | None = None
+    timeout: float = 120.0
+    _named: dict[bytes, Named] = field(init=False, default_factory=dict)
+    _providers: list[Provider] = field(init=False, default_factory=list)
+    _stack: AsyncExitStack = field(init=False, default_factory=AsyncExitStack)
+
+    def model(
+        self,
+        name: str,
+        settings: Mapping[str, Json] | None = None,
+        *,
+        base_url: str | None = None,
+        structured: bool = True,
+    ) -> Named:
+        """Return the model of that name with these settings; equal arguments, the same model.
+
+        The endpoint is no part of its signature: the same model elsewhere is the same model. Raises `ConfigError` for
+        names and settings that nobody knows, and where a budget in money is set and the model's price is unknown.
+        """
+        options = dict(settings or {})
+        key = msgspec.json.encode([name, options, base_url, structured], order="deterministic")
+        if key not in self._named:
+            self._named[key] = self._open(name, options, base_url=base_url, structured=structured)
+        return self._named[key]
+
+    def _open(self, name: str, options: dict[str, Json], *, base_url: str | None, structured: bool) -> Named:
+        signature: dict[str, Json] = {"model": name, "settings": options}
+        if self.replay is not None:
+            return Named(name, Replayed(signature, self.replay, str(self.replay_path or "cassette")), options)
+        at = address(name, base_url=base_url)
+        if self.budget.max_cost is not None and not price_known(at):
+            raise ConfigError(f"judge_model {name!r}: its price is not known, so that --max-cost cannot be kept")
+        provider = Provider(at, options, structured=structured)
+        self._providers.append(provider)
+        most = self.concurrency or Pace.most
+        paced = Paced(provider, Pace(most=most, start=min(Pace.start, most), timeout=self.timeout))
+        cached = Cached(Budgeted(paced, self.budget), signature, self.ledger)
+        return Named(name, Recorded(cached, signature, self.recorder) if self.recorder else cached, options)
+
+    async def check(self) -> None:
+        """Find out whether every model can be called, before anything runs; `UnusableModelError` if not."""
+        for provider in self._providers:
+            await provider.check()
+
+    async def __aenter__(self) -> Self:
+        for provider in self._providers:
+            await self._stack.enter_async_context(provider)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._stack.aclose()
+        if self.recorder is not None:
+            self.recorder.close()

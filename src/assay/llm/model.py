@@ -1,0 +1,104 @@
+"""What is a language model, seen from here: something that answers one prompt with one reply."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import msgspec
+
+from assay.data.noun import Json, Noun
+from assay.errors import CaseError, UsageError
+
+
+class Prompt(Noun, frozen=True):
+    """One question to a model.
+
+    `id` and `version` name the template it was made from. `schema` is the JSON schema of the answer; None asks for
+    plain text. `draw` tells repeated questions apart (the vote's number, or where in a conversation the call stands);
+    `ask` is 2 where the first reply could not be read.
+    """
+
+    id: str
+    version: str
+    text: str
+    system: str = ""
+    schema: dict[str, Json] | None = None
+    draw: str = "1"
+    ask: int = 1
+
+
+class Reply(Noun, frozen=True):
+    """What a model answered: its text as it came, and what that took.
+
+    `model` is the name that the provider says served the call; `cost` is in US dollars, None where the price is
+    unknown; `attempts` counts the requests until this reply; `stop` says why it ended where it is not by itself.
+    """
+
+    text: str
+    model: str = ""
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost: float | None = None
+    seconds: float = 0.0
+    attempts: int = 1
+    stop: str = ""
+
+
+class Model(Protocol):
+    """The seam: a language model, or anything that stands before one."""
+
+    async def __call__(self, prompt: Prompt) -> Reply:
+        """Answer a prompt; raise `CallError` where no reply can be had."""
+        ...
+
+
+class CallError(CaseError):
+    """A call got no reply, and asking again now would not help."""
+
+
+class RefusedError(CallError):
+    """A call got no reply this time; the same call may succeed later.
+
+    `overload` says that the other side asked for fewer calls; `after` is how many seconds it asked to wait.
+    """
+
+    def __init__(self, cause: str, *, overload: bool = False, after: float | None = None) -> None:
+        super().__init__(cause)
+        self.overload = overload
+        self.after = after
+
+
+class UnusableModelError(UsageError):
+    """No call to this model can succeed: no key, no such model, no server."""
+
+
+@dataclass(frozen=True)
+class Named:
+    """A model under the name and the settings that its numbers are stored with."""
+
+    name: str
+    model: Model = field(repr=False, compare=False)
+    settings: Mapping[str, Json] = field(default_factory=dict)
+
+    async def __call__(self, prompt: Prompt) -> Reply:
+        """Pass the prompt on."""
+        return await self.model(prompt)
+
+    @property
+    def signature(self) -> dict[str, Json]:
+        """Name and settings: what a number made with this model depends on."""
+        return {"model": self.name, "settings": dict(self.settings)}
+
+    def through(self, wrap: Callable[[Model], Model]) -> Named:
+        """Return the same name and settings with something put before the model."""
+        return Named(self.name, wrap(self.model), self.settings)
+
+
+def call_key(signature: Mapping[str, Json], prompt: Prompt) -> str:
+    """Return what identifies a call: SHA-256 of (model, settings, schema, prompt), then draw and ask."""
+    content = [signature, prompt.schema, prompt.system, prompt.text]
+    digest = hashlib.sha256(msgspec.json.encode(content, order="deterministic")).hexdigest()
+    return f"{digest}.{prompt.draw}.{prompt.ask}"

@@ -1,0 +1,23 @@
+"""What must never be written down: the keys that this process knows."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+
+_NAMES = re.compile(r"(API_?KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS)$", re.IGNORECASE)
+
+
+def known_secrets() -> tuple[str, ...]:
+    """Return the values of environment variables that hold keys by their names, longest first."""
+    found = {value for name, value in os.environ.items() if _NAMES.search(name) and len(value) >= 8}
+    return tuple(sorted(found, key=len, reverse=True))
+
+
+def redact(text: str, secrets: Iterable[str]) -> str:
+    """Return the text with every secret replaced by `[secret]`."""
+    for secret in secrets:
+        if secret in text:
+            text = text.replace(secret, "[secret]")
+    return text

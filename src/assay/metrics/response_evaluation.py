@@ -1,0 +1,34 @@
+"""How coherent is the reply?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assay.data.case import EvalCase
+from assay.data.outcome import Score
+from assay.data.trace import Invocation, Trace
+from assay.judge.judge import Judge
+from assay.metrics.asking import GRADES, compare_each, question, scored
+
+
+@dataclass(frozen=True)
+class ResponseEvaluation:
+    """`response_evaluation_score`: the median grade of a reply's coherence, 1..5; a case is the mean.
+
+    No reference: not applicable. An invocation that was never reached: 1.
+    """
+
+    judge: Judge
+
+    async def __call__(self, trace: Trace, case: EvalCase) -> Score:
+        """Grade each reply that has a reference, and take the mean."""
+        return await compare_each(trace, case, self._grade, applies=_no_reference, worst=1.0)
+
+    async def _grade(self, actual: Invocation, expected: Invocation, number: int) -> Score:
+        texts = {"user message": actual.query, "reference": expected.reply, "reply": actual.reply}
+        ballot = await self.judge(question("coherence", texts, ["reply"], GRADES))
+        return scored(ballot, "reply", GRADES, f"invocation {number}")
+
+
+def _no_reference(expected: Invocation) -> str:
+    return "no reference" if expected.final_response is None else ""

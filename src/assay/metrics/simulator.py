@@ -1,0 +1,95 @@
+"""Did the simulated user keep to its plan?"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from assay.data.case import EvalCase, Scenario
+from assay.data.outcome import Score, mean_of
+from assay.data.trace import Trace
+from assay.judge.judge import Judge
+from assay.metrics import evidence
+from assay.metrics.asking import VALIDITY, question, scored, unfit
+from assay.metrics.evidence import Texts
+from assay.metrics.options import option
+from assay.simulate.personas import persona_of
+
+
+@dataclass(frozen=True)
+class UserSimulatorQuality:
+    """`per_turn_user_simulator_quality_v1`: the share of the user's messages that are valid, 0..1.
+
+    The first must equal the starting prompt, but for the space around it; each later one is judged against plan and
+    persona. So is the stop, unless the conversation ended otherwise: a wrong stop makes the last message invalid. Where
+    a conversation was cut off by its cap, whether the last message should have been the stop is not known: unscored.
+    """
+
+    judge: Judge
+    stop_signal: str = option("what the simulated user says to end the conversation", default="</finished>")
+
+    async def __call__(self, trace: Trace, case: EvalCase) -> Score:
+        """Judge every message of the user, and the stop."""
+        scenario = case.scenario
+        if scenario is None:
+            return Score(applicable=False, reason="the case has no scenario")
+        if broken := unfit(trace):
+            return broken
+        later = range(2, len(trace.invocations) + 1)
+        stops = trace.ended_by in {"", "script", "stop"}
+        *parts, stop = await asyncio.gather(
+            *(self._message(scenario, trace, number) for number in later),
+            self._stop(scenario, trace) if stops else _no_stop(trace),
+        )
+        messages = [_first(scenario, trace), *parts]
+        messages[-1] = _with_stop(messages[-1], stop)
+        return mean_of(messages)
+
+    async def _message(self, scenario: Scenario, trace: Trace, number: int) -> Score:
+        texts, persona, violations = _plan(scenario, violations=True)
+        before = evidence.earlier(trace, number - 1, doing=False)
+        texts |= before | {"message": trace.invocations[number - 1].query}
+        shown = {"under": list(before), "persona": list(persona), "violations": list(violations)}
+        ballot = await self.judge(question("simulated_message", texts, ["message"], VALIDITY, shown))
+        return scored(ballot, "message", VALIDITY, f"user message {number}")
+
+    async def _stop(self, scenario: Scenario, trace: Trace) -> Score:
+        texts, persona, _ = _plan(scenario, violations=False)
+        before = evidence.earlier(trace, len(trace.invocations), doing=False)
+        texts |= before | {"message": self.stop_signal}
+        shown = {"under": list(before), "persona": list(persona)}
+        ballot = await self.judge(question("simulated_stop", texts, ["message"], VALIDITY, shown))
+        return scored(ballot, "message", VALIDITY, "stop")
+
+
+async def _no_stop(trace: Trace) -> Score:
+    return Score(None, f"the conversation was ended by its {trace.ended_by}", "stop")
+
+
+def _plan(scenario: Scenario, *, violations: bool) -> tuple[Texts, Texts, Texts]:
+    """Return all texts about the user, those of the persona, and those of what breaks its habits."""
+    who = persona_of(scenario)
+    persona: Texts = {}
+    broken: Texts = {}
+    if who is not None:
+        habits = [f"- {habit.name}: {habit.description}" for habit in who.behaviors]
+        persona = {"persona": "\n".join([who.description, *habits])}
+        rubrics = [rubric for habit in who.behaviors for rubric in habit.violation_rubrics] if violations else []
+        broken = {f"violation {number}": rubric for number, rubric in enumerate(rubrics, 1)}
+    return {"plan": scenario.conversation_plan, **persona, **broken}, persona, broken
+
+
+def _first(scenario: Scenario, trace: Trace) -> Score:
+    same = trace.invocations[0].query.strip() == scenario.starting_prompt.strip()
+    return Score(float(same), "" if same else "it is not the starting prompt", "user message 1")
+
+
+def _with_stop(last: Score, stop: Score) -> Score:
+    """Return the last message's score, given the stop's: a stop that is wrong, or not known, takes it along."""
+    ballots = (*last.ballots, *stop.ballots)
+    if stop.value == 1.0 or last.value == 0.0:
+        return replace(last, ballots=ballots)
+    why = "the stop was wrong" if stop.value == 0.0 else "whether to stop here was right is not known"
+    return replace(last, value=stop.value, reason=f"{why}: {stop.reason}", ballots=ballots)

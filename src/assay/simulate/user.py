@@ -1,0 +1,193 @@
+"""What does a user say who follows a plan? A language model plays it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from assay.data.case import EvalCase, Persona, Scenario
+from assay.data.noun import Json, Noun
+from assay.data.trace import Invocation, Message, ToolCall, ToolResult, Trace
+from assay.errors import ConfigError, SimulatorError, nearest
+from assay.llm.model import Model, Prompt
+from assay.llm.prompts import render
+from assay.simulate.instructions import custom_prompt, validated
+from assay.text.display import compact
+
+STOP_SIGNAL = "</finished>"
+
+
+class UserOptions(Noun, frozen=True):
+    """`user_simulator_config`: who plays the users, and for how long.
+
+    `max_allowed_invocations` counts the starting prompt; -1 is no limit. `custom_instructions` is a Jinja template that
+    takes the place of ours.
+    """
+
+    type: Literal["llm_backed"] = "llm_backed"
+    model: str = "gemini-2.5-flash"
+    model_configuration: dict[str, Json] = {}
+    max_allowed_invocations: int = 20
+    custom_instructions: str | None = None
+    include_function_calls: bool = False
+    stop_signal: str = STOP_SIGNAL
+
+    @property
+    def cap(self) -> int | None:
+        """The most invocations of a conversation; None is no limit."""
+        return None if self.max_allowed_invocations < 0 else self.max_allowed_invocations
+
+
+def user_options(raw: Mapping[str, Json], *, lenient: bool = False) -> tuple[UserOptions, list[str]]:
+    """Return the options in a `user_simulator_config`, in snake_case or camelCase, and warnings.
+
+    Raises ConfigError for an unknown key (a warning where `lenient`), a wrong value, a kind of simulator that is not
+    built, or instructions that lack a placeholder.
+    """
+    at = "/user_simulator_config"
+    known = {name: name for name in UserOptions.__struct_fields__}
+    known |= {_camel(name): name for name in known}
+    values: dict[str, Any] = {}
+    warnings: list[str] = []
+    for key, value in raw.items():
+        if key in known:
+            values |= {} if value is None else {known[key]: value}
+            continue
+        allowed = f"; allowed: {', '.join(UserOptions.__struct_fields__)}"
+        problem = f"{at}/{key}: is not a known option{nearest(key, known) or allowed}"
+        if not lenient:
+            raise ConfigError(problem)
+        warnings.append(problem)
+    if values.get("type") == "llm_audio":
+        raise ConfigError(f"{at}/type: speech (llm_audio) is not built yet; allowed: llm_backed")
+    try:
+        options = msgspec.convert(values, UserOptions)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"{at}: {error}") from None
+    if options.max_allowed_invocations < -1:
+        raise ConfigError(f"{at}/max_allowed_invocations: must be -1 or more, got {options.max_allowed_invocations}")
+    if not options.stop_signal.strip():
+        raise ConfigError(f"{at}/stop_signal: must not be blank")
+    return options, warnings
+
+
+def _camel(name: str) -> str:
+    head, *tail = name.split("_")
+    return head + "".join(word.capitalize() for word in tail)
+
+
+@dataclass(frozen=True)
+class SimulatedUsers:
+    """Users played by a language model, one for each conversation."""
+
+    model: Model
+    options: UserOptions = field(default_factory=UserOptions)
+    personas: Mapping[str, Persona] = field(default_factory=dict)
+
+    def check(self, cases: Sequence[EvalCase]) -> None:
+        """Raise ConfigError where a case cannot be simulated, before anything runs."""
+        for case in cases:
+            if case.scenario is None:
+                continue
+            persona = self._persona(case, case.scenario)
+            if self.options.custom_instructions is not None:
+                validated(self.options.custom_instructions, persona=persona is not None)
+
+    def __call__(self, case: EvalCase, attempt: int) -> SimulatedUser:
+        """Return the user of one conversation."""
+        if case.scenario is None:
+            raise SimulatorError(f"case {case.id!r} has no scenario to simulate")
+        return SimulatedUser(self.model, self.options, case, attempt, self._persona(case, case.scenario))
+
+    def _persona(self, case: EvalCase, scenario: Scenario) -> Persona | None:
+        given = scenario.persona
+        if given is None or isinstance(given, Persona):
+            return given
+        if given not in self.personas:
+            hint = nearest(given, self.personas) or f"; allowed: {', '.join(self.personas)}, or one given in full"
+            raise ConfigError(f"case {case.id!r}: user_persona {given!r} is not a built-in one{hint}")
+        return self.personas[given]
+
+
+class SimulatedUser:
+    """The user of one conversation, played by a language model."""
+
+    def __init__(
+        self, model: Model, options: UserOptions, case: EvalCase, attempt: int, persona: Persona | None
+    ) -> None:
+        self._model = model
+        self._options = options
+        self._case = case
+        self._attempt = attempt
+        self._persona = persona
+
+    async def next_message(self, so_far: Trace) -> str | None:
+        """Say the starting prompt, then what the model makes of the plan; None after the stop signal.
+
+        Raises SimulatorError for an empty reply.
+        """
+        scenario = self._case.scenario
+        if scenario is None:
+            raise SimulatorError(f"case {self._case.id!r} has no scenario to simulate")
+        if not so_far.invocations:
+            return scenario.starting_prompt
+        said = (await self._model(self._prompt(scenario, so_far))).text.strip()
+        if self._options.stop_signal.casefold() in said.casefold():
+            return None
+        if not said:
+            raise SimulatorError("the simulated user said nothing")
+        return said
+
+    def _prompt(self, scenario: Scenario, so_far: Trace) -> Prompt:
+        options = self._options
+        texts = {
+            "plan": scenario.conversation_plan,
+            "conversation": history(so_far, calls=options.include_function_calls),
+        }
+        if self._persona is not None:
+            texts["persona"] = described(self._persona)
+        if options.custom_instructions is None:
+            prompt = render("simulated_user", texts, stop_signal=options.stop_signal, persona=self._persona is not None)
+        else:
+            prompt = custom_prompt(
+                options.custom_instructions, texts, stop_signal=options.stop_signal, persona=self._persona
+            )
+        # The draw is the place of the call: two attempts, or two cases with the same plan, are two users.
+        draw = compact([self._case.id, self._attempt, len(so_far.invocations)])
+        return replace(prompt, draw=draw)
+
+
+def history(so_far: Trace, *, calls: bool) -> str:
+    """Return a conversation as a user sees it: messages, without thoughts; tool calls only where `calls`."""
+    lines: list[str] = []
+    for invocation in so_far.invocations:
+        lines.append(f"user: {invocation.query}")
+        lines += _steps(invocation, calls=calls)
+        if invocation.final_response is not None:
+            lines.append(f"assistant: {invocation.reply}")
+    return "\n".join(lines)
+
+
+def _steps(invocation: Invocation, *, calls: bool) -> list[str]:
+    lines: list[str] = []
+    for step in invocation.steps or ():
+        if isinstance(step, Message) and step.text:
+            lines.append(f"assistant: {step.text}")
+        elif calls and isinstance(step, ToolCall):
+            lines.append(f"assistant called {step.name} with {compact(step.args)}")
+        elif calls and isinstance(step, ToolResult):
+            lines.append(f"{step.name} answered {compact(step.response)}")
+    return lines
+
+
+def described(persona: Persona) -> str:
+    """Return a persona in words: its description, and how it acts each of its behaviours."""
+    lines = [persona.description]
+    for behavior in persona.behaviors:
+        lines.append(f"{behavior.name}: {behavior.description}".rstrip(": "))
+        lines += [f"- {instruction}" for instruction in behavior.behavior_instructions]
+    return "\n".join(line for line in lines if line)

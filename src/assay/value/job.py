@@ -1,0 +1,222 @@
+"""What is every trace of some files worth, each held against the traces that its novelty is to be measured by?"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
+
+import msgspec
+
+from assay.data.reasoning import ReasoningTrace
+from assay.data.seams import Embedder
+from assay.errors import UsageError, nearest
+from assay.formats.knowledgepulse import Refused
+from assay.value import batch
+from assay.value.batch import Done, Gate
+from assay.value.dimensions import structure, total, weights_of
+from assay.value.score import Nearest, Terms, Weighed
+from assay.value.source import Document, Unknown, documents
+
+if TYPE_CHECKING:
+    from assay.value.novelty import VectorCache
+
+Mode = Literal["sequence", "corpus", "leave-one-out"]
+PATIENCE = 16
+"""So many chunks without embedder are done before it pays to start processes for the rest."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """Files to value, or documents given ready, and how.
+
+    `skip` documents are done already; `before` are the last of them, oldest first.
+    """
+
+    paths: Sequence[Path]
+    terms: Terms = field(default_factory=Terms)
+    embed: Embedder | None = None
+    gate: Gate = field(default_factory=Gate)
+    index: Path | None = None
+    extend: bool = False
+    jobs: int = 1
+    skip: int = 0
+    before: Sequence[ReasoningTrace] = ()
+    said: Unknown = field(default_factory=Unknown)
+    given: Sequence[Document] | None = None
+
+    @property
+    def documents(self) -> Iterator[Document]:
+        """The documents that are still to be done."""
+        return islice(self.all_documents, self.skip, None)
+
+    @property
+    def all_documents(self) -> Iterator[Document]:
+        """All documents of the input: those that were given ready, else those of the files."""
+        return documents(self.paths, self.said) if self.given is None else iter(self.given)
+
+
+class Book(Protocol):
+    """Knows which earlier trace is nearest."""
+
+    def nearest(self, ids: Sequence[str], vectors: Any) -> list[Nearest | None]:
+        """Return the nearest trace of each; called once for every chunk, in input order."""
+        ...
+
+    def close(self) -> None:
+        """Keep what is to be kept, after the last chunk."""
+        ...
+
+
+def check_mode(mode: str, *, index: object, embedded: bool) -> None:
+    """Refuse, as UsageError, a mode that is unknown or that lacks its index or its embedder."""
+    modes = get_args(Mode)
+    if mode not in modes:
+        raise UsageError(f"novelty: must be one of {', '.join(modes)}, got {mode!r}{nearest(mode, modes)}")
+    if not embedded and (mode != "sequence" or index is not None):
+        raise UsageError(f"novelty {mode!r}{' with an index' if index else ''} needs an embedder, and there is none")
+    if mode == "corpus" and index is None:
+        raise UsageError("novelty 'corpus' needs an index to search")
+    if mode == "leave-one-out" and index is not None:
+        raise UsageError("novelty 'leave-one-out' compares the traces with each other; it takes no index")
+
+
+def run(job: Job) -> Iterator[Done]:
+    """Yield the results of a job chunk by chunk, in input order; the index is saved after the last one."""
+    if job.embed is None:
+        work = partial(batch.weigh_and_conclude, terms=job.terms, gate=job.gate)
+        chunks = batch.chunks(job.documents, batch.CHUNK)
+        yield from batch.in_order(work, chunks, jobs=job.jobs, patience=PATIENCE)
+    elif job.terms.mode == "leave-one-out":
+        yield from _left_out(job, job.embed)
+    else:
+        yield from _one_pass(job, job.embed)
+
+
+def _one_pass(job: Job, embed: Embedder) -> Iterator[Done]:
+    book = book_of(job.terms.mode, job.index, embedder=job.terms.embedder, extend=job.extend)
+    if job.before:
+        book.nearest([trace.id for trace in job.before], batch.vectors_of([trace.text for trace in job.before], embed))
+    chunks = batch.chunks(job.documents, batch.EMBEDDED_CHUNK)
+    for prepared in batch.in_order(partial(batch.prepare, embed=embed), chunks, jobs=job.jobs):
+        ids = [item.id for item in prepared.items if isinstance(item, Weighed)]
+        yield batch.conclude(prepared, book.nearest(ids, prepared.vectors) if ids else [], job.terms, job.gate)
+    book.close()
+
+
+def _left_out(job: Job, embed: Embedder) -> Iterator[Done]:
+    """Two passes: all vectors have to be known before the first novelty is; documents are read again, never held."""
+    import numpy as np
+
+    from assay.value.novelty import leave_one_out
+
+    ids: list[str] = []
+    vectors = []
+    chunks = batch.chunks(job.documents, batch.EMBEDDED_CHUNK)
+    for prepared in batch.in_order(partial(batch.prepare, embed=embed), chunks, jobs=job.jobs):
+        own = [item.id for item in prepared.items if isinstance(item, Weighed)]
+        ids += own
+        vectors += [prepared.vectors] if own and prepared.vectors is not None else []
+    found = iter(leave_one_out(ids, np.concatenate(vectors)) if ids else [])
+    for chunk in batch.chunks(job.documents, batch.CHUNK):
+        weighed = batch.prepare(chunk, None)
+        count = sum(isinstance(item, Weighed) for item in weighed.items)
+        yield batch.conclude(weighed, list(islice(found, count)), job.terms, job.gate)
+
+
+def book_of(
+    mode: str, index: Path | None, *, embedder: str, extend: bool = False, cache: VectorCache | None = None
+) -> Book:
+    """Return the book of a mode. A corpus that is not there yet is made from the traces, each then of novelty 0.5."""
+    from assay.value.novelty import VectorCache
+
+    there = index is not None and index.exists()
+    if there and index is not None:
+        cache = VectorCache.load(index, embedder=embedder)
+    if mode == "corpus" and index is not None:
+        return _Corpus(cache, index, embedder, extend=extend or not there)
+    return _Sequence(cache, index, embedder)
+
+
+class _Sequence:
+    """Each trace against those before it; the cache is made when the first vectors say how long they are."""
+
+    def __init__(self, cache: VectorCache | None, index: Path | None, embedder: str) -> None:
+        self.cache, self.index, self.embedder = cache, index, embedder
+
+    def nearest(self, ids: Sequence[str], vectors: Any) -> list[Nearest | None]:
+        if self.cache is None:
+            from assay.value.novelty import VectorCache
+
+            self.cache = VectorCache(dimensions=vectors.shape[1])
+        return self.cache.sequence(ids, vectors)
+
+    def close(self) -> None:
+        if self.index is not None and self.cache is not None:
+            self.cache.save(self.index, embedder=self.embedder)
+
+
+class _Corpus:
+    """Each trace against the index alone; the index is extended, if at all, only after the last one."""
+
+    def __init__(self, cache: VectorCache | None, index: Path, embedder: str, *, extend: bool) -> None:
+        self.cache, self.index, self.embedder = cache, index, embedder
+        self.fresh: list[tuple[Sequence[str], Any]] | None = [] if extend else None
+
+    def nearest(self, ids: Sequence[str], vectors: Any) -> list[Nearest | None]:
+        if self.fresh is not None:
+            self.fresh.append((ids, vectors))
+        return [None] * len(ids) if self.cache is None else self.cache.search(vectors)
+
+    def close(self) -> None:
+        from assay.value.novelty import VectorCache
+
+        if self.fresh:
+            grown = VectorCache(capacity=None, dimensions=self.fresh[0][1].shape[1])
+            old = [] if self.cache is None else [(self.cache.ids, self.cache.vectors)]
+            for ids, vectors in chain(old, self.fresh):
+                grown.extend(ids, vectors)
+            grown.save(self.index, embedder=self.embedder)
+
+
+class _Said(msgspec.Struct):
+    id: str | None
+    score: float | None
+    novelty: float | None = None
+    embedder: str | None = None
+
+
+def resumed(
+    job: Job, lines: Iterable[bytes], *, remembered: int
+) -> tuple[int, deque[ReasoningTrace], list[float | None]]:
+    """Return how many documents a broken-off output holds, the last `remembered` traces of them, and all scores.
+
+    UsageError where a line is not what these files give under this job: resuming would mix two outputs.
+    """
+    recent: deque[ReasoningTrace] = deque(maxlen=remembered)
+    scores: list[float | None] = []
+    ours = job.all_documents
+    for number, line in enumerate(lines, start=1):
+        document = next(ours, None)
+        try:
+            said = msgspec.json.decode(line, type=_Said)
+        except msgspec.MsgspecError:
+            said = None
+        if document is None or said is None or not _agrees(said, trace := batch.read(document), job.terms):
+            where = "the end of the input" if document is None else document.origin
+            raise UsageError(f"line {number} of the output is not the result of {where} under these options")
+        if isinstance(trace, ReasoningTrace):
+            recent.append(trace)
+        scores.append(said.score)
+    return len(scores), recent, scores
+
+
+def _agrees(said: _Said, trace: ReasoningTrace | Refused, terms: Terms) -> bool:
+    if said.id != trace.id or isinstance(trace, Refused) or said.score is None:
+        return said.id == trace.id and isinstance(trace, Refused) and said.score is None
+    expected = total(structure(trace), said.novelty if said.novelty is not None else 0.5, weights_of(terms.profile))
+    return said.embedder == terms.embedder and abs(expected - said.score) < 1e-9

@@ -1,0 +1,333 @@
+"""The command `assay value`: what it prints and writes, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+import assay
+from assay import Criterion, EvalCase, EvalSet, Invocation, Message, ResponseMatch, Trace
+from assay.cli import main
+from assay.value import weights
+
+KEYS = [
+    *("id", "score", "complexity", "novelty", "tool_diversity", "outcome_confidence"),
+    *("overrides", "warnings", "embedder", "nearest"),
+]
+
+
+def _trace(number: int = 0, **changes: Any) -> dict[str, Any]:
+    return {
+        "@context": "https://openknowledgepulse.org/schema/v1",
+        "@type": "ReasoningTrace",
+        "id": f"kp:trace:{number}",
+        "metadata": {
+            "created_at": "2026-01-02T03:04:05Z",
+            "task_domain": "testing",
+            "success": True,
+            "quality_score": 0,
+            "visibility": "private",
+            "privacy_level": "private",
+        },
+        "task": {"objective": "Find the leak"},
+        "steps": [
+            {"step_id": 0, "type": "tool_call", "tool": {"name": "grep"}, "output_summary": "a"},
+            {"step_id": 1, "type": "tool_call", "tool": {"name": "fix"}, "output_summary": "b"},
+        ],
+        "outcome": {"result_summary": "Fixed", "confidence": 0.8},
+    } | changes
+
+
+GOOD, WEAK = _trace(0), _trace(1, steps=[{"step_id": 0, "type": "thought", "content": "hm"}])
+BAD = _trace(2, outcome={"result_summary": "", "confidence": 5})
+# C = 1/4 * 0.5 + 2/20 * 0.2 = 0.145, D = 1, O = 0.8: 0.25 C + 0.175 + 0.15 + 0.2; a single thought is worth 0.1.
+GOOD_SCORE, WEAK_SCORE = 0.25 * 0.145 + 0.175 + 0.15 + 0.2, 0.1
+
+
+def _file(folder: Path, *traces: dict[str, Any], name: str = "traces.jsonl") -> str:
+    (folder / name).write_text("".join(json.dumps(trace, ensure_ascii=False) + "\n" for trace in traces))
+    return str(folder / name)
+
+
+@click.command(add_help_option=False, context_settings={"ignore_unknown_options": True})
+@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+def _whole(args: tuple[str, ...]) -> None:
+    """Run the command as the entry point does, with its way of telling errors."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["assay", "value", *args])
+        main()
+
+
+def _run(*args: str | Path, stdin: str | None = None, embedder: str | None = "none") -> Result:
+    chosen = ["--embedder", embedder] if embedder else []
+    return CliRunner().invoke(_whole, [*map(str, args), *chosen], input=stdin)
+
+
+def _lines(result: Result) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def test_json_is_one_object_a_line_in_input_order(tmp_path: Path) -> None:
+    """With the documented keys, and a refused trace in its place with its reasons."""
+    found = _lines(_run(_file(tmp_path, GOOD, BAD, WEAK), "--json"))
+    assert [list(one) for one in found] == [KEYS, ["id", "score", "errors"], KEYS]
+    assert [one["score"] for one in found] == [pytest.approx(GOOD_SCORE), None, pytest.approx(WEAK_SCORE)]
+    assert found[1]["errors"][0]["pointer"] == "/outcome/confidence"
+
+
+def test_the_table_shows_dimensions_and_totals(tmp_path: Path) -> None:
+    """Each trace with its score and four dimensions, and a sentence below."""
+    shown = _run(_file(tmp_path, GOOD, WEAK)).stdout
+    for text in (f"{GOOD_SCORE:.4f}", "0.145", "0.500", "1.000", "0.800", "single_thought", "2 valued, mean 0.331"):
+        assert text in shown
+
+
+def test_a_file_from_standard_input(tmp_path: Path) -> None:
+    """`-` is JSON lines on standard input."""
+    assert len(_lines(_run("-", "--json", stdin=json.dumps(GOOD) + "\n"))) == 1
+    assert not list(tmp_path.iterdir())
+
+
+HOSTILE = "[bold red]\x1b[2J\x07\u202e[/] 비밀 :smile:"
+
+
+def test_what_traces_say_is_never_markup_and_never_steers_the_terminal(tmp_path: Path) -> None:
+    """Brackets stay brackets; escape, bell and direction marks are spelt out, in the table and in the reasons."""
+    hostile = _trace(0, id=f"kp:trace:{HOSTILE}")
+    weak = WEAK | {"id": f"kp:trace:weak {HOSTILE}"}
+    result = _run(_file(tmp_path, hostile, weak, BAD | {"@type": HOSTILE}), "--threshold", "0.5")
+    printed = result.stdout + result.stderr
+    assert "[bold" in result.stdout
+    assert "[bold red]" in result.stderr
+    assert ":smile:" in result.stderr
+    assert not any(one in printed for one in "\x1b\x07\u202e")
+
+
+@pytest.mark.parametrize(("limit", "code"), [("0.1", 0), ("0.11", 1)])
+def test_fail_under_is_a_check_of_every_trace(tmp_path: Path, limit: str, code: int) -> None:
+    """The lowest score is 0.1: enough for 0.1, too little for 0.11."""
+    assert _run(_file(tmp_path, GOOD, WEAK), "--fail-under", limit).exit_code == code
+
+
+def test_a_threshold_alone_is_no_check(tmp_path: Path) -> None:
+    """What is left out is told with its reason; the exit code stays 0."""
+    result = _run(_file(tmp_path, GOOD, WEAK), "--threshold", "0.5")
+    assert result.exit_code == 0
+    assert "left out 1:" in result.stderr
+    assert "kp:trace:1: 0.1000 < 0.5 (complexity 0.135" in result.stderr
+    assert "1 of at least 0.5" in result.stdout
+
+
+def test_a_refused_trace_is_never_a_pass(tmp_path: Path) -> None:
+    """With a check it is unscored (3); without one it is told; with nothing else the input is wrong (2)."""
+    assert _run(_file(tmp_path, GOOD, BAD), "--fail-under", "0").exit_code == 3
+    beside = _run(_file(tmp_path, GOOD, BAD))
+    assert beside.exit_code == 0
+    assert "traces.jsonl:2: /outcome/confidence: must be a number from 0 to 1, got 5" in beside.stderr
+    assert _run(_file(tmp_path, BAD)).exit_code == 2
+
+
+def test_what_is_kept_is_redacted_and_the_report_says_where(tmp_path: Path) -> None:
+    """The kept file holds the trace without its secret; the places are on standard error and in the report."""
+    leaky = _trace(0, task={"objective": "mail jane@example.com", "x": [1]})
+    kept, report = tmp_path / "kept.jsonl", tmp_path / "report.jsonl"
+    result = _run(_file(tmp_path, leaky, WEAK), "--threshold", "0.5", "--keep", kept, "--redactions", report)
+    assert [json.loads(line) for line in kept.read_text().splitlines()] == [
+        leaky | {"task": {"objective": "mail [REDACTED:email]", "x": [1]}}
+    ]
+    assert "redacted before keeping: 1 email; 1:" in result.stderr
+    assert json.loads(report.read_text()) == {
+        "id": "kp:trace:0",
+        "kind": "email",
+        "detail": "e-mail address",
+        "pointer": "/task/objective",
+    }
+
+
+def test_parquet_holds_what_json_holds(tmp_path: Path) -> None:
+    """Row for row, with null where a refused trace has no value."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    lines = _lines(_run(_file(tmp_path, GOOD, BAD), "--json", "--parquet", tmp_path / "out.parquet"))
+    rows = parquet.read_table(tmp_path / "out.parquet").to_pylist()
+    for row, line in zip(rows, lines, strict=True):
+        assert {key: row[key] for key in line} == line
+    assert rows[1]["complexity"] is None
+    assert rows[0]["errors"] is None
+
+
+def test_an_output_can_be_resumed_after_any_cut(tmp_path: Path) -> None:
+    """Cut anywhere, half a line included, output and kept file end up as if nothing had happened."""
+    file = _file(tmp_path, *[_trace(n) if n % 3 else WEAK | {"id": f"kp:trace:{n}"} for n in range(20)])
+    out, kept = tmp_path / "out.jsonl", tmp_path / "kept.jsonl"
+    options = (file, "--output", out, "--keep", kept, "--threshold", "0.5")
+    assert _run(*options).exit_code == 0
+    whole, whole_kept = out.read_bytes(), kept.read_bytes()
+    for cut in (0, 1, 500, len(whole) - 1, len(whole)):
+        out.write_bytes(whole[:cut])
+        kept.write_bytes(whole_kept)
+        assert _run(*options, "--resume").exit_code == 0
+        assert (out.read_bytes(), kept.read_bytes()) == (whole, whole_kept)
+
+
+def test_another_output_is_not_resumed(tmp_path: Path) -> None:
+    """An output under another profile is refused, and left as it is."""
+    file, out = _file(tmp_path, GOOD), tmp_path / "out.jsonl"
+    _run(file, "--output", out)
+    before = out.read_bytes()
+    result = _run(file, "--output", out, "--resume", "--profile", "medical")
+    assert result.exit_code == 2
+    assert "line 1 of the output is not the result of" in result.stderr
+    assert out.read_bytes() == before
+
+
+WRONG: dict[str, tuple[list[str], str]] = {
+    "an unknown profile": (["--profile", "finanse"], "did you mean 'finance'"),
+    "an unknown mode": (["--novelty", "corpse"], "did you mean 'corpus'"),
+    "an unknown embedder": (["--embedder", "minlm"], "did you mean 'minilm'"),
+    "a mode without its embedder": (["--novelty", "leave-one-out"], "needs an embedder"),
+    "an index without embedder": (["--index", "i"], "needs an embedder"),
+    "keeping without threshold": (["--keep", "k"], "--keep needs --threshold"),
+    "a report of nothing": (["--redactions", "r"], "--redactions needs --keep"),
+    "resuming standard output": (["--resume"], "--resume continues --output"),
+    "a threshold out of range": (["--threshold", "75"], "--threshold: must be a number from 0 to 1"),
+    "a confidence out of range": (["--confidence", "nan"], "--confidence: must be a number from 0 to 1"),
+    "files and a run": (["--from-run", "r"], "give either FILE... or --from-run RUN"),
+    "a file that is not there": (["nowhere.json"], "nowhere.json: no such file or folder"),
+}
+
+
+@pytest.mark.parametrize(("options", "problem"), WRONG.values(), ids=WRONG.keys())
+def test_wrong_usage_ends_with_two_and_a_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], problem: str
+) -> None:
+    """Before anything is read or written."""
+    monkeypatch.chdir(tmp_path)
+    result = _run(_file(tmp_path, GOOD), *options, embedder=None if "--embedder" in options else "none")
+    assert result.exit_code == 2
+    assert problem in result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["traces.jsonl"]
+
+
+def test_a_nesting_bomb_is_refused(tmp_path: Path) -> None:
+    """In JSON and in JSON lines, beside a trace that is valued."""
+    bomb = '{"@type": ' + "[" * 100_000 + "]" * 100_000 + "}"
+    (tmp_path / "bomb.json").write_text(bomb)
+    (tmp_path / "lines.jsonl").write_text(f"{bomb}\n{json.dumps(GOOD)}\n")
+    found = _lines(_run(tmp_path, "--json"))
+    assert [one["score"] is None for one in found] == [True, True, False]
+    assert {error["problem"] for one in found[:2] for error in one["errors"]} == {"nested deeper than 200 levels"}
+
+
+@pytest.mark.parametrize("option", ["--output", "--keep", "--parquet"])
+def test_a_folder_that_is_not_there_is_told(tmp_path: Path, option: str) -> None:
+    """What cannot be written ends with 2 and the path, not with a traceback."""
+    result = _run(_file(tmp_path, GOOD), option, tmp_path / "no" / "file", "--threshold", "0")
+    assert result.exit_code == 2
+    assert "No such file or directory" in result.stderr
+
+
+def test_an_index_that_could_not_be_saved_is_refused_before_the_work(tmp_path: Path) -> None:
+    """Not after the last trace."""
+    if weights.missing_libraries() or weights.installed() is None:
+        pytest.skip("the model is not installed")
+    result = _run(_file(tmp_path, GOOD), "--index", tmp_path / "no" / "index", embedder="minilm")
+    assert result.exit_code == 2
+    assert "its folder does not exist" in result.stderr
+    assert not result.stdout
+
+
+@pytest.mark.parametrize("option", ["--output", "--parquet", "--keep"])
+def test_an_input_is_never_written_over(tmp_path: Path, option: str) -> None:
+    """An output with the path of an input is refused, however it is spelt."""
+    file = _file(tmp_path, GOOD)
+    result = _run(file, option, tmp_path / "." / "traces.jsonl", "--threshold", "0.5")
+    assert result.exit_code == 2
+    assert "would be written over" in result.stderr
+    assert json.loads(Path(file).read_text()) == GOOD
+
+
+def test_a_missing_embedder_is_said_once_and_loudly(tmp_path: Path) -> None:
+    """Without the libraries the value is given without embedder, and standard error says how to install them."""
+    code = (
+        "import importlib.util as u; real = u.find_spec\n"
+        "u.find_spec = lambda name, *a: None if name == 'tokenizers' else real(name, *a)\n"
+        "from assay.cli.value import value; value()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, _file(tmp_path, GOOD, GOOD), "--json"], capture_output=True, text=True, check=True
+    )
+    assert done.stderr.count("no embedder is installed, so every novelty is 0.5") == 1
+    assert {json.loads(line)["embedder"] for line in done.stdout.splitlines()} == {"none"}
+
+
+def test_the_real_model_over_processes(tmp_path: Path) -> None:
+    """With the model, the same trace again has novelty 0 and names the first; two processes give what one gives."""
+    from assay.value.embed import installed_embedder
+
+    if installed_embedder() is None:
+        pytest.skip("the model is not installed")
+    file = _file(tmp_path, *[_trace(n, task={"objective": f"Find leak number {n % 40}"}) for n in range(70)])
+    one, two = (_lines(_run(file, "--json", "--jobs", jobs, embedder="minilm")) for jobs in ("1", "2"))
+    assert one[50]["novelty"] == 0.0
+    assert one[50]["nearest"]["id"] == "kp:trace:10"
+    assert [a["score"] for a in one] == pytest.approx([b["score"] for b in two], abs=1e-6)
+
+
+def test_ctrl_c_leaves_no_half_parquet(tmp_path: Path) -> None:
+    """What goes wrong halfway leaves neither the file nor its part."""
+    pytest.importorskip("pyarrow")
+    (tmp_path / "c.json").write_text('{"criteria": {}}')
+    result = _run(_file(tmp_path, GOOD), tmp_path / "c.json", "--parquet", tmp_path / "out.parquet")
+    assert result.exit_code == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["c.json", "traces.jsonl"]
+
+
+def _stored(folder: Path, replies: list[str]) -> str:
+    """A store with one run of three cases, whose reference is `yes`."""
+    store = f"sqlite:///{folder}/runs.db"
+    traces = [
+        Trace((Invocation(Message("q"), (), Message(text)),), session_id=str(n)) for n, text in enumerate(replies)
+    ]
+    expected = EvalSet(
+        "s", tuple(EvalCase(str(n), (Invocation(Message("q"), None, Message("yes")),)) for n in range(3))
+    )
+    criteria = [Criterion("response_match_score", ResponseMatch(), threshold=1.0)]
+    assay.score(traces, expected, criteria, match="session", store=store)
+    return store
+
+
+def test_a_stored_runs_verdicts_are_the_success_of_its_traces(tmp_path: Path) -> None:
+    """A passed case counts its confidence whole, a failed one 0.3 times."""
+    found = _lines(
+        _run("--from-run", "2", "--store", _stored(tmp_path, ["yes", "no", "yes"]), "--json", "--confidence", "0.5")
+    )
+    assert [one["id"] for one in found] == ["kp:trace:0", "kp:trace:1", "kp:trace:2"]
+    assert [one["outcome_confidence"] for one in found] == [0.5, 0.15, 0.5]
+
+
+def test_confidence_is_asked_for_even_of_a_stored_run(tmp_path: Path) -> None:
+    """Verdicts say success, never confidence; without it every trace is refused."""
+    result = _run("--from-run", "2", "--store", _stored(tmp_path, ["yes"] * 3), "--json")
+    assert result.exit_code == 2
+    assert "does not say its confidence," in result.stderr
+
+
+def test_reasoning_traces_are_scored_like_any_recording(tmp_path: Path) -> None:
+    """`assay score` reads them, and trace_value_v1 is what `assay value` says without embedder."""
+    (tmp_path / "config.json").write_text('{"criteria": {"trace_value_v1": 0.5}}')
+    store = f"sqlite:///{tmp_path}/runs.db"
+    run = assay.score(_file(tmp_path, GOOD, WEAK), criteria=tmp_path / "config.json", store=store)
+    values = {
+        case.case_id: outcome.score.value
+        for case in run.cases
+        for outcome in case.outcomes
+        if outcome.criterion == "trace_value_v1"
+    }
+    assert values == {"0": pytest.approx(GOOD_SCORE), "1": pytest.approx(WEAK_SCORE)}

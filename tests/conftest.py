@@ -1,0 +1,46 @@
+"""What all tests share: how much Hypothesis tries, and which tests need something that may not be there."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# Several test processes share the cores: a second thread in each would only wait for the others.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+settings.register_profile(
+    "assay", derandomize=True, max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("assay")
+
+SHARED = Path(os.environ.get("ASSAY_SHARED", Path(__file__).parents[2] / "shared"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip, saying so, what needs a folder or a server that is not there."""
+    lacking = {
+        "shared": "" if SHARED.is_dir() else f"needs the folder {SHARED} (or ASSAY_SHARED)",
+        "postgres": "" if os.environ.get("ASSAY_TEST_POSTGRES") else "needs a Postgres URL in ASSAY_TEST_POSTGRES",
+    }
+    for item in items:
+        for marker, reason in lacking.items():
+            if reason and item.get_closest_marker(marker):
+                item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder that only the founders have."""
+    return SHARED
+
+
+@pytest.fixture(scope="session")
+def vectors(shared: Path) -> dict[str, Any]:
+    """Inputs with the results of google-adk 2.13."""
+    found: dict[str, Any] = json.loads((shared / "vectors" / "adk.json").read_bytes())
+    return found

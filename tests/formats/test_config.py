@@ -1,0 +1,127 @@
+"""Is an EvalConfig read as people write it?"""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.data.config import EvalConfig
+from assay.data.outcome import Range
+from assay.errors import FormatError
+from builders import load
+
+
+def config(document: object) -> EvalConfig:
+    """The configuration in a document."""
+    found = load(document, "test_config.json").config
+    assert found is not None
+    return found
+
+
+def test_a_number_is_a_threshold() -> None:
+    """`name: number` is a criterion with that threshold."""
+    (spec,) = config({"criteria": {"response_match_score": 0.8}}).criteria
+    assert (spec.name, spec.threshold, spec.options, spec.is_object) == ("response_match_score", 0.8, {}, False)
+
+
+def test_an_object_holds_threshold_and_options() -> None:
+    """Options stand beside the threshold, in either spelling."""
+    raw = {"threshold": 1.0, "matchType": "IN_ORDER", "ignore_args": True}
+    (spec,) = config({"criteria": {"tool_trajectory_avg_score": raw}}).criteria
+    assert (spec.threshold, spec.options) == (1.0, {"match_type": "IN_ORDER", "ignore_args": True})
+    assert spec.pointer == "/criteria/tool_trajectory_avg_score"
+
+
+def test_an_object_without_threshold_informs() -> None:
+    """A criterion may have no threshold."""
+    (spec,) = config({"criteria": {"tool_trajectory_avg_score": {"match_type": "EXACT"}}}).criteria
+    assert (spec.threshold, spec.is_object) == (None, True)
+
+
+def test_criteria_keep_their_order() -> None:
+    """Criteria are reported in the order of the file."""
+    names = ["safety_v1", "response_match_score", "hallucinations_v1"]
+    assert [spec.name for spec in config({"criteria": dict.fromkeys(names, 0.5)}).criteria] == names
+
+
+def test_an_option_given_twice_is_refused() -> None:
+    """Two spellings of one option cannot both be meant."""
+    raw = {"threshold": 1.0, "matchType": "EXACT", "match_type": "IN_ORDER"}
+    with pytest.raises(FormatError, match="/criteria/tool_trajectory_avg_score: gives an option twice"):
+        config({"criteria": {"tool_trajectory_avg_score": raw}})
+
+
+def test_custom_metrics() -> None:
+    """A user's metric has an import path, and a range of its own where it says one."""
+    interval = {"min_value": -1, "max_value": 5}
+    raw = {
+        "code_config": {"name": "pkg.mod.metric"},
+        "metric_info": {"metric_name": "m", "metric_value_info": {"interval": interval}},
+    }
+    found = config({"criteria": {"m": 2}, "custom_metrics": {"m": raw, "n": {"codeConfig": {"name": "pkg.f"}}}})
+    first, second = found.custom_metrics
+    assert (first.name, first.path, first.range) == ("m", "pkg.mod.metric", Range(-1, 5))
+    assert (second.path, second.range) == ("pkg.f", Range())
+
+
+def test_simulator_and_live_configs_are_read() -> None:
+    """What is said about simulated users and live mode is kept."""
+    found = config(
+        {
+            "criteria": {"safety_v1": 1},
+            "userSimulatorConfig": {"model": "m"},
+            "live_model_config": {"timeout_seconds": 5},
+        }
+    )
+    assert found.user_simulator == {"model": "m"}
+    assert found.extra == {"live_model_config": {"timeout_seconds": 5}}
+
+
+def test_comments_are_read_with_a_warning_that_names_the_place() -> None:
+    """Line 3 of this file has a comment from column 33 on, line 5 one from column 1."""
+    text = '{\n  "criteria": {\n    "response_match_score": 0.8 // why\n  }\n/* so */ }'
+    found = load(text, "test_config.json")
+    assert found.config is not None
+    assert found.config.criteria[0].threshold == 0.8
+    assert [warning.partition(": a comment")[0] for warning in found.warnings] == [
+        "test_config.json: line 3, column 33",
+        "test_config.json: line 5, column 1",
+    ]
+
+
+def test_trailing_commas_are_read_with_a_warning_that_names_the_place() -> None:
+    """A comma before a closing bracket stands at line 1, column 38."""
+    (warning,) = load('{"criteria": {"response_match_score": 1,}}').warnings
+    assert warning == "trips.evalset.json: line 1, column 40: a trailing comma is not JSON; read without it"
+
+
+def test_a_trailing_comma_before_a_comment_is_read() -> None:
+    """A comment may stand between the comma and the bracket, as in the documents' own samples."""
+    found = load('{"criteria": {"response_match_score": 0.5, // why\n }}')
+    assert found.config is not None
+    assert found.config.criteria[0].threshold == 0.5
+    assert [warning.split(": ")[2][:10] for warning in found.warnings] == ["a comment ", "a trailing"]
+
+
+def test_surplus_braces_are_read_with_a_warning_that_names_the_place() -> None:
+    """A closing brace too many at the end stands at line 2, column 2."""
+    (warning,) = load('{"criteria": {"response_match_score": 1}}\n }\n').warnings
+    assert warning == "trips.evalset.json: line 2, column 2: a surplus '}'; read without it"
+
+
+def test_what_looks_like_a_comment_in_a_string_is_text() -> None:
+    """Neither `//` nor `,]` means anything inside a string."""
+    found = load('{"criteria": {"a//b": 1, "c,]": 2, "/*": 3,}}').config
+    assert found is not None
+    assert [spec.name for spec in found.criteria] == ["a//b", "c,]", "/*"]
+
+
+def test_a_brace_too_few_is_refused_at_its_place() -> None:
+    """Only what is too much at the end can be left out."""
+    with pytest.raises(FormatError, match=r"line 1, column 41: is not JSON: .*, got the end of the file"):
+        load('{"criteria": {"response_match_score": 1}')
+
+
+def test_a_misspelt_section_names_the_right_one() -> None:
+    """A key that is nearly a known one is a mistake."""
+    with pytest.raises(FormatError, match="did you mean 'custom_metrics'"):
+        config({"criteria": {"safety_v1": 1}, "custom_metrcs": {}})

@@ -1,0 +1,233 @@
+"""Does a file that cannot be read say where, what was got and what is allowed?"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from assay.errors import FormatError
+from builders import eval_set, load, said
+
+
+def problems(document: Any, *, lenient: bool = False) -> tuple[str, ...]:
+    """The problems of a document that cannot be read."""
+    with pytest.raises(FormatError) as caught:
+        load(document, lenient=lenient)
+    return caught.value.problems
+
+
+TURN = {"user_content": said("hi")}
+
+MISTAKES: list[tuple[Any, str]] = [
+    (
+        eval_set({**TURN, "finalResponze": said("x")}),
+        "/eval_cases/0/conversation/0/finalResponze: is not a known key; did you mean 'final_response'?",
+    ),
+    (
+        eval_set(TURN, eval_idd="x"),
+        "/eval_cases/0/eval_idd: is not a known key; did you mean 'eval_id'?",
+    ),
+    (
+        eval_set({**TURN, "intermediate_data": {"tool_usess": []}}),
+        "/eval_cases/0/conversation/0/intermediate_data/tool_usess: is not a known key; did you mean 'tool_uses'?",
+    ),
+    (
+        eval_set({"user_content": {"parts": [{"functional_call": {"name": "f"}}]}}),
+        "/eval_cases/0/conversation/0/user_content/parts/0/functional_call: is not a known key; did you mean 'fun",
+    ),
+    (eval_set({}), "/eval_cases/0/conversation/0: must have 'user_content'"),
+    (
+        eval_set({"user_content": "hi"}),
+        "/eval_cases/0/conversation/0/user_content: must be an object, got 'hi'",
+    ),
+    (
+        eval_set({"user_content": {"parts": [{"text": 5}]}}),
+        "/eval_cases/0/conversation/0/user_content/parts/0/text: must be a string, got 5",
+    ),
+    (
+        eval_set({**TURN, "intermediate_data": {"tool_uses": [{"args": {}}]}}),
+        "/eval_cases/0/conversation/0/intermediate_data/tool_uses/0: must have 'name'",
+    ),
+    (
+        eval_set({**TURN, "intermediate_data": {"tool_uses": [{"name": "f", "args": [1]}]}}),
+        "/eval_cases/0/conversation/0/intermediate_data/tool_uses/0/args: must be an object, got an array of 1",
+    ),
+    (
+        eval_set({**TURN, "intermediate_data": {"intermediate_responses": [["a", "b"]]}}),
+        "/eval_cases/0/conversation/0/intermediate_data/intermediate_responses/0: must be a pair [author, [part, ...]]",
+    ),
+    (
+        eval_set({**TURN, "duration": "2s"}),
+        "/eval_cases/0/conversation/0/duration: must be a number, got '2s'",
+    ),
+    (
+        eval_set({**TURN, "rubrics": [{"rubric_id": "r", "rubric_content": "short"}]}),
+        "/eval_cases/0/conversation/0/rubrics/0/rubric_content: must be an object {'text_property': '...'}, got ",
+    ),
+    (
+        eval_set({**TURN, "intermediate_data": {}, "tools": []}),
+        "/eval_cases/0/conversation/0: must not have both 'intermediate_data' and 'tools' or 'intermediate_responses'",
+    ),
+    (
+        eval_set({**TURN, "intermediate_data": {"invocation_events": [], "tool_uses": [{"name": "f"}]}}),
+        "/eval_cases/0/conversation/0/intermediate_data: must not have 'invocation_events' beside 'tool_uses'",
+    ),
+    (
+        eval_set({**TURN, "userContent": said("again")}),
+        "/eval_cases/0/conversation/0/userContent: gives 'user_content' a second time",
+    ),
+    (
+        {"eval_set_id": "t", "eval_cases": [{"eval_id": "a"}]},
+        "/eval_cases/0: must have exactly one of 'conversation' and 'conversation_scenario', got neither",
+    ),
+    (
+        eval_set(TURN, conversation_scenario={"starting_prompt": "a", "conversation_plan": "b"}),
+        "/eval_cases/0: must have exactly one of 'conversation' and 'conversation_scenario', got both",
+    ),
+    (
+        {
+            "eval_set_id": "t",
+            "eval_cases": [{"eval_id": "a", "conversation": []}, {"eval_id": "a", "conversation": []}],
+        },
+        "/eval_cases/1/eval_id: must be unique, got 'a' as in case 0",
+    ),
+    ({"eval_set_id": "t", "eval_cases": {}}, "/eval_cases: must be an array of cases, got an empty object"),
+    ({"eval_set_id": "t", "eval_cases": ["a"]}, "/eval_cases/0: must be an object, got 'a'"),
+    ([{"query": 5}], "/0/query: must be a string, got 5"),
+    (
+        [{"query": "hi", "expected_tool_usage": []}],
+        "/0/expected_tool_usage: is not a known key; did you mean 'expected_tool_use'?",
+    ),
+    ([{"name": "a", "data": []}, {"name": "a", "data": []}], "/1/name: must be unique, got 'a' as in case 0"),
+    ({"id": "s", "events": ["x"]}, "/events/0: must be an object, got 'x'"),
+    (
+        {"id": "s", "events": [{"author": "a", "usage_metadata": {"prompt_token_count": -1}}]},
+        "/events/0/usage_metadata/prompt_token_count: must be a whole number, 0 or more, got -1",
+    ),
+    ({"messages": [{"role": "robot"}]}, "/messages/0: must be a message with a role of system, developer"),
+    (
+        [{"task_id": 1, "info": {"task": {"actions": [{"name": "f", "kwargs": [1]}]}}, "traj": []}],
+        "/0/info/task/actions/0: must be an action {'name': ..., 'kwargs': {...}}",
+    ),
+]
+
+
+@pytest.mark.parametrize(("document", "problem"), MISTAKES, ids=[text for _, text in MISTAKES])
+def test_a_mistake_is_named_at_its_place(document: Any, problem: str) -> None:
+    """The message starts with a JSON pointer, says what was got, and what is allowed."""
+    assert any(one.startswith(problem) for one in problems(document)), problems(document)
+
+
+def test_all_mistakes_are_listed_at_once() -> None:
+    """Nobody should have to run it again for each mistake."""
+    document = eval_set({"user_content": 5}, {"user_content": said("x"), "duration": "y"}, eval_idd=1)
+    assert len(problems(document)) == 3
+
+
+def test_lenient_keeps_a_misspelt_key_with_a_warning() -> None:
+    """For files newer than we are, `lenient` makes a near miss a warning."""
+    found = load(eval_set({**TURN, "finalResponze": said("x")}), lenient=True)
+    assert "/eval_cases/0/conversation/0/finalResponze: is not a known key" in found.warnings[0]
+
+
+def test_an_unknown_key_that_resembles_none_is_kept_with_a_warning() -> None:
+    """What nobody knows is no mistake."""
+    found = load(eval_set({**TURN, "weather": "fine"}))
+    assert found.warnings == (
+        "trips.evalset.json: /eval_cases/0/conversation/0/weather: is not a known key; kept, and not used",
+    )
+
+
+def test_unknown_keys_of_a_case_need_no_warning() -> None:
+    """ADK itself allows further keys on a case, and ignores them on a set."""
+    assert load({**eval_set(TURN, my_own="x"), "mine": 1}).warnings == ()
+
+
+def test_syntax_errors_name_line_and_column() -> None:
+    """The comma is missing at line 2, column 13."""
+    (problem,) = problems('{"eval_set_id": "t",\n "x": {"y": 1 "z": 2}}')
+    assert problem.startswith("line 2, column 15: is not JSON: ")
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
+def test_numbers_that_are_none_are_named_at_their_place(number: str) -> None:
+    """JSON has no NaN and no infinity."""
+    (problem,) = problems('{"eval_set_id": "t", "eval_cases": [], "x": {"y": [1, ' + number + "]}}")
+    assert problem.startswith("/x/y/1: must be a finite number, got ")
+
+
+def test_numbers_too_long_to_be_one_are_named_at_their_place() -> None:
+    """Python reads whole numbers of up to 4,300 digits; nobody wrote a longer one."""
+    (problem,) = problems('{"eval_set_id": "t", "eval_cases": [], "x": ' + "1" * 5000 + "}")
+    assert problem == "/x: must be a number of at most 4,300 digits, got one of 5000"
+
+
+def test_whole_numbers_keep_all_their_digits() -> None:
+    """An id of 30 digits is not rounded."""
+    number = 123456789012345678901234567890
+    found = load(eval_set({**TURN, "intermediate_data": {"tool_uses": [{"name": "f", "args": {"id": number}}]}}))
+    assert found.eval_set is not None
+    assert (found.eval_set.cases[0].conversation or ())[0].tool_calls[0].args == {"id": number}
+
+
+def test_half_a_surrogate_pair_is_named_at_its_place() -> None:
+    """Half of a pair is no Unicode text, and could not be written back."""
+    (problem,) = problems(r'{"eval_set_id": "t", "eval_cases": [], "x": "\ud800"}')
+    assert problem == "/x: must be Unicode text, got half of a surrogate pair"
+
+
+@pytest.mark.parametrize("encoding", ["cp949", "shift-jis", "gb18030"])
+def test_another_encoding_is_named_with_its_place(encoding: str) -> None:
+    """A file of Korean, Japanese or Chinese text in a national encoding says what to do."""
+    text = {"cp949": "한국어", "shift-jis": "日本語", "gb18030": "简体中文"}[encoding]
+    (problem,) = problems(b'{"eval_set_id": "' + text.encode(encoding) + b'", "eval_cases": []}')
+    assert problem.startswith("line 1, column 18: is not UTF-8 text (byte 0x")
+    assert problem.endswith("); save the file as UTF-8")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+def test_utf_16_is_read_with_a_warning(encoding: str) -> None:
+    """Windows tools write it; its mark says what it is."""
+    found = load('{"eval_set_id": "여행", "eval_cases": []}'.encode(encoding))
+    assert found.eval_set is not None
+    assert found.eval_set.id == "여행"
+    assert found.warnings == (f"trips.evalset.json: is {encoding.upper()}; JSON files are UTF-8",)
+
+
+def test_a_byte_order_mark_is_read_without_a_word() -> None:
+    """UTF-8 with a mark is UTF-8."""
+    assert load('{"eval_set_id": "t", "eval_cases": []}'.encode("utf-8-sig")).warnings == ()
+
+
+def test_an_empty_file_says_so() -> None:
+    """There is nothing to point at."""
+    assert problems(" \n") == ("is empty",)
+
+
+def test_nesting_that_nobody_wrote_is_refused() -> None:
+    """A nesting bomb is told as one."""
+    (problem,) = problems("[" * 100_000 + "]" * 100_000)
+    assert "nested too deeply" in problem
+
+
+@pytest.mark.parametrize(
+    ("document", "what"),
+    [
+        ({"resourceSpans": []}, "OpenTelemetry spans (OTLP)"),
+        ({"batches": []}, "a Tempo export"),
+        ({"data": []}, "a Jaeger export"),
+        ([{"metricName": "x"}], "tRPC-Agent-Go metrics"),
+    ],
+)
+def test_a_known_kind_that_is_not_read_is_called_by_its_name(document: Any, what: str) -> None:
+    """What we recognise and cannot read is named."""
+    assert what in problems(document)[0]
+
+
+@pytest.mark.parametrize("document", [5, None, "x", True, [], {}, [1], {"a": 1}])
+def test_anything_else_says_what_would_be_read(document: Any) -> None:
+    """A document of no known kind lists the kinds."""
+    (problem,) = problems(json.dumps(document))
+    assert "an eval set ({'eval_set_id': ..., 'eval_cases': [...]})" in problem

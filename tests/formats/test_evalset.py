@@ -1,0 +1,273 @@
+"""Is every shape of ADK's current eval set read for what it says?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from assay.data.case import EvalCase, Persona
+from assay.data.trace import Event, Invocation, Message, Thought, ToolCall, ToolResult, Usage
+from builders import eval_set, load, said
+
+
+def only_case(document: dict[str, Any]) -> EvalCase:
+    """The one case of an eval set."""
+    found = load(document).eval_set
+    assert found is not None
+    (one,) = found.cases
+    return one
+
+
+def only_turn(document: dict[str, Any]) -> Invocation:
+    """The one invocation of the one case of an eval set."""
+    (one,) = only_case(document).conversation or ()
+    return one
+
+
+def test_snake_case() -> None:
+    """The spelling of ADK's files is read."""
+    document = eval_set({"invocation_id": "i", "user_content": said("hi"), "final_response": said("hello", "model")})
+    assert only_turn(document) == Invocation(Message("hi"), None, Message("hello"), "i")
+
+
+def test_camel_case() -> None:
+    """The spelling of ADK's REST interface is read, at every level."""
+    document = {
+        "evalSetId": "trips",
+        "evalCases": [
+            {
+                "evalId": "one",
+                "conversation": [
+                    {
+                        "invocationId": "i",
+                        "userContent": said("hi"),
+                        "finalResponse": said("hello", "model"),
+                        "intermediateData": {"toolUses": [{"name": "f", "args": {"someKey": 1}}]},
+                    }
+                ],
+            }
+        ],
+    }
+    assert only_turn(document) == Invocation(Message("hi"), (ToolCall("f", {"someKey": 1}),), Message("hello"), "i")
+
+
+def test_mixed_spelling() -> None:
+    """The two spellings stand beside each other in one file."""
+    document = {
+        "eval_set_id": "trips",
+        "evalCases": [{"eval_id": "one", "conversation": [{"userContent": said("hi"), "final_response": said("x")}]}],
+    }
+    assert only_turn(document).reply == "x"
+
+
+def test_intermediate_data_by_hand() -> None:
+    """The hand-written form gives calls, results and what was said between them."""
+    data = {
+        "tool_uses": [{"id": "1", "name": "f", "args": {"x": 1}}],
+        "tool_responses": [{"id": "1", "name": "f", "response": {"y": 2}}],
+        "intermediate_responses": [["helper", [{"text": "one moment"}]]],
+    }
+    steps = only_turn(eval_set({"user_content": said("hi"), "intermediate_data": data})).steps
+    assert steps == (
+        ToolCall("f", {"x": 1}, "1"),
+        ToolResult("f", {"y": 2}, "1"),
+        Message("one moment", "helper"),
+    )
+
+
+def test_intermediate_data_as_recorded() -> None:
+    """The recorded form gives the parts of its events in order, with authors, and the tokens of each model call."""
+    events = [
+        {
+            "author": "agent",
+            "content": {
+                "role": "model",
+                "parts": [{"text": "hm", "thought": True}, {"function_call": {"name": "f", "args": {"x": 1}}}],
+            },
+            "usage_metadata": {"prompt_token_count": 7, "candidates_token_count": 3},
+        },
+        {
+            "author": "agent",
+            "content": {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {}}}]},
+        },
+    ]
+    one = only_turn(eval_set({"user_content": said("hi"), "intermediate_data": {"invocation_events": events}}))
+    assert one.steps == (
+        Thought("hm", "agent"),
+        ToolCall("f", {"x": 1}, author="agent"),
+        ToolResult("f", {}, author="agent"),
+    )
+    assert one.usages == (Usage(7, 3),)
+    assert [event.size for event in one.events or ()] == [2, 1]
+    assert isinstance((one.events or ())[0], Event)
+
+
+def test_a_model_call_is_told_by_its_model_version() -> None:
+    """An event that names its model, and no tokens, is a model call of unknown tokens."""
+    data = {"invocation_events": [{"author": "agent", "model_version": "gemini-2.5-flash"}]}
+    assert only_turn(eval_set({"user_content": said("hi"), "intermediate_data": data})).usages == (
+        Usage(model="gemini-2.5-flash"),
+    )
+
+
+def test_absent_intermediate_data_is_not_empty_intermediate_data() -> None:
+    """Absent, nothing is known of the calls; an empty object says that there are none."""
+    assert only_turn(eval_set({"user_content": said("hi")})).steps is None
+    assert only_turn(eval_set({"user_content": said("hi"), "intermediate_data": {}})).steps == ()
+
+
+def test_absent_and_null_arguments_are_no_arguments() -> None:
+    """A call without `args`, or with null, is a call without arguments."""
+    data = {"tool_uses": [{"name": "f"}, {"name": "f", "args": None}]}
+    assert only_turn(eval_set({"user_content": said("hi"), "intermediate_data": data})).tool_calls == (
+        ToolCall("f"),
+        ToolCall("f"),
+    )
+
+
+def test_text_parts_are_joined_and_thoughts_left_out() -> None:
+    """The reply is its text parts joined by newlines; a thought is not said to the user."""
+    content = {"role": "model", "parts": [{"text": "hm", "thought": True}, {"text": "one"}, {"text": "two"}]}
+    assert only_turn(eval_set({"user_content": said("hi"), "final_response": content})).reply == "one\ntwo"
+
+
+def test_absent_reference_is_not_a_blank_one() -> None:
+    """`final_response` absent or null is no reference; without text it is a blank one."""
+    assert only_turn(eval_set({"user_content": said("hi")})).final_response is None
+    assert only_turn(eval_set({"user_content": said("hi"), "final_response": None})).final_response is None
+    assert only_turn(eval_set({"user_content": said("hi"), "final_response": {"parts": []}})).final_response is not None
+
+
+def test_rubrics_of_case_and_invocation() -> None:
+    """Rubrics are read where they stand, with their type."""
+    raw = {"rubric_id": "r", "rubric_content": {"text_property": "It is short."}, "type": "TOOL_USE_QUALITY"}
+    one = only_case(eval_set({"user_content": said("hi"), "rubrics": [raw]}, rubrics=[raw]))
+    (rubric,) = one.rubrics
+    assert (rubric.id, rubric.text, rubric.type) == ("r", "It is short.", "TOOL_USE_QUALITY")
+    assert (one.conversation or ())[0].rubrics == one.rubrics
+
+
+def test_scenario_with_a_persona_of_its_own() -> None:
+    """A scenario is read with its persona in full."""
+    persona = {
+        "id": "novice",
+        "description": "new here",
+        "behaviors": [{"name": "asks", "behavior_instructions": ["Ask why."], "violation_rubrics": ["Knew it all."]}],
+    }
+    document = {
+        "eval_set_id": "trips",
+        "eval_cases": [
+            {
+                "eval_id": "one",
+                "conversation_scenario": {"starting_prompt": "hi", "conversation_plan": "buy", "user_persona": persona},
+            }
+        ],
+    }
+    scenario = only_case(document).scenario
+    assert scenario is not None
+    assert isinstance(scenario.persona, Persona)
+    assert scenario.persona.behaviors[0].violation_rubrics == ("Knew it all.",)
+
+
+def test_scenario_with_a_persona_by_id() -> None:
+    """A persona may be named by the id of a built-in one."""
+    scenario = {"startingPrompt": "hi", "conversationPlan": "buy", "userPersona": "EXPERT"}
+    document = {"eval_set_id": "trips", "eval_cases": [{"eval_id": "one", "conversationScenario": scenario}]}
+    found = only_case(document).scenario
+    assert found is not None
+    assert found.persona == "EXPERT"
+
+
+def test_session_input() -> None:
+    """The state that a session starts from is read, and a pinned session is kept."""
+    raw = {"app_name": "a", "user_id": "u", "session_id": "s", "state": {"cart": []}}
+    found = only_case(eval_set({"user_content": said("hi")}, session_input=raw)).session_input
+    assert found is not None
+    assert (found.app_name, found.user_id, found.state) == ("a", "u", {"cart": []})
+    assert found.extra == {"session_id": "s"}
+
+
+def test_durations() -> None:
+    """Seconds of a live run are read."""
+    found = only_turn(eval_set({"user_content": said("hi"), "duration": 2.5, "model_duration": 2.0})).durations
+    assert found is not None
+    assert (found.total, found.model, found.tool) == (2.5, 2.0, None)
+
+
+def test_app_details() -> None:
+    """Instructions and tools of every agent are read."""
+    details = {"agent_details": {"root": {"name": "root", "instructions": "Be kind.", "tool_declarations": [{"a": 1}]}}}
+    about = only_turn(eval_set({"user_content": said("hi"), "app_details": details})).about
+    assert about is not None
+    assert (about.agents[0].name, about.agents[0].instructions) == ("root", "Be kind.")
+    assert about.agents[0].tool_declarations == ({"a": 1},)
+
+
+def test_expected_calls_of_the_whole_conversation() -> None:
+    """Our own case key `expected_tool_uses` holds the calls that a conversation should make somewhere."""
+    one = only_case(eval_set({"user_content": said("hi")}, expected_tool_uses=[{"name": "f", "args": {"x": 1}}]))
+    assert one.expected_calls == (ToolCall("f", {"x": 1}),)
+    assert only_case(eval_set({"user_content": said("hi")})).expected_calls is None
+
+
+def test_an_empty_conversation_is_one() -> None:
+    """`conversation: []` is a conversation of no invocations, not an absent one."""
+    assert only_case(eval_set()).conversation == ()
+
+
+def test_trpc_dialect() -> None:
+    """tRPC-Agent-Go's tools hold call and result together, its messages are OpenAI-like."""
+    document = {
+        "evalSetId": "trips",
+        "evalCases": [
+            {
+                "evalId": "one",
+                "conversation": [
+                    {
+                        "invocationId": "i",
+                        "userContent": {"role": "user", "content": "hi"},
+                        "finalResponse": {"role": "assistant", "content": "hello"},
+                        "tools": [{"id": "1", "name": "f", "arguments": {"x": 1}, "result": {"y": 2}}],
+                        "intermediateResponses": [{"role": "assistant", "content": "one moment"}],
+                    }
+                ],
+            }
+        ],
+    }
+    assert only_turn(document) == Invocation(
+        Message("hi"),
+        (ToolCall("f", {"x": 1}, "1"), ToolResult("f", {"y": 2}, "1"), Message("one moment")),
+        Message("hello"),
+        "i",
+    )
+
+
+def test_trpc_recording_beside_the_expectation() -> None:
+    """tRPC-Agent-Go's `actualConversation` is what happened."""
+    document = eval_set(
+        {"userContent": {"role": "user", "content": "hi"}},
+        actualConversation=[
+            {
+                "userContent": {"role": "user", "content": "hi"},
+                "finalResponse": {"role": "assistant", "content": "hello"},
+            }
+        ],
+    )
+    (recording,) = load(document).recordings
+    assert recording.case_id == "one"
+    assert recording.trace.invocations[0].reply == "hello"
+
+
+def test_no_name_falls_back_to_the_file() -> None:
+    """An eval set without id is called like its file."""
+    found = load({"eval_cases": []}, "folder/trips.evalset.json").eval_set
+    assert found is not None
+    assert found.id == "trips"
+
+
+@pytest.mark.parametrize("spelling", ["eval_cases", "evalCases"])
+def test_kind(spelling: str) -> None:
+    """A file with cases is an eval set, and holds no recording."""
+    found = load({"eval_set_id": "trips", spelling: []})
+    assert (found.kind, found.recordings, found.warnings) == ("eval set", (), ())

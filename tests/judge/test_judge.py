@@ -1,0 +1,273 @@
+"""The judge: waves, re-asks, abstentions, panels."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections import Counter
+from collections.abc import Iterator
+from itertools import combinations_with_replacement, product
+
+import pytest
+
+from assay.data.outcome import Score
+from assay.errors import UsageError
+from assay.judge.ballot import Ballot, judging
+from assay.judge.judge import Judge
+from assay.judge.question import Question, answer_schema
+from assay.judge.voting import NOT_APPLICABLE, Result, Rule, count, majority
+from assay.llm.model import CallError, Named, Prompt
+from assay.llm.scripted import Line, Scripted
+
+VALID = majority(yes=["valid"], no=["invalid"])
+RUBRIC = majority(yes=["yes"], no=["no"], not_applicable=["not_applicable"])
+VALID_OR_NOT = ("valid", "invalid")
+YES_NO_NA = ("yes", "no", "not_applicable")
+Votes = tuple[tuple[str | None, ...], ...]
+
+
+def question(items: int = 1, answers: tuple[str, ...] = ("valid", "invalid"), rule: Rule = VALID) -> Question:
+    """A question on that many items."""
+    ids = tuple(f"i{number}" for number in range(1, items + 1))
+    prompt = Prompt(id="test", version="1", text="?", schema=answer_schema(ids, answers))
+    return Question(prompt=prompt, items=ids, answers=answers, rule=rule)
+
+
+def reply(answers: dict[str, str | None]) -> str:
+    """A reply with an entry for each item that has an answer."""
+    entries = [{"id": item, "rationale": "because", "answer": answer} for item, answer in answers.items() if answer]
+    return json.dumps({"answers": entries})
+
+
+def voter(votes: Votes, name: str = "m") -> Named:
+    """A model whose draw d says votes[d - 1] on the items; None leaves an item out, also when asked again."""
+
+    def say(prompt: Prompt) -> Line:
+        row = votes[int(prompt.draw) - 1]
+        return reply({f"i{number}": answer for number, answer in enumerate(row, 1)})
+
+    return Named(name, Scripted(say))
+
+
+def hold(judge: Judge, asked: Question) -> Ballot:
+    """Put a question to the vote."""
+    return asyncio.run(judge(asked))
+
+
+def calls(named: Named) -> list[Prompt]:
+    """The prompts that a voter was sent."""
+    assert isinstance(named.model, Scripted)
+    return named.model.prompts
+
+
+def tables(answers: tuple[str | None, ...], items: int, k: int) -> Iterator[Votes]:
+    """Every table of k votes on that many items, but for the order of the items."""
+    for columns in combinations_with_replacement(list(product(answers, repeat=k)), items):
+        yield tuple(zip(*columns, strict=True))
+
+
+async def same_as_counting_all(votes: Votes, asked: Question) -> list[Prompt]:
+    """Hold the ballot and compare each item with the count of all k votes; return the calls."""
+    named = voter(votes)
+    ballot = await Judge((named,), votes=len(votes))(asked)
+    for number, item in enumerate(asked.items):
+        whole = count(Counter(row[number] for row in votes), asked.rule, len(votes))
+        assert ballot.decisions[item].result == whole, votes
+    return calls(named)
+
+
+@pytest.mark.parametrize(("items", "k"), [(1, 5), (2, 3), (2, 4), (2, 5), (3, 3)])
+def test_stopping_changes_no_result_for_several_items(items: int, k: int) -> None:
+    """Every table of valid, invalid and unreadable answers: each item has the result of counting all its votes."""
+    asked = question(items)
+
+    async def hold_all() -> None:
+        for votes in tables(("valid", "invalid", None), items, k):
+            await same_as_counting_all(votes, asked)
+
+    asyncio.run(hold_all())
+
+
+@pytest.mark.parametrize(
+    ("items", "answers", "rule"), [(2, VALID_OR_NOT, VALID), (3, VALID_OR_NOT, VALID), (2, YES_NO_NA, RUBRIC)]
+)
+def test_stopping_changes_no_result_in_sampled_tables(items: int, answers: tuple[str, ...], rule: Rule) -> None:
+    """Five votes with abstentions have too many tables to try: two thousand of them, drawn with a fixed seed."""
+    asked, draw = question(items, answers, rule), random.Random(20260713)
+
+    async def hold_all() -> None:
+        for _ in range(2000):
+            votes = tuple(tuple(draw.choice((*answers, None)) for _ in range(items)) for _ in range(5))
+            await same_as_counting_all(votes, asked)
+
+    asyncio.run(hold_all())
+
+
+@pytest.mark.parametrize("items", [2, 3])
+def test_no_call_is_made_after_the_last_item_is_certain(items: int) -> None:
+    """Every table of five votes of valid and invalid: as many calls as the slowest item needs for three equal ones."""
+    asked = question(items)
+
+    async def hold_all() -> None:
+        for votes in tables(("valid", "invalid"), items, 5):
+            needed = 0
+            for column in zip(*votes, strict=True):
+                leading = [max(Counter(column[:cast]).values(), default=0) for cast in range(6)]
+                needed = max(needed, next(cast for cast in range(6) if leading[cast] == 3))
+            assert len(await same_as_counting_all(votes, asked)) == needed
+
+    asyncio.run(hold_all())
+
+
+def test_stopping_changes_no_result_under_the_rubric_rule() -> None:
+    """Every table of yes, no, not applicable and unreadable on two items, three votes."""
+    asked = question(2, YES_NO_NA, RUBRIC)
+
+    async def hold_all() -> None:
+        for votes in tables((*YES_NO_NA, None), 2, 3):
+            await same_as_counting_all(votes, asked)
+
+    asyncio.run(hold_all())
+
+
+def test_three_equal_votes_are_one_wave() -> None:
+    """Three calls go out together and decide five votes."""
+    named = voter((("valid",),) * 5)
+    ballot = hold(Judge((named,)), question())
+    assert [(vote.draw, vote.wave) for vote in ballot.votes] == [(1, 1), (2, 1), (3, 1)]
+
+
+def test_a_split_asks_for_one_more_at_a_time() -> None:
+    """After 2 to 1, one more vote could decide; after 2 to 2, one more again."""
+    named = voter((("valid",), ("invalid",), ("valid",), ("invalid",), ("valid",)))
+    ballot = hold(Judge((named,)), question())
+    assert [vote.wave for vote in ballot.votes] == [1, 1, 1, 2, 3]
+
+
+def test_all_votes_asks_for_all_at_once() -> None:
+    """With stopping turned off, k draws are one wave."""
+    named = voter((("valid",),) * 5)
+    ballot = hold(Judge((named,), all_votes=True), question())
+    assert [vote.wave for vote in ballot.votes] == [1] * 5
+
+
+def test_votes_on_settled_items_are_kept_but_not_counted() -> None:
+    """The first item is settled by wave 1; its votes of wave 2 are on the ballot, not in its count."""
+    votes = (("valid", "valid"), ("valid", "invalid"), ("valid", "valid"), ("invalid", "valid"))
+    ballot = hold(Judge((voter(votes),)), question(2))
+    assert ballot.decisions["i1"].counted == {"valid": 3}
+    assert ballot.votes[3].opinions["i1"].answer == "invalid"
+
+
+def test_an_unreadable_reply_is_asked_again_once_with_the_same_prompt() -> None:
+    """The second asking differs in its number only."""
+    named = Named("m", Scripted(["no JSON", reply({"i1": "valid"})]))
+    ballot = hold(Judge((named,), votes=1), question())
+    first, second = calls(named)
+    assert (first.text, first.draw, first.ask) == (second.text, second.draw, 1)
+    assert second.ask == 2
+    assert ballot.decisions["i1"].result == Result(1.0)
+
+
+def test_after_two_unreadable_replies_the_voter_abstains() -> None:
+    """The item is unscored, and the ballot says what was wrong."""
+    ballot = hold(Judge((Named("m", Scripted(["no JSON", "still none"])),), votes=1), question())
+    assert ballot.abstentions == 1
+    assert ballot.why_unscored("i1").startswith("1 of 1 votes are abstentions: the reply cannot be read")
+
+
+def test_a_readable_item_keeps_its_vote_when_another_is_asked_again() -> None:
+    """The second reply counts only for the item that the first left out."""
+    script = [reply({"i1": "valid"}), reply({"i1": "invalid", "i2": "valid"})]
+    ballot = hold(Judge((Named("m", Scripted(script)),), votes=1), question(2))
+    assert [ballot.decisions[item].result for item in ("i1", "i2")] == [Result(1.0), Result(1.0)]
+
+
+def test_a_settled_item_is_not_asked_about_again() -> None:
+    """Three readable votes decide; the fourth draw, unreadable on ask 1, is not in the first wave at all."""
+    named = Named("m", Scripted([reply({"i1": "valid"})] * 3 + ["never asked"]))
+    hold(Judge((named,)), question())
+    assert len(calls(named)) == 3
+
+
+def test_an_unreadable_reply_in_the_first_wave_is_asked_again_before_new_draws() -> None:
+    """Draws 1 to 3 go out; of draw 2 ask 2 follows, not draw 4."""
+    script = [reply({"i1": "valid"}), "no JSON", reply({"i1": "valid"}), reply({"i1": "valid"})]
+    named = Named("m", Scripted(script))
+    hold(Judge((named,)), question())
+    assert [(prompt.draw, prompt.ask) for prompt in calls(named)] == [("1", 1), ("2", 1), ("3", 1), ("2", 2)]
+
+
+def test_a_failed_call_is_an_abstention_with_its_cause() -> None:
+    """It is not asked again, and the other votes decide."""
+    script: list[Line] = [CallError("out of service"), *[reply({"i1": "valid"})] * 3]
+    ballot = hold(Judge((Named("m", Scripted(script)),)), question())
+    assert ballot.decisions["i1"].result == Result(1.0)
+    assert ballot.votes[0].problems == {"i1": "out of service"}
+
+
+def test_an_error_of_the_run_is_raised_after_the_wave() -> None:
+    """What is no failure of one call is no abstention."""
+    named = Named("m", Scripted([reply({"i1": "valid"}), UsageError("no entry"), reply({"i1": "valid"})]))
+    with pytest.raises(UsageError, match="no entry"):
+        hold(Judge((named,)), question())
+    assert len(calls(named)) == 3
+
+
+def test_a_panel_takes_turns() -> None:
+    """Vote i goes to model i mod m, and each vote says whose it is."""
+    panel = tuple(voter((("valid",),) * 5, name) for name in ("a", "b"))
+    ballot = hold(Judge(panel, all_votes=True), question())
+    assert [vote.voter for vote in ballot.votes] == ["a", "b", "a", "b", "a"]
+
+
+def test_judging_reports_agreement_of_a_panel_apart() -> None:
+    """Two models that each always say one thing agree with themselves, never with each other."""
+    panel = (voter((("valid",),) * 4, "a"), voter((("invalid",),) * 4, "b"))
+    ballot = hold(Judge(panel, votes=4, all_votes=True), question())
+    cost = judging(Score(ballots=(ballot.id,)), {ballot.id: ballot})
+    assert cost is not None
+    assert (cost.self_agreement, cost.panel_agreement) == (1.0, 0.0)
+
+
+def test_judging_counts_calls_and_what_stopping_saved() -> None:
+    """Three of five draws: 3 calls made, 2 saved, no abstention."""
+    ballot = hold(Judge((voter((("valid",),) * 5),)), question())
+    cost = judging(Score(parts=(Score(1.0, ballots=(ballot.id,)),)), {ballot.id: ballot})
+    assert cost is not None
+    assert (cost.calls, cost.calls_saved, cost.abstentions) == (3, 2, 0)
+
+
+def test_self_agreement_is_that_of_the_first_wave() -> None:
+    """First wave valid, invalid, valid: 1 of 3 pairs agrees, whatever later waves say."""
+    ballot = hold(Judge((voter((("valid",), ("invalid",), ("valid",), ("valid",))),)), question())
+    assert ballot.agreements == (1, 3, 0, 0)
+
+
+def test_every_ballot_is_handed_to_keep() -> None:
+    """The seam to the store is a callable."""
+    kept: list[Ballot] = []
+    ballot = hold(Judge((voter((("valid",),) * 5),), keep=kept.append), question())
+    assert kept == [ballot]
+
+
+def test_a_majority_of_not_applicable_leaves_the_item_out() -> None:
+    """Three of five say that the rubric does not apply."""
+    votes = (("not_applicable",),) * 5
+    ballot = hold(Judge((voter(votes),)), question(1, ("yes", "no", "not_applicable"), RUBRIC))
+    assert ballot.decisions["i1"].result == NOT_APPLICABLE
+
+
+def test_equal_questions_have_equal_ballots() -> None:
+    """A ballot's id depends on question, panel and number of votes alone."""
+    one, two = (hold(Judge((voter((("valid",),) * 5),)), question()) for _ in range(2))
+    other = hold(Judge((voter((("valid",),) * 5),), votes=3), question())
+    assert one.id == two.id != other.id
+
+
+def test_the_number_of_calls_is_bounded_by_two_for_each_vote() -> None:
+    """A judge that never answers in form is asked twice for every vote, no more."""
+    named = Named("m", Scripted(lambda _: "nonsense"))
+    hold(Judge((named,)), question(3))
+    assert len(calls(named)) <= 10

@@ -1,0 +1,100 @@
+"""Scripted judges for tests: what they answer is said per item, read from the schema as a real model would."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.data.case import EvalCase
+from assay.data.outcome import Metric, Score
+from assay.data.trace import Invocation, Message, Step, Trace
+from assay.judge.ballot import Ballot
+from assay.judge.judge import Judge
+from assay.llm.model import Named, Prompt
+from assay.llm.scripted import Line, Scripted
+
+SHARED = Path(os.environ.get("ASSAY_SHARED") or Path(__file__).resolve().parents[2] / "shared")
+
+Say = Callable[[str, Prompt], "str | dict[str, Any] | None"]
+"""What to answer on an item: an answer, fields of an entry, or None to leave it out."""
+
+
+def ids(prompt: Prompt) -> list[str]:
+    """The ids that a prompt asks about."""
+    assert prompt.schema is not None
+    found: list[str] = prompt.schema["properties"]["answers"]["items"]["properties"]["id"]["enum"]
+    return found
+
+
+def fenced(prompt: Prompt, name: str) -> str:
+    """The text that stands in a prompt under a name."""
+    found = re.search(
+        rf"<<<begin {re.escape(name)} (\w+)>>>\n(.*?)\n<<<end {re.escape(name)} \1>>>", prompt.text, re.DOTALL
+    )
+    assert found, name
+    return found[2]
+
+
+def entry(item: str, said: str | dict[str, Any]) -> dict[str, Any]:
+    """One entry of a reply, with what is not said filled in."""
+    fields = {"answer": said} if isinstance(said, str) else said
+    return {"id": item, "rationale": "because", "quote": "", "marks": [], **fields}
+
+
+def reply(prompt: Prompt, say: Say) -> str:
+    """A reply in form."""
+    answers = {item: say(item, prompt) for item in ids(prompt)}
+    entries = [entry(item, said) for item, said in answers.items() if said is not None]
+    return json.dumps({"answers": entries}, ensure_ascii=False)
+
+
+class Bench:
+    """A judge with everything that it was asked and everything that it decided."""
+
+    def __init__(self, say: Say | Sequence[Line], *, votes: int = 5, all_votes: bool = False) -> None:
+        self.model = Scripted((lambda prompt: reply(prompt, say)) if callable(say) else say)
+        self.ballots: dict[str, Ballot] = {}
+        self.judge = Judge((Named("m", self.model),), votes=votes, all_votes=all_votes, keep=self._keep)
+
+    def _keep(self, ballot: Ballot) -> None:
+        self.ballots[ballot.id] = ballot
+
+    @property
+    def prompts(self) -> list[Prompt]:
+        """What the model was sent."""
+        return self.model.prompts
+
+
+def score(metric: Metric, trace: Trace, case: EvalCase | None = None) -> Score:
+    """Call a metric as the score stage does."""
+
+    async def called() -> Score:
+        result: Any = metric(trace, case or EvalCase("case"))
+        answer: Score = await result
+        return answer
+
+    return asyncio.run(called())
+
+
+def invocation(query: str, reply_text: str | None, *steps: Step, **more: Any) -> Invocation:
+    """An invocation in a line."""
+    final = None if reply_text is None else Message(reply_text, "agent")
+    return Invocation(Message(query), tuple(steps), final, **more)
+
+
+def vectors(name: str) -> Any:
+    """The vectors of the peer under a name; skips where the shared folder is not there."""
+    path = SHARED / "vectors" / "adk.json"
+    if not path.exists():
+        pytest.skip(f"{path} is not there")
+    return json.loads(path.read_text(encoding="utf-8"))[name]
+
+
+__all__ = ["SHARED", "Bench", "entry", "fenced", "ids", "invocation", "reply", "score", "vectors"]

@@ -1,0 +1,221 @@
+"""The pace finds what the other side allows, in virtual time against simulated servers."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import random
+from collections import deque
+from dataclasses import dataclass, field
+
+import pytest
+
+from assay.llm.model import CallError, Model, Prompt, RefusedError, Reply
+from assay.llm.pacing import Limited, Pace, Paced
+from assay.llm.scripted import Scripted
+from clock import run
+
+PROMPT = Prompt(id="p", version="1", text="?")
+
+
+@dataclass
+class Server:
+    """Takes a lognormal time with mean 0.4 s; refuses what is over its limit of `rate` a second or `room` at once."""
+
+    rate: int | None = None
+    room: int | None = None
+    after: float | None = None
+    calls: int = 0
+    refused: int = 0
+    flying: int = 0
+    taken: deque[float] = field(default_factory=deque)
+    dice: random.Random = field(default_factory=lambda: random.Random(7))
+
+    async def __call__(self, prompt: Prompt) -> Reply:
+        """Answer or refuse."""
+        self.calls += 1
+        await asyncio.sleep(0.002)
+        if self._too_much(asyncio.get_running_loop().time()):
+            self.refused += 1
+            raise RefusedError("HTTP 429", overload=True, after=self.after)
+        self.flying += 1
+        await asyncio.sleep(self.dice.lognormvariate(math.log(0.4) - 0.18, 0.6))
+        self.flying -= 1
+        return Reply(text=prompt.text)
+
+    def _too_much(self, now: float) -> bool:
+        while self.taken and self.taken[0] <= now - 1:
+            self.taken.popleft()
+        if (self.rate and len(self.taken) >= self.rate) or (self.room and self.flying >= self.room):
+            return True
+        self.taken.append(now)
+        return False
+
+
+async def load(model: Model, calls: int, pace: Pace | None = None) -> list[Reply | BaseException]:
+    """Make that many calls at once."""
+    paced = Paced(model, pace or Pace(jitter=random.Random(3).random))
+    return await asyncio.gather(*(paced(PROMPT) for _ in range(calls)), return_exceptions=True)
+
+
+def answered(outcomes: list[Reply | BaseException]) -> int:
+    """How many calls got a reply."""
+    return sum(isinstance(outcome, Reply) for outcome in outcomes)
+
+
+def test_without_a_limit_the_pace_doubles() -> None:
+    """120 calls of 0.4 s would take 3 s with the 16 in flight that it starts with."""
+    outcomes, seconds = run(load(Server(), 120))
+    assert answered(outcomes) == 120
+    assert seconds < 120 * 0.4 / 16
+
+
+@pytest.mark.parametrize("after", [None, 1.0])
+def test_a_rate_limit_is_found(after: float | None) -> None:
+    """10 a second: 1,000 calls within 1.3 of the 100 s that they need, few refusals, every call answered."""
+    server = Server(rate=10, after=after)
+    outcomes, seconds = run(load(server, 1000))
+    assert answered(outcomes) == 1000
+    assert seconds <= 130
+    assert server.refused <= 20
+
+
+@pytest.mark.parametrize("after", [None, 1.0])
+def test_a_limit_in_flight_is_found(after: float | None) -> None:
+    """8 at once: 136 calls within 1.3 of the 6.8 s that they need, every call answered."""
+    server = Server(room=8, after=after)
+    outcomes, seconds = run(load(server, 136))
+    assert answered(outcomes) == 136
+    assert seconds <= 1.3 * 136 * 0.4 / 8
+
+
+def test_retry_after_is_honoured() -> None:
+    """Nothing goes out before the time that the other side asked for."""
+    times: list[float] = []
+
+    async def once_refused(_: Prompt) -> str | Exception:
+        await asyncio.sleep(0)
+        times.append(asyncio.get_running_loop().time())
+        return RefusedError("HTTP 429", overload=True, after=30.0) if len(times) == 1 else "yes"
+
+    outcomes, _ = run(load(Scripted(once_refused), 1, Pace(start=1)))
+    assert answered(outcomes) == 1
+    assert 30.0 <= times[1] <= 33.0
+
+
+def test_a_server_that_refuses_everything_ends_the_calls() -> None:
+    """All 50 calls fail with the cause, after a bounded number of requests and minutes."""
+
+    async def refuse(_: Prompt) -> str | Exception:
+        await asyncio.sleep(0.01)
+        return RefusedError("HTTP 429", overload=True)
+
+    model = Scripted(refuse)
+    outcomes, seconds = run(load(model, 50))
+    assert all("refusals in a row" in str(outcome) for outcome in outcomes)
+    assert len(model.prompts) <= 40
+    assert seconds < 200
+
+
+def test_a_wait_beyond_patience_is_not_waited() -> None:
+    """A server that asks for an hour is given up at once."""
+
+    async def refuse(_: Prompt) -> str | Exception:
+        await asyncio.sleep(0.01)
+        return RefusedError("HTTP 429", overload=True, after=3600)
+
+    outcomes, seconds = run(load(Scripted(refuse), 5))
+    assert all("asks to wait 3600 s" in str(outcome) for outcome in outcomes)
+    assert seconds < 1
+
+
+def test_a_broken_reply_is_asked_for_again_a_few_times() -> None:
+    """Five attempts with growing waits, then the cause."""
+    model = Scripted([RefusedError("connection lost")] * 9)
+    outcomes, _ = run(load(model, 1))
+    assert str(outcomes[0]) == "no reply after 5 attempts: connection lost"
+    assert len(model.prompts) == 5
+
+
+def test_attempts_are_counted() -> None:
+    """The reply says how many requests it took."""
+    outcomes, _ = run(load(Scripted([RefusedError("lost"), RefusedError("lost"), "yes"]), 1))
+    assert isinstance(outcomes[0], Reply)
+    assert outcomes[0].attempts == 3
+
+
+def test_a_call_without_reply_times_out() -> None:
+    """Each attempt has a time, and there are five."""
+
+    async def hang(_: Prompt) -> str:
+        await asyncio.sleep(1e9)
+        return "never"
+
+    outcomes, seconds = run(load(Scripted(hang), 1, Pace(timeout=10, jitter=lambda: 0.5)))
+    assert "no reply within 10 s" in str(outcomes[0])
+    assert seconds == 5 * 10 + 0.5 + 1 + 2 + 4
+
+
+def test_what_cannot_succeed_is_not_repeated() -> None:
+    """A call that fails for good is one request."""
+    model = Scripted([CallError("HTTP 400")])
+    outcomes, _ = run(load(model, 1))
+    assert str(outcomes[0]) == "HTTP 400"
+    assert len(model.prompts) == 1
+
+
+def test_a_row_of_lost_calls_ends_the_calls() -> None:
+    """A key that is refused is not tried four hundred times."""
+    model = Scripted(lambda _: CallError("HTTP 401"))
+    outcomes, _ = run(load(model, 400))
+    assert len(model.prompts) <= 20 + 16
+    assert "failed calls in a row: HTTP 401" in str(outcomes[-1])
+
+
+def test_no_more_than_most_are_in_flight() -> None:
+    """The user's bound holds, whatever the other side would allow."""
+    most = 0
+    server = Server()
+
+    async def watched(prompt: Prompt) -> str:
+        nonlocal most
+        await server(prompt)
+        most = max(most, server.flying + 1)
+        return "yes"
+
+    run(load(Scripted(watched), 100, Pace(start=4, most=4)))
+    assert most == 4
+
+
+def test_a_criterion_may_bound_its_own_calls() -> None:
+    """Six calls of a second, two at a time, take three seconds."""
+
+    async def second(_: Prompt) -> str:
+        await asyncio.sleep(1)
+        return "yes"
+
+    model = Limited(Scripted(second), 2)
+
+    async def six() -> None:
+        await asyncio.gather(*(model(PROMPT) for _ in range(6)))
+
+    assert run(six())[1] == 3.0
+
+
+def test_a_cancelled_call_gives_its_place_back() -> None:
+    """With one place, the second call goes out when the first is cancelled."""
+
+    async def cancel_first() -> Reply:
+        async def slow(prompt: Prompt) -> str:
+            await asyncio.sleep(100 if prompt.draw == "1" else 1)
+            return "yes"
+
+        paced = Paced(Scripted(slow), Pace(start=1, most=1))
+        first = asyncio.ensure_future(paced(PROMPT))
+        second = asyncio.ensure_future(paced(Prompt(id="p", version="1", text="?", draw="2")))
+        await asyncio.sleep(1)
+        first.cancel()
+        return await second
+
+    reply, seconds = run(cancel_first())
+    assert (reply.text, seconds) == ("yes", 2.0)

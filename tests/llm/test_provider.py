@@ -1,0 +1,251 @@
+"""Real clients against a real socket, whatever the other side does."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+
+from assay.errors import ConfigError
+from assay.judge.question import answer_schema
+from assay.llm.budget import Budget
+from assay.llm.exchange import Exchange
+from assay.llm.model import CallError, Prompt, RefusedError, Reply, UnusableModelError
+from assay.llm.provider import Provider, address, price_known, retry_after, settings_for
+from loopback import Drop, Half, Loopback, Request, Say, Script, Status
+
+NAMES = ["openai/gpt-4o-mini", "gemini-2.5-flash"]
+PROMPT = Prompt(
+    id="p", version="1", text="질문 “?” 質問 问题 🙂", system="체계", schema=answer_schema(("i1", "i2"), ("yes", "no"))
+)
+
+
+@pytest.fixture(autouse=True)
+def keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys as users have them, and none of this machine's endpoints."""
+    for name in ("OPENAI_API_KEY", "GEMINI_API_KEY"):
+        monkeypatch.setenv(name, f"planted-{name}")
+    for name in ("GOOGLE_API_KEY", "OPENAI_BASE_URL", "GOOGLE_GEMINI_BASE_URL", "ANTHROPIC_API_KEY", "OLLAMA_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def url(server: Loopback, name: str) -> str:
+    """Where a provider's client looks for its own paths."""
+    return server.url if name.startswith("gemini") else f"{server.url}/v1"
+
+
+def ask(name: str, script: Script, prompt: Prompt = PROMPT) -> tuple[Reply, Request]:
+    """Ask once; return the reply and what the server was asked."""
+
+    async def once(server: Loopback) -> Reply:
+        async with Provider(address(name, base_url=url(server, name)), {"temperature": 0.5}) as model:
+            return await model(prompt)
+
+    with Loopback(script) as server:
+        return asyncio.run(once(server)), server.requests[0]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_reply_has_text_tokens_and_cost(name: str) -> None:
+    """1,000 tokens in and 100 out have a price for models that are known."""
+    reply, _ = ask(name, lambda request: request.answers("no"))
+    assert '"answer": "no"' in reply.text
+    assert (reply.input_tokens, reply.output_tokens, reply.model) == (1000, 100, name.rpartition("/")[2])
+    assert reply.cost is not None
+    assert 0 < reply.cost < 0.01
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_prompt_arrives_as_it_is(name: str) -> None:
+    """Every character of it, as itself, after the system's text; schema and settings go with it."""
+    _, request = ask(name, Request.answers)
+    assert request.text == "체계\n질문 “?” 質問 问题 🙂"
+    assert request.items == ["i1", "i2"]
+    assert request.choices == ["yes", "no"]
+    config = request.body.get("generationConfig", request.body)
+    assert config["temperature"] == 0.5
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("code", [408, 429, 500, 503])
+def test_passing_trouble_is_told_from_lasting(name: str, code: int) -> None:
+    """One request, and the wait that was asked for; only 429 and 503 are about too many calls."""
+    with pytest.raises(RefusedError) as caught:
+        ask(name, lambda _: Status(code, {"Retry-After": "7"}))
+    assert (caught.value.overload, caught.value.after) == (code in {429, 503}, 7.0)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("code", [400, 401, 403, 404])
+def test_lasting_trouble_is_not_to_be_repeated(name: str, code: int) -> None:
+    """The cause is the server's own message."""
+    with pytest.raises(CallError, match=f"HTTP {code}: scripted error") as caught:
+        ask(name, lambda _: Status(code))
+    assert not isinstance(caught.value, RefusedError)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("action", [Drop(), Half(), Say(raw=b'{"choices": [{')])
+def test_a_broken_connection_may_be_tried_again(name: str, action: Drop | Half | Say) -> None:
+    """Dropped, half sent, malformed."""
+    with pytest.raises(RefusedError):
+        ask(name, lambda _: action)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("say", "stop"), [(Say(""), ""), (Say("", finish="content_filter"), "content_filter")])
+def test_an_empty_reply_is_a_reply(name: str, say: Say, stop: str) -> None:
+    """That nothing was said is for the judge to judge."""
+    finish = "SAFETY" if name.startswith("gemini") and stop else say.finish
+    reply, _ = ask(name, lambda _: Say("", finish=finish))
+    assert (reply.text, reply.stop) == ("", stop)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_keys_never_come_back(name: str) -> None:
+    """Neither in a cause nor in a reply."""
+    secret = f"planted-{'GEMINI' if name.startswith('gemini') else 'OPENAI'}_API_KEY"
+    with pytest.raises(CallError, match=r"bad key \[secret\]"):
+        ask(name, lambda _: Status(401, message=f"bad key {secret}"))
+    reply, request = ask(name, lambda _: f"your key is {secret}")
+    assert reply.text == "your key is [secret]"
+    assert secret in "".join(request.headers.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "provider", "model"),
+    [
+        ("gemini-2.5-flash", "google", "gemini-2.5-flash"),
+        ("openai/org/model:8b", "openai", "org/model:8b"),
+        ("gpt-4o", "openai", "gpt-4o"),
+        ("ollama/qwen3:4b", "ollama", "qwen3:4b"),
+    ],
+)
+def test_a_name_says_its_provider(name: str, provider: str, model: str) -> None:
+    """By its prefix, or by how its family is called."""
+    at = address(name)
+    assert (at.provider, at.model) == (provider, model)
+
+
+def test_any_name_will_do_at_an_endpoint_of_ones_own() -> None:
+    """A server that speaks OpenAI's protocol may call its models as it likes, and needs no key."""
+    at = address("my-model", base_url="http://127.0.0.1:1/v1")
+    assert (at.provider, at.model) == ("openai", "my-model")
+
+
+def test_an_unknown_provider_is_a_config_error() -> None:
+    """With the nearest known one."""
+    with pytest.raises(ConfigError, match="did you mean 'openai/'"):
+        address("opanai/gpt-4o")
+
+
+def test_a_missing_key_is_said_before_anything_runs() -> None:
+    """With the names of the variables that are looked at."""
+    with pytest.raises(UnusableModelError, match="no key; set ANTHROPIC_API_KEY"):
+        address("anthropic/claude-sonnet-4-5")
+
+
+def test_an_unknown_setting_is_a_config_error() -> None:
+    """With the nearest known one."""
+    with pytest.raises(ConfigError, match="did you mean 'temperature'"):
+        settings_for("google", {"temperatur": 0})
+
+
+def test_a_thinking_budget_is_translated() -> None:
+    """ADK's shape and the bare number mean the same."""
+    shape = settings_for("google", {"thinking_config": {"thinking_budget": 0}})
+    assert shape == settings_for("google", {"thinking_budget": 0})
+    with pytest.raises(ConfigError, match="thinking_budget"):
+        settings_for("openai", {"thinking_budget": 1024})
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "seconds"),
+    [
+        ({"retry-after": "3"}, None, 3.0),
+        ({"retry-after": "0.5"}, None, 0.5),
+        ({"retry-after-ms": "250", "retry-after": "1"}, None, 0.25),
+        ({}, {"error": {"details": [{"@type": "x"}, {"retryDelay": "34s"}]}}, 34.0),
+        ({}, {"error": {"details": "none"}}, None),
+        ({"retry-after": "soon"}, None, None),
+        ({}, "text", None),
+    ],
+)
+def test_the_wait_is_read_from_header_or_body(headers: dict[str, str], body: object, seconds: float | None) -> None:
+    """Seconds, milliseconds, Google's RetryInfo; what cannot be read is no wait."""
+    assert retry_after(headers, body) == seconds
+
+
+def test_the_wait_may_be_a_date() -> None:
+    """An hour from now is about 3,600 s."""
+    later = format_datetime(datetime.now(UTC) + timedelta(hours=1))
+    seconds = retry_after({"retry-after": later})
+    assert seconds is not None
+    assert 3500 < seconds <= 3600
+
+
+def test_prices_are_known_for_known_models_only() -> None:
+    """What a local model costs, nobody can tell."""
+    assert price_known(address("gemini-2.5-flash"))
+    assert not price_known(address("ollama/qwen3:4b"))
+
+
+async def check(name: str, base_url: str) -> None:
+    """Look before anything runs."""
+    exchange = Exchange()
+    exchange.model(name, base_url=base_url)
+    async with exchange:
+        await exchange.check()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_unknown_model_is_found_before_anything_runs(name: str) -> None:
+    """The server lists what it has; no question is asked."""
+    with Loopback(Request.answers) as server:
+        server.models = ["gpt-4o", "gemini-2.5-pro"]
+        with pytest.raises(UnusableModelError, match="no such model; did you mean"):
+            asyncio.run(check(name, url(server, name)))
+        assert server.requests == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_refused_key_is_found_before_anything_runs(name: str) -> None:
+    """By its status."""
+    with Loopback(Request.answers) as server:
+        server.unauthorized = True
+        with pytest.raises(UnusableModelError, match="key was refused"):
+            asyncio.run(check(name, url(server, name)))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_server_that_is_not_there_is_found_before_anything_runs(name: str) -> None:
+    """Nothing listens on a port that was just closed."""
+    with Loopback(Request.answers) as server:
+        base_url = url(server, name)
+    with pytest.raises(UnusableModelError, match="no answer"):
+        asyncio.run(check(name, base_url))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("known", [True, False])
+def test_a_server_that_has_the_model_or_tells_nothing_passes(name: str, known: bool) -> None:
+    """Many small servers have no list of models."""
+    with Loopback(Request.answers) as server:
+        server.models = [name.rpartition("/")[2]] if known else None
+        asyncio.run(check(name, url(server, name)))
+
+
+def test_an_exchange_hands_out_each_model_once() -> None:
+    """Criteria with equal settings share one model, and so its ledger, budget and pace."""
+    exchange = Exchange()
+    one, two = (exchange.model("gemini-2.5-flash", {"temperature": 0}) for _ in range(2))
+    assert one is two
+    assert exchange.model("gemini-2.5-flash", {"temperature": 1}) is not one
+
+
+def test_a_budget_in_money_needs_a_price() -> None:
+    """Before anything runs."""
+    with pytest.raises(ConfigError, match="price is not known"):
+        Exchange(budget=Budget(max_cost=1.0)).model("ollama/qwen3:4b")

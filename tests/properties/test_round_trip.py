@@ -1,0 +1,153 @@
+"""Is what was read written back without loss?"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from msgspec.structs import replace
+
+from assay.data.case import EvalSet
+from assay.data.trace import Message, ToolCall, ToolResult
+from assay.formats.adk.write import dumps
+from assay.formats.recognise import read
+from builders import eval_set, load, said
+from strategies import eval_sets
+
+_FREE = {"args", "response", "state", "final_session_state", "tool_declarations"}
+"""Keys under which users keep JSON of their own: nothing in it may change."""
+
+_EMPTY = {"args", "state", "agent_details", "content"}
+"""Keys under which an empty object says the same as none."""
+
+
+def snake(key: str) -> str:
+    """A key in snake_case."""
+    return "".join(f"_{c.lower()}" if c.isupper() else c for c in key)
+
+
+def normal(value: Any, key: str = "") -> Any:
+    """A document in one spelling, without nulls and without defaults that are written out."""
+    if key in _FREE:
+        return value
+    if isinstance(value, list):
+        return [normal(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    fields = {snake(name): normal(inner, snake(name)) for name, inner in value.items()}
+    if fields.get("role") == {"user_content": "user", "final_response": "model"}.get(key):
+        fields.pop("role", None)
+    if fields.get("thought") is False:
+        fields.pop("thought")
+    return {name: inner for name, inner in fields.items() if not _says_nothing(name, inner)}
+
+
+def _says_nothing(name: str, value: Any) -> bool:
+    return value is None or value == "" or (value == [] and name != "conversation") or (value == {} and name in _EMPTY)
+
+
+def written(document: Any) -> Any:
+    """A document, read and written."""
+    found = load(document).eval_set
+    assert found is not None
+    return json.loads(dumps(found))
+
+
+@given(eval_sets())
+def test_any_eval_set_is_written_as_it_was(document: dict[str, Any]) -> None:
+    """Load and write loses nothing, unknown keys included."""
+    assert normal(written(document)) == normal(document)
+
+
+@given(eval_sets())
+def test_what_was_written_is_read_as_the_same(document: dict[str, Any]) -> None:
+    """Load, write and load gives the same nouns."""
+    first = load(document).eval_set
+    assert first is not None
+    assert load(dumps(first)).eval_set == first
+
+
+def test_thoughts_and_blobs_of_a_reply_are_kept() -> None:
+    """Parts that are no text of the reply are written back where they stood."""
+    parts = [
+        {"text": "hm", "thought": True},
+        {"text": "a"},
+        {"inline_data": {"mime_type": "image/png", "data": "AA=="}},
+    ]
+    document = eval_set({"user_content": said("hi"), "final_response": {"role": "model", "parts": parts}})
+    assert written(document) == document
+
+
+def test_text_beside_a_call_is_kept() -> None:
+    """A part may say something and call; ADK's own recordings hold signatures beside calls."""
+    part = {"function_call": {"name": "f", "args": {"x": None}}, "thought_signature": "c2ln"}
+    event = {"author": "agent", "content": {"role": "model", "parts": [part, {"text": "so"}]}, "my_key": {"a": None}}
+    document = eval_set({"user_content": said("hi"), "intermediate_data": {"invocation_events": [event]}})
+    assert written(document) == document
+
+
+def test_nulls_in_arguments_and_state_are_kept() -> None:
+    """In JSON of the user's own a null is a value."""
+    turn = {
+        "user_content": said("hi"),
+        "intermediate_data": {"tool_uses": [{"name": "f", "args": {"camelCase": None, "b": [None]}}]},
+    }
+    document = eval_set(turn, session_input={"app_name": "a", "user_id": "u", "state": {"someKey": None}})
+    assert written(document) == document
+
+
+@pytest.mark.shared
+def test_every_eval_set_of_adk_is_written_as_it_was(shared: Path) -> None:
+    """ADK's own fixtures and samples in the current schema lose nothing."""
+    seen = 0
+    for file in sorted((shared / "data").rglob("*.json")):
+        document = json.loads(file.read_bytes())
+        if "trpc" not in str(file) and isinstance(document, dict) and "eval_cases" in document:
+            assert normal(written(document)) == normal(document), file
+            seen += 1
+    assert seen > 8
+
+
+def in_adks_order(found: EvalSet | None) -> list[Any]:
+    """The cases of a set, calls before results before messages, as ADK's intermediate data holds them."""
+    assert found is not None
+    kinds = (ToolCall, ToolResult, Message)
+    return [
+        replace(
+            case,
+            conversation=tuple(
+                replace(one, steps=one.steps and tuple(sorted(one.steps, key=lambda step: kinds.index(type(step)))))
+                for one in case.conversation or ()
+            ),
+        )
+        for case in found.cases
+    ]
+
+
+def leaves(value: Any) -> Counter[str]:
+    """How often each text, number and truth value occurs in a document, wherever it stands."""
+    if isinstance(value, dict | list):
+        inner = value.values() if isinstance(value, dict) else value
+        return sum((leaves(one) for one in inner), Counter())
+    return Counter() if value in (None, "", False) else Counter([repr(value)])
+
+
+@pytest.mark.shared
+def test_other_dialects_are_written_in_adks_schema_without_loss(shared: Path) -> None:
+    """tRPC-Agent-Go's sets and the old lists change their shape, and every value that they hold is still there."""
+    seen = 0
+    for file in sorted((shared / "data").rglob("*.json")):
+        found = read(file.read_bytes(), file.name) if file.name.endswith((".test.json", ".evalset.json")) else None
+        if found is None or found.eval_set is None or (found.kind == "eval set" and "trpc" not in str(file)):
+            continue
+        seen += 1
+        again = dumps(found.eval_set)
+        assert in_adks_order(read(again, file.name).eval_set) == in_adks_order(found.eval_set), file
+        lost = leaves(json.loads(file.read_bytes())) - leaves(json.loads(again))
+        # The role of an OpenAI-like message goes without saying in ADK's schema.
+        assert set(lost) <= {"'assistant'", "'user'"}, (file, lost)
+    assert seen > 10

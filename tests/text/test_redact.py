@@ -1,0 +1,141 @@
+"""What is redacted, what stays, and how often each kind is found."""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import secret_corpus
+from assay.text.provider_keys import checksum_fits
+from assay.text.redact import redact, redact_json
+
+POSITIVES = list(secret_corpus.positives(random.Random(2026)))
+NEGATIVES = list(secret_corpus.negatives(random.Random(2027)))
+CATEGORIES = sorted({one.category for one in POSITIVES})
+LOOK_ALIKES = sorted({one.category for one in NEGATIVES})
+
+
+def report() -> str:
+    """Recall and false positives per category, as text."""
+    total = Counter(one.category for one in POSITIVES)
+    found = Counter(one.category for one in POSITIVES if one.secret not in redact(one.text)[0])
+    kept = Counter(one.category for one in NEGATIVES if redact(one.text)[0] != one.text)
+    stayed = Counter(one.category for one in NEGATIVES)
+    rows = [f"{name:32} recall {found[name] / total[name]:7.2%} of {total[name]}" for name in CATEGORIES]
+    rows += [f"{name:32} wrongly {kept[name] / stayed[name]:6.2%} of {stayed[name]}" for name in LOOK_ALIKES]
+    return "\n".join(rows)
+
+
+@pytest.mark.parametrize("category", CATEGORIES)
+def test_nothing_is_left_of_a_secret(category: str) -> None:
+    """Every secret of a kind is gone from every place where it stood: sentences, JSON, URLs, code, headers."""
+    left = [one for one in POSITIVES if one.category == category and one.secret in redact(one.text)[0]]
+    assert not left
+
+
+@pytest.mark.parametrize("category", LOOK_ALIKES)
+def test_what_only_looks_like_a_secret_stays(category: str) -> None:
+    """Versions, hashes, numbers, dates, talk of passwords, code without values: unchanged."""
+    changed = [one.text for one in NEGATIVES if one.category == category and redact(one.text)[0] != one.text]
+    assert not changed
+
+
+def test_redacting_again_changes_nothing() -> None:
+    """What stands in place of a secret is no secret."""
+    for one in POSITIVES:
+        clean = redact(one.text)[0]
+        assert redact(clean)[0] == clean
+
+
+def test_json_stays_json() -> None:
+    """A text that is JSON can still be read after it was redacted."""
+    for one in POSITIVES:
+        if one.place.startswith("json"):
+            json.loads(redact(one.text)[0])
+
+
+@pytest.mark.parametrize(("text", "left"), [("a@b.io", "[REDACTED:email]"), ("plain", "plain"), ("", "")])
+def test_the_rest_of_a_text_stays(text: str, left: str) -> None:
+    """Only the secret is replaced, by its kind."""
+    assert redact(f"x {text} y")[0] == f"x {left} y"
+
+
+def test_a_broken_checksum_is_told() -> None:
+    """A GitHub token with a typing error is redacted too, and the report says that its checksum does not fit."""
+    rng = random.Random(1)
+    whole, broken = secret_corpus.github(rng), secret_corpus.github(rng, valid=False)
+    assert checksum_fits(whole)
+    assert [one.detail for one in redact(whole)[1]] == ["github key"]
+    assert [one.detail for one in redact(broken)[1]] == ["github key, checksum does not fit"]
+
+
+def test_a_connection_string_keeps_its_host() -> None:
+    """Only the password goes, because where a trace connected to is part of the reasoning."""
+    assert redact("postgres://app:S3cr3t!x@db.internal/orders")[0] == (
+        "postgres://app:[REDACTED:connection_string]@db.internal/orders"
+    )
+
+
+def test_a_private_key_that_was_cut_off_goes_too() -> None:
+    """Without its end line, what follows the first line is taken as its body."""
+    text = "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEA7bq2\nabcd+/12"
+    assert redact(text)[0] == "[REDACTED:private_key]"
+
+
+def test_every_part_of_a_json_value_is_redacted_with_its_pointer() -> None:
+    """Strings, keys, and values under a telling key, at any depth; numbers and null stay."""
+    value = {
+        "a/b": ["x", "mail jane@example.com"],
+        "password": 12345678,
+        "tokens": 4096,
+        "jane@example.com": None,
+        "nested": {"apiKey": "abcd1234efgh", "secrets": ["abcd1234efgh"]},
+    }
+    clean, found = redact_json(value)
+    assert clean == {
+        "a/b": ["x", "mail [REDACTED:email]"],
+        "password": "[REDACTED:pair]",
+        "tokens": 4096,
+        "[REDACTED:email]": None,
+        "nested": {"apiKey": "[REDACTED:pair]", "secrets": ["abcd1234efgh"]},
+    }
+    assert [one.pointer for one in found] == ["/a~1b/1", "/password", "/jane@example.com", "/nested/apiKey"]
+
+
+def test_members_whose_keys_become_equal_are_all_kept() -> None:
+    """Two e-mail addresses as keys are two members afterwards."""
+    clean, _ = redact_json({"a@example.com": 1, "b@example.com": 2})
+    assert clean == {"[REDACTED:email]": 1, "[REDACTED:email]#2": 2}
+
+
+JSON: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(JSON)
+def test_a_value_without_secrets_is_unchanged(value: Any) -> None:
+    """Whatever nothing is reported of is equal to what it was."""
+    clean, found = redact_json(value)
+    assert found or clean == value
+
+
+@settings(max_examples=200)
+@given(st.text(max_size=40), st.sampled_from(POSITIVES), st.text(max_size=40))
+def test_any_text_can_be_redacted_twice(before: str, example: secret_corpus.Example, after: str) -> None:
+    """Whatever stands around a secret, redacting twice is redacting once."""
+    once = redact(f"{before} {example.text} {after}")[0]
+    assert redact(once)[0] == once
+
+
+if __name__ == "__main__":
+    sys.stdout.write(report() + "\n")
