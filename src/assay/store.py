@@ -5,9 +5,9 @@ from __future__ import annotations
 import sqlite3
 import time
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import sqlalchemy as sa
@@ -17,6 +17,8 @@ from assay.data.outcome import CaseResult
 from assay.data.recording import Recording
 from assay.data.summary import RunInfo
 from assay.errors import UsageError
+from assay.judge.ballot import Ballot
+from assay.llm.model import Reply
 
 DEFAULT_URL = "sqlite:///.assay/assay.db"
 
@@ -44,6 +46,20 @@ def _of_attempts(name: str) -> sa.Table:
 
 _RECORDINGS = _of_attempts("assay_recordings")
 _RESULTS = _of_attempts("assay_results")
+
+
+def _of_calls(name: str) -> sa.Table:
+    return sa.Table(
+        name,
+        _METADATA,
+        sa.Column("run_id", sa.String(64), primary_key=True),
+        sa.Column("key", sa.String(128), primary_key=True),
+        sa.Column("body", sa.LargeBinary, nullable=False),
+    )
+
+
+_REPLIES = _of_calls("assay_replies")
+_BALLOTS = _of_calls("assay_ballots")
 _BATCH = 500
 SECONDS = 0.25
 """Seconds that a result may wait to be committed together with others."""
@@ -138,10 +154,63 @@ class Store:
         for row in self._rows(_RESULTS, run_id):
             yield decoder.decode(row.body)
 
+    def replies(self, run_id: str) -> Kept[Reply]:
+        """Return the replies of a run's models, by the key of their call; what is set is committed at once."""
+        return Kept(self._engine, self._write, _REPLIES, run_id, Reply)
+
+    def ballots(self, run_id: str) -> Kept[Ballot]:
+        """Return the ballots of a run's judges, by id; what is set is committed at once."""
+        return Kept(self._engine, self._write, _BALLOTS, run_id, Ballot)
+
     def _rows(self, table: sa.Table, run_id: str) -> Iterable[Any]:
         query = sa.select(table).where(table.c.run_id == run_id).order_by(table.c.position, table.c.attempt)
         with self._engine.connect() as connection:
             yield from connection.execution_options(yield_per=_BATCH).execute(query)
+
+
+T = TypeVar("T")
+
+
+class Kept(MutableMapping[str, T]):
+    """One kind of record of one run, in the database: memory does not grow with it."""
+
+    def __init__(
+        self,
+        engine: sa.Engine,
+        write: Callable[[sa.Table, list[dict[str, Any]]], None],
+        table: sa.Table,
+        run_id: str,
+        kind: type[T],
+    ) -> None:
+        self._engine, self._write_rows, self._table, self._run_id = engine, write, table, run_id
+        self._decoder = msgspec.json.Decoder(kind)
+        self._encode = msgspec.json.Encoder().encode
+        own = table.c.run_id == run_id
+        self._all = sa.select(table.c.key).where(own).order_by(table.c.key)
+        self._one = sa.select(table.c.body).where(own, table.c.key == sa.bindparam("wanted"))
+
+    def __getitem__(self, key: str) -> T:
+        with self._engine.connect() as connection:
+            body = connection.execute(self._one, {"wanted": key}).scalar()
+        if body is None:
+            raise KeyError(key)
+        return self._decoder.decode(body)
+
+    def __setitem__(self, key: str, value: T) -> None:
+        self._write_rows(self._table, [{"run_id": self._run_id, "key": key, "body": self._encode(value)}])
+
+    def __delitem__(self, key: str) -> None:
+        with self._engine.begin() as connection:
+            own = (self._table.c.run_id == self._run_id, self._table.c.key == key)
+            if not connection.execute(sa.delete(self._table).where(*own)).rowcount:
+                raise KeyError(key)
+
+    def __iter__(self) -> Iterator[str]:
+        with self._engine.connect() as connection:
+            yield from connection.execute(self._all).scalars().all()
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 def _row(run_id: str, position: int, attempt: int, case_id: str, body: Any) -> dict[str, Any]:

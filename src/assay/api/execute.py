@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import time
 import weakref
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
@@ -19,6 +19,8 @@ from assay.api.record import conversations
 from assay.data.outcome import CaseResult, Verdict
 from assay.data.recording import Recording
 from assay.data.summary import RunInfo, Summary
+from assay.judge.ballot import Ballot, Reusable
+from assay.llm.model import Reply
 from assay.score import score
 from assay.store import SECONDS, Store
 
@@ -44,19 +46,36 @@ class Run:
         return self._store.results(self.info.id)
 
     @property
+    def ballots(self) -> Mapping[str, Ballot]:
+        """What was put to the vote, by the ids that scores name; read from the store each time."""
+        return self._store.ballots(self.info.id)
+
+    @property
+    def replies(self) -> Mapping[str, Reply]:
+        """What the judges' models answered, by the keys that ballots name; read from the store each time."""
+        return self._store.replies(self.info.id)
+
+    @property
     def recordings(self) -> Iterator[tuple[int, Recording]]:
         """The recordings with the positions of their cases, read from the store each time."""
         return self._store.recordings(self.info.id)
 
 
-def execute(plan: Plan, *, store: str | None = None, on_result: Heard | None = None, resumed: bool = False) -> Run:
+def execute(
+    plan: Plan,
+    *,
+    store: str | None = None,
+    on_result: Heard | None = None,
+    resumed: bool = False,
+    reuse: str | None = None,
+) -> Run:
     """Run a plan to its end and return what came out; `on_result` hears of every result as it comes.
 
     On an interruption everything that was finished is in the store.
     """
     opened = Store(store) if store is not None else _passing_store()
     try:
-        summary, info = blocking(_go(plan, opened, on_result or (lambda _: None), resumed=resumed))
+        summary, info = blocking(_judged(plan, opened, on_result or (lambda _: None), resumed=resumed, reuse=reuse))
     except BaseException:
         opened.close()
         raise
@@ -87,6 +106,23 @@ def runs(store: str) -> list[RunInfo]:
         opened.close()
 
 
+async def _judged(
+    plan: Plan, store: Store, on_result: Heard, *, resumed: bool, reuse: str | None
+) -> tuple[Summary, RunInfo]:
+    """Run a plan with its judges' models open, and what they say kept in the store."""
+    judges = plan.judges
+    if not judges.made:
+        return await _go(plan, store, on_result, resumed=resumed)
+    judges.exchange.ledger.replies = store.replies(plan.info.id)
+    judges.ballots = store.ballots(plan.info.id)
+    if reuse is not None:
+        earlier = store.run(reuse).id
+        judges.exchange.ledger.earlier = Reusable(store.replies(earlier), store.ballots(earlier))
+    async with judges.exchange:
+        await judges.exchange.check()
+        return await _go(plan, store, on_result, resumed=resumed)
+
+
 async def _go(plan: Plan, store: Store, on_result: Heard, *, resumed: bool) -> tuple[Summary, RunInfo]:
     started = time.monotonic()
     info = plan.info
@@ -111,7 +147,7 @@ async def _go(plan: Plan, store: Store, on_result: Heard, *, resumed: bool) -> t
 
     committing = asyncio.create_task(_commit_often(store))
     try:
-        async for result in score(recordings(), concurrency=plan.concurrency, known=known):
+        async for result in score(recordings(), concurrency=plan.concurrency, known=known, ballots=plan.judges.ballots):
             store.add_result(info.id, result)
             on_result(result)
     finally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,6 +27,7 @@ from assay.data.work import Work
 from assay.errors import UsageError
 from assay.formats.adk.config import config as read_config
 from assay.formats.reading import Reading
+from assay.judge.judges import Judges
 from assay.metrics.signature import signature
 from assay.text.display import compact, shortened
 
@@ -56,6 +57,7 @@ class Plan:
     concurrency: int = 8
     reply_timeout: float | None = None
     warnings: tuple[str, ...] = ()
+    judges: Judges = field(default_factory=Judges)
 
     @property
     def total(self) -> int:
@@ -73,9 +75,11 @@ def plan_run(
     reply_timeout: float | None = None,
     only: Sequence[str] = (),
     lenient: bool = False,
+    judges: Judges | None = None,
 ) -> Plan:
     """Read and check everything that `evaluate` needs. Raises UsageError."""
-    wanted, notes = _wanted(eval_set, criteria, lenient=lenient)
+    judges = judges or Judges()
+    wanted, notes = _wanted(eval_set, criteria, lenient=lenient, judges=judges)
     todo = load.chosen(load.works(wanted), wanted, only)
     scenarios = [work.id for work in todo if work.case.conversation is None]
     if scenarios:
@@ -90,6 +94,7 @@ def plan_run(
         "config": str(criteria) if isinstance(criteria, str | Path) else None,
         "only": list(only),
         "lenient": lenient,
+        "judge": judges.arguments,
         "attempts": attempts,
         "reply_timeout": reply_timeout,
     }
@@ -102,6 +107,7 @@ def plan_run(
         concurrency=concurrency,
         reply_timeout=reply_timeout,
         warnings=notes.warnings,
+        judges=judges,
     )
 
 
@@ -114,22 +120,24 @@ def plan_score(
     concurrency: int = 8,
     only: Sequence[str] = (),
     lenient: bool = False,
+    judges: Judges | None = None,
 ) -> Plan:
     """Read and check everything that `score` needs. Raises UsageError."""
+    judges = judges or Judges()
     found = None if _in_memory(recordings) else load.sources(_paths(recordings), lenient=lenient, recorded=True)
     heard = _recordings(recordings) if found is None else load.recordings_in(found)
     if eval_set is not None:
         if any(source.only for source in found or []):
             raise UsageError("FILE:case1,case2 chooses cases of an eval set: give it to --against, or use --only")
-        wanted, notes = _wanted(eval_set, criteria, lenient=lenient)
+        wanted, notes = _wanted(eval_set, criteria, lenient=lenient, judges=judges)
         todo = load.works(wanted)
         pairs, unmatched = load.match(todo, load.told_apart(todo, found) if found else heard, by=match)
     elif found is not None:
-        wanted, notes = _wanted_by(found, criteria, lenient=lenient)
+        wanted, notes = _wanted_by(found, criteria, lenient=lenient, judges=judges)
         todo = load.works(wanted)
         pairs, unmatched = load.match_each(todo, wanted, found, by=match)
     else:
-        wanted, notes = _wanted(_cases_of(heard), criteria, lenient=lenient)
+        wanted, notes = _wanted(_cases_of(heard), criteria, lenient=lenient, judges=judges)
         todo = load.works(wanted)
         pairs, unmatched = load.match(todo, heard, by=match)
     kept = {work.position for work in load.chosen(todo, wanted, only)}
@@ -140,6 +148,7 @@ def plan_score(
         "match": match,
         "only": list(only),
         "lenient": lenient,
+        "judge": judges.arguments,
         "recordings": [[source.loaded.path, source.sha256] for source in found or []],
     }
     return Plan(
@@ -148,6 +157,7 @@ def plan_score(
         tuple(pair for pair in pairs if pair[0].position in kept),
         concurrency=concurrency,
         warnings=(*notes.warnings, *_also(found or []), *unmatched),
+        judges=judges,
     )
 
 
@@ -193,14 +203,20 @@ class _Notes:
     warnings: tuple[str, ...] = ()
 
 
-def _wanted(eval_set: EvalSet | Paths, criteria: Criteria, *, lenient: bool) -> tuple[list[load.Wanted], _Notes]:
+def _wanted(
+    eval_set: EvalSet | Paths, criteria: Criteria, *, lenient: bool, judges: Judges
+) -> tuple[list[load.Wanted], _Notes]:
     if isinstance(eval_set, EvalSet):
-        made = _criteria(criteria, lenient=lenient) or load.criteria_of(load.DEFAULT_CONFIG, origin="defaults")
+        made = _criteria(criteria, lenient=lenient, judges=judges) or load.criteria_of(
+            load.DEFAULT_CONFIG, origin="defaults"
+        )
         eval_set, digest = _as_stored(eval_set, f"the eval set {eval_set.id!r}")
         notes = _Notes(((eval_set.id, digest),), ((made.origin, made.sha256),), made.warnings)
         return [load.Wanted(eval_set, made.criteria)], notes
     found = load.sources(_paths(eval_set), lenient=lenient)
-    return _wanted_of(found, criteria, [source.loaded.eval_set or EvalSet("") for source in found], lenient=lenient)
+    return _wanted_of(
+        found, criteria, [source.loaded.eval_set or EvalSet("") for source in found], lenient=lenient, judges=judges
+    )
 
 
 def _as_stored(noun: N, what: str) -> tuple[N, str]:
@@ -212,7 +228,9 @@ def _as_stored(noun: N, what: str) -> tuple[N, str]:
         raise UsageError(f"{what} must hold JSON only: {error}") from error
 
 
-def _wanted_by(found: list[load.Source], criteria: Criteria, *, lenient: bool) -> tuple[list[load.Wanted], _Notes]:
+def _wanted_by(
+    found: list[load.Source], criteria: Criteria, *, lenient: bool, judges: Judges
+) -> tuple[list[load.Wanted], _Notes]:
     """The expectations that recordings bring along; an eval set alone was recorded itself, and expects nothing."""
     sets: list[EvalSet] = []
     for source in found:
@@ -221,14 +239,14 @@ def _wanted_by(found: list[load.Source], criteria: Criteria, *, lenient: bool) -
             sets.append(_cases_of(loaded.recordings))
         else:
             sets.append(loaded.eval_set if loaded.recordings else load.without_reference(loaded.eval_set))
-    return _wanted_of(found, criteria, sets, lenient=lenient)
+    return _wanted_of(found, criteria, sets, lenient=lenient, judges=judges)
 
 
 def _wanted_of(
-    found: list[load.Source], criteria: Criteria, sets: list[EvalSet], *, lenient: bool
+    found: list[load.Source], criteria: Criteria, sets: list[EvalSet], *, lenient: bool, judges: Judges
 ) -> tuple[list[load.Wanted], _Notes]:
-    given = _criteria(criteria, lenient=lenient)
-    made = [given or load.criteria_for(source, lenient=lenient) for source in found]
+    given = _criteria(criteria, lenient=lenient, judges=judges)
+    made = [given or load.criteria_for(source, lenient=lenient, judges=judges) for source in found]
     wanted = [
         load.Wanted(one, criteria.criteria, source.only)
         for one, criteria, source in zip(sets, made, found, strict=True)
@@ -245,11 +263,11 @@ def _also(found: list[load.Source]) -> tuple[str, ...]:
     return tuple(warning for source in found for warning in source.loaded.warnings)
 
 
-def _criteria(criteria: Criteria, *, lenient: bool) -> load.Criteria | None:
+def _criteria(criteria: Criteria, *, lenient: bool, judges: Judges) -> load.Criteria | None:
     if criteria is None:
         return None
     if isinstance(criteria, str | Path):
-        return load.criteria_in(Path(criteria), lenient=lenient)
+        return load.criteria_in(Path(criteria), lenient=lenient, judges=judges)
     if not isinstance(criteria, Mapping):
         signed = tuple(_signed(one) for one in criteria)
         return load.Criteria(signed, "arguments")
@@ -258,7 +276,7 @@ def _criteria(criteria: Criteria, *, lenient: bool) -> load.Criteria | None:
     reading = Reading("criteria")
     config = read_config({"criteria": named}, reading) if named else EvalConfig(())
     reading.finish()
-    made = load.criteria_of(config, origin="arguments", lenient=lenient)
+    made = load.criteria_of(config, origin="arguments", lenient=lenient, judges=judges)
     functions = tuple(_signed(Criterion(name, function)) for name, function in own.items())
     return replace(made, criteria=(*functions, *made.criteria))
 

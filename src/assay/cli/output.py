@@ -145,9 +145,11 @@ class _Trimmed:
         self._stream.flush()
 
 
-def go(plan: Plan, store: str, output: Output, *, resumed: bool = False) -> int:
+def go(plan: Plan, store: str, output: Output, *, resumed: bool = False, reuse: str | None = None) -> int:
     """Run a plan with progress, write the reports, and return the exit code."""
     url = None if store == "none" else store
+    if url is None and reuse is not None:
+        raise UsageError("--reuse needs the store that the run is in, got --store none")
     with _reader_may_leave():
         _announce(plan, output)
     try:
@@ -156,7 +158,7 @@ def go(plan: Plan, store: str, output: Output, *, resumed: bool = False) -> int:
             def heard(result: CaseResult) -> None:
                 progress.advance(good=result.verdict in (Verdict.PASSED, Verdict.INFORMATIONAL))
 
-            run = api.execute(plan, store=url, on_result=heard, resumed=resumed)
+            run = api.execute(plan, store=url, on_result=heard, resumed=resumed, reuse=reuse)
     except KeyboardInterrupt:
         click.echo("\ninterrupted", err=True)
         if url is not None and plan.agent is not None:

@@ -55,6 +55,8 @@ def print_report(
         console.print(Text(f"… and {hidden:,} more that did not pass; `assay show {info.id}` lists them all", "dim"))
     console.print()
     console.print(summary_table(summary))
+    if any(one.calls is not None for one in summary.criteria):
+        console.print(judging_table(summary))
     console.print(closing(info, summary))
 
 
@@ -253,6 +255,20 @@ def summary_table(summary: Summary) -> Table:
             *counts,
             style="dim" if one.threshold is None else None,
         )
+    return table
+
+
+def judging_table(summary: Summary) -> Table:
+    """Return what asking judges took, for each criterion that asked one."""
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), show_edge=False)
+    table.add_column("judged", overflow="fold")
+    for title in ("calls", "votes saved", "abstentions", "self-agreement", "cost"):
+        table.add_column(title, justify="right")
+    for one in summary.criteria:
+        if one.calls is not None:
+            cost = NONE if one.cost is None else f"${one.cost:.4f}"
+            numbers = (one.calls, one.calls_saved or 0, one.abstentions or 0)
+            table.add_row(one.criterion, *(f"{number:,}" for number in numbers), rate(one.self_agreement), cost)
     return table
 
 

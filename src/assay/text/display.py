@@ -10,6 +10,8 @@ _CONTROLS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 )
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
+
 
 def visible(text: str) -> str:
     r"""Return a text in which control characters, those that turn the direction of writing included, are shown as \x1b.
@@ -38,7 +40,7 @@ def call(name: str, args: dict[str, Any], *, limit: int = 0) -> str:
 def compact(value: Any) -> str:
     """Return a JSON value on one line, text of any language as itself."""
     try:
-        return json.dumps(value, ensure_ascii=False, sort_keys=True)
+        return _ENCODER.encode(value)
     except (RecursionError, TypeError, ValueError):
         return f"<{type(value).__name__}>"
 
