@@ -24,7 +24,9 @@ def conversations(draw: st.DrawFn) -> tuple[list[both.Json], list[both.Json]]:
         if kind == "moved":
             called = draw(st.permutations(wanted))
         elif kind == "more":
-            called.insert(draw(st.integers(0, len(called))), draw(st.sampled_from([*wanted, {"name": "f", "args": {}}])))
+            called.insert(
+                draw(st.integers(0, len(called))), draw(st.sampled_from([*wanted, {"name": "f", "args": {}}]))
+            )
         elif kind == "less":
             called = called[1:]
         elif kind == "other":
