@@ -36,7 +36,7 @@ test-postgres: $(VENV)/.ready ## Run the tests that need Postgres: ASSAY_TEST_PO
 	$(BIN)/pytest -m postgres
 
 test-peer: $(PEER)/.ready ## Run the tests that compare with google-adk 2.13
-	$(PEER)/bin/pytest -m peer
+	$(PEER)/bin/pytest -m peer tests/differential
 
 lint: $(VENV)/.ready ## Check style
 	$(BIN)/ruff check .

@@ -1,4 +1,4 @@
-"""google-adk: `tool_trajectory_avg_score` of COUNT conversations by MATCH_TYPE, of DIFFERING invocations one differs."""
+"""google-adk: trajectories of COUNT conversations by MATCH_TYPE, of DIFFERING invocations one differs."""
 
 from __future__ import annotations
 

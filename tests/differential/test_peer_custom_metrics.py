@@ -10,9 +10,9 @@ import pytest
 
 from assay import Outcome, Verdict, api
 
-pytestmark = pytest.mark.peer
+pytestmark = both.PEER
 
-METRICS = '''
+METRICS = """
 from google.adk.evaluation.eval_case import Invocation
 from google.adk.evaluation.eval_metrics import EvalMetric
 from google.adk.evaluation.evaluator import EvalStatus, EvaluationResult, PerInvocationResult
@@ -36,7 +36,7 @@ async def awaited(eval_metric, actual_invocations, expected_invocations, convers
 
 def without_score(eval_metric, actual_invocations, expected_invocations=None, conversation_scenario=None):
     return EvaluationResult()
-'''
+"""
 
 
 def _outcome(metric: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Outcome:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-pytestmark = pytest.mark.peer
+pytestmark = both.PEER
 NAME = "tool_trajectory_avg_score"
 
 
@@ -24,7 +24,9 @@ def conversations(draw: st.DrawFn) -> tuple[list[both.Json], list[both.Json]]:
         if kind == "moved":
             called = draw(st.permutations(wanted))
         elif kind == "more":
-            called.insert(draw(st.integers(0, len(called))), draw(st.sampled_from([*wanted, {"name": "f", "args": {}}])))
+            called.insert(
+                draw(st.integers(0, len(called))), draw(st.sampled_from([*wanted, {"name": "f", "args": {}}]))
+            )
         elif kind == "less":
             called = called[1:]
         elif kind == "other":
