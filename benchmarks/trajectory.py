@@ -5,7 +5,7 @@ from __future__ import annotations
 import measuring
 
 _TIMES = 5
-_CONVERSATIONS = 4000
+_CONVERSATIONS = 2000
 
 
 def main(peer: str) -> None:
@@ -15,9 +15,12 @@ def main(peer: str) -> None:
 
 
 def _compare(peer: str, match_type: str, differing: int) -> None:
+    means: set[float] = set()
+
     def side(python: str, script: str) -> float:
         arguments = [str(_CONVERSATIONS), match_type, str(differing)]
         said = measuring.run([python, measuring.SIDES / script, *arguments]).said
+        means.add(said["mean"])
         return float(said["invocations"] / said["cpu"])
 
     ours, theirs = measuring.in_turn(
@@ -25,6 +28,7 @@ def _compare(peer: str, match_type: str, differing: int) -> None:
         lambda: side(peer, "trajectory_adk.py"),
         times=_TIMES,
     )
+    assert len(means) == 1, means
     what = f"{match_type}, {'all match' if not differing else f'one in {differing} differs'}"
     measuring.line(f"invocations a second: {what}", f"{ours:,.0f}", f"{theirs:,.0f}")
     measuring.target(f"ours / theirs: {what}", ours / theirs, "times", at_least=5)

@@ -29,17 +29,32 @@ def text_pairs(count: int, size: int) -> list[tuple[str, str]]:
     return pairs
 
 
-def call_lists(count: int, differing: int) -> Iterator[tuple[list[Json], list[Json]]]:
-    """Yield the actual and the expected calls of invocations; of `differing` one differs in its last argument."""
-    for i in range(count):
-        expected = [
-            {"name": f"tool_{k}", "args": {"order_id": f"A-{i % 97}", "quantity": k, "tags": ["new", "gift"]}}
-            for k in range(5)
-        ]
-        actual = [{"name": one["name"], "args": dict(one["args"])} for one in expected]
-        if differing and i % differing == 0:
-            actual[-1]["args"]["quantity"] = -1
-        yield actual, expected
+def conversations(count: int, differing: int) -> Iterator[list[tuple[Json, Json]]]:
+    """Yield conversations of four invocations with five calls each, as google-adk holds them: recorded and expected.
+
+    Of `differing` invocations one differs in an argument of its last call.
+    """
+    for i in range(0, 4 * count, 4):
+        yield [_pair(k, differs=differing > 0 and k % differing == 0) for k in range(i, i + 4)]
+
+
+def _pair(i: int, *, differs: bool) -> tuple[Json, Json]:
+    calls = [
+        {"name": f"tool_{k}", "args": {"order_id": f"A-{i % 97}", "quantity": k, "tags": ["new", "gift"]}}
+        for k in range(5)
+    ]
+    events = []
+    for k, call in enumerate(calls):
+        args = {**call["args"], "quantity": -1} if differs and k == 4 else dict(call["args"])
+        called = {"id": f"adk-{i}-{k}", "args": args, "name": call["name"]}
+        answered = {"id": f"adk-{i}-{k}", "name": call["name"], "response": {"ok": True}}
+        events.append({"author": "shop", "content": _content("model", {"function_call": called})})
+        events.append({"author": "shop", "content": _content("user", {"function_response": answered})})
+    user = {"user_content": _content("user", {"text": "Please change my orders."})}
+    return (
+        {**user, "intermediate_data": {"invocation_events": events}},
+        {**user, "intermediate_data": {"tool_uses": calls}},
+    )
 
 
 def cases(count: int) -> Iterator[Json]:

@@ -1,4 +1,4 @@
-"""assay: `tool_trajectory_avg_score` of CONVERSATIONS by MATCH_TYPE, of DIFFERING invocations one differs."""
+"""assay: `tool_trajectory_avg_score` of COUNT conversations by MATCH_TYPE, of DIFFERING invocations one differs."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ import json
 import sys
 import time
 
-from material import call_lists
+from material import Json, conversations
 
-from assay import EvalCase, Invocation, Message, ToolCall, ToolTrajectory, Trace
+from assay import EvalCase, Invocation, ToolTrajectory, Trace
+from assay.formats.adk.evalset import invocation
+from assay.formats.reading import Reading
 
-conversations, match_type, differing = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-user = Message("?")
-
-
-def invocation(calls: list[dict]) -> Invocation:
-    return Invocation(user, tuple(ToolCall(one["name"], one["args"]) for one in calls))
+count, match_type, differing = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 
 
-pairs = [(invocation(ours), invocation(theirs)) for ours, theirs in call_lists(4 * conversations, differing)]
-fours = [pairs[i : i + 4] for i in range(0, len(pairs), 4)]
-material = [
-    (Trace(tuple(ours for ours, _ in four)), EvalCase("case", tuple(theirs for _, theirs in four))) for four in fours
-]
+def loaded(raw: Json) -> Invocation:
+    return invocation(raw, (), Reading("bench"))
+
+
+material = []
+for pairs in conversations(count, differing):
+    trace = Trace(tuple(loaded(ours) for ours, _ in pairs))
+    material.append((trace, EvalCase("case", tuple(loaded(theirs) for _, theirs in pairs))))
 metric = ToolTrajectory(match_type=match_type)
 start = time.process_time()
 total = sum(metric(trace, case).value or 0.0 for trace, case in material)
 cpu = time.process_time() - start
-print(json.dumps({"invocations": 4 * conversations, "cpu": cpu, "mean": total / conversations}))
+print(json.dumps({"invocations": 4 * count, "cpu": cpu, "mean": total / count}))

@@ -42,6 +42,14 @@ async def concurrently(items: AsyncIterable[T], work: Callable[[T], Awaitable[R]
         await asyncio.gather(*left, return_exceptions=True)
 
 
+def ends_the_run(error: BaseException) -> bool:
+    """Whether an exception is nobody's fault: an interruption by the user, or the cancellation of the current task."""
+    if isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return task is not None and task.cancelling() > 0
+    return isinstance(error, KeyboardInterrupt | GeneratorExit)
+
+
 async def _next(source: AsyncIterator[T]) -> T:
     return await anext(source)
 

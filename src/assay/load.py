@@ -57,6 +57,10 @@ class Criteria(Noun, frozen=True):
 def read_file(path: Path, *, lenient: bool = False) -> tuple[Loaded, str]:
     """Return what a file holds, and the SHA-256 of its bytes; raises FormatError."""
     try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise FormatError(ascii(str(path)), ["has a name that is not UTF-8; rename the file"]) from None
+    try:
         data = path.read_bytes()
     except OSError as error:
         raise FormatError(str(path), [error.strerror or str(error)]) from None

@@ -5,21 +5,23 @@ from __future__ import annotations
 import asyncio
 import time
 import traceback
-from collections.abc import AsyncIterator, Callable, Collection, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
-from assay.concurrency import concurrently
+from assay.concurrency import concurrently, ends_the_run
 from assay.data.case import EvalCase
 from assay.data.noun import Json, Noun
 from assay.data.recording import EndedBy, Failure, Recording, Side
-from assay.data.seams import Agent, Session, Simulator
-from assay.data.trace import About, Durations, Invocation, Message, Step, Trace, Usage, split_reply
+from assay.data.seams import Agent, Item, Session, Simulator
+from assay.data.trace import About, Durations, Event, Invocation, Message, Step, Trace, Usage, split_reply
 from assay.data.work import Work
 from assay.errors import AgentError, SimulatorError
-from assay.text.display import said, shortened, storable
+from assay.text.display import described, shortened
 
 _LONGEST_TRACEBACK = 20_000
 N = TypeVar("N", bound=Noun)
@@ -98,8 +100,7 @@ class _Talk:
         self._attempt = attempt
         self._reply_timeout = reply_timeout
         self._asked: Invocation | None = None
-        self._steps: list[Step] = []
-        self._usages: list[Usage] = []
+        self._heard = _Heard()
         self._final_state: dict[str, Json] | None = None
 
     async def hold(self, agent: Agent, asking: AsyncIterator[Invocation]) -> Recording:
@@ -107,85 +108,131 @@ class _Talk:
         try:
             async with agent(self._work.case, None) as session:
                 async for asked in asking:
-                    self._asked, self._steps, self._usages = asked, [], []
-                    self.done.append(await _reply(session, asked, self._steps, self._usages, self._reply_timeout))
+                    self._asked, self._heard = asked, _Heard()
+                    self.done.append(await _reply(session, asked, self._heard, self._reply_timeout))
                     self._asked = None
                     self._learn(session.about)
         except BaseException as error:
-            if _is_ours(error):
+            if ends_the_run(error):
                 raise
-            return self._broken(error)
+            return self._broken(error)  # whatever else an agent raises is its own failure
         return Recording(self._work.id, self._trace, self._attempt, ended_by=self.ended_by)
 
     @property
     def _trace(self) -> Trace:
-        return Trace(tuple(self.done), self._work.id, self._final_state)
+        session = self._work.case.session_input
+        pinned = (session.extra or {}).get("session_id") if session else None
+        return Trace(tuple(self.done), pinned if isinstance(pinned, str) else self._work.id, self._final_state)
 
     def _learn(self, about: About | None) -> None:
         """Keep what the agents are beside the invocation, and the state for the end."""
         if about is not None:
-            about = _sound(about)
+            about = _kept(about)
             self._final_state = about.final_state
             self.done[-1] = replace(self.done[-1], about=replace(about, final_state=None) if about.agents else None)
 
     def _broken(self, error: BaseException) -> Recording:
         if self._asked is not None:
-            unanswered = replace(self._asked, steps=tuple(self._steps), usages=tuple(self._usages) or None)
-            self.done.append(unanswered)
+            self.done.append(self._heard.broken(self._asked))
         side: Side = "simulator" if isinstance(error, SimulatorError) else "agent"
         failure = Failure(side, _cause(error), _traceback(error))
         return Recording(self._work.id, self._trace, self._attempt, failure, "failure")
 
 
-async def _reply(
-    session: Session, asked: Invocation, steps: list[Step], usages: list[Usage], reply_timeout: float | None
-) -> Invocation:
-    """Send a message and return the finished invocation; `steps` and `usages` hold what came, should it break."""
+@dataclass(slots=True)
+class _Heard:
+    """What came from a session since it was asked."""
+
+    steps: list[Step] = field(default_factory=list)
+    usages: list[Usage] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    durations: Durations = Durations()
+
+    def add(self, item: Item) -> None:
+        """Take in one item."""
+        if isinstance(item, Usage):
+            self.usages.append(item)
+        elif isinstance(item, Event):
+            self.events.append(item)
+        elif isinstance(item, Durations):
+            self.durations = item
+        else:
+            self.steps.append(item)
+
+    def broken(self, asked: Invocation) -> Invocation:
+        """The invocation that was not answered: no message in it is a reply."""
+        usages, events = tuple(self.usages) or None, tuple(self.events) or None
+        return replace(asked, steps=tuple(self.steps), usages=usages, events=events)
+
+    def answered(self, asked: Invocation, seconds: float) -> Invocation:
+        """The finished invocation; its reply is no longer among the steps of an event."""
+        before, reply = split_reply(self.steps)
+        place = next((i for i, step in enumerate(self.steps) if step is reply), None)
+        return Invocation(
+            asked.user,
+            before,
+            reply,
+            asked.id,
+            tuple(self.usages) or None,
+            replace(self.durations, total=seconds),
+            events=_without(place, self.events) or None,
+        )
+
+
+def _without(place: int | None, events: Sequence[Event]) -> tuple[Event, ...]:
+    """The events without the step at a place: the one that held it is smaller by one."""
+    kept: list[Event] = []
+    end = 0
+    for event in events:
+        start, end = end, end + event.size
+        holds = place is not None and start <= place < end
+        kept.append(replace(event, size=event.size - 1) if holds else event)
+    return tuple(kept)
+
+
+async def _reply(session: Session, asked: Invocation, heard: _Heard, reply_timeout: float | None) -> Invocation:
+    """Send a message and return the finished invocation; `heard` holds what came, should it break."""
     started = time.perf_counter()
     try:
-        async with asyncio.timeout(reply_timeout) as limit:
-            async for item in session.send(asked.query):
-                if isinstance(item, Usage):
-                    usages.append(_sound(item))
-                else:
-                    steps.append(_sound(item))
+        async with asyncio.timeout(reply_timeout) as limit, aclosing(_sent(session, asked.query)) as items:
+            async for item in items:
+                heard.add(_kept(item))
     except TimeoutError as error:
         if not limit.expired():
             raise
         raise AgentError(f"no reply within {reply_timeout:g} seconds") from error
-    before, reply = split_reply(steps)
-    return Invocation(
-        asked.user,
-        before,
-        reply,
-        asked.id,
-        tuple(usages) or None,
-        Durations(time.perf_counter() - started),
-    )
+    return heard.answered(asked, time.perf_counter() - started)
 
 
-def _sound(item: N) -> N:
-    """Return what an agent gave as the store will give it back; raise AgentError where it is not JSON."""
+async def _sent(session: Session, message: str) -> AsyncGenerator[Item, None]:
+    """What a session yields; it is closed here, where it is a generator, and not left to the garbage collector."""
+    items = session.send(message)
+    try:
+        async for item in items:
+            yield item
+    finally:
+        close = getattr(items, "aclose", None)
+        if close is not None:
+            await close()
+
+
+def _kept(item: N) -> N:
+    """Return an item as the store will give it back, so that what is scored now and after a resume is the same.
+
+    Raises AgentError for what is no JSON: objects, bytes that are no text, half of a surrogate pair.
+    """
     try:
         return msgspec.json.decode(msgspec.json.encode(item), type=type(item))
-    except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise AgentError(f"a {type(item).__name__} of an agent must hold JSON: {said(error)}") from error
-
-
-def _is_ours(error: BaseException) -> bool:
-    """Whether something ends the run, and not only the conversation in which it was raised."""
-    if isinstance(error, asyncio.CancelledError):
-        task = asyncio.current_task()
-        return task is not None and task.cancelling() > 0
-    return isinstance(error, KeyboardInterrupt | GeneratorExit)
+    except Exception as error:
+        raise AgentError(f"a {type(item).__name__} must be JSON: {described(error)}") from error
 
 
 def _cause(error: BaseException) -> str:
     if isinstance(error, AgentError | SimulatorError):
-        return storable(str(error))
-    return shortened(said(error), 2000)
+        return str(error)
+    return shortened(described(error), 2000)
 
 
 def _traceback(error: BaseException) -> str:
-    text = storable("".join(traceback.format_exception(error)))
+    text = "".join(traceback.format_exception(error)).encode("utf-8", "replace").decode()
     return text if len(text) <= _LONGEST_TRACEBACK else f"…{text[-_LONGEST_TRACEBACK:]}"

@@ -10,14 +10,14 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from assay.concurrency import concurrently
+from assay.concurrency import concurrently, ends_the_run
 from assay.data.outcome import CaseResult, Criterion, Outcome, Score, Verdict
 from assay.data.recording import Recording
 from assay.data.trace import Trace
 from assay.data.work import Work
 from assay.errors import MetricError, UsageError
 from assay.judge.ballot import Ballot, judging
-from assay.text.display import said, shortened
+from assay.text.display import described, shortened
 
 Pair = tuple[Work, Recording]
 Known = Mapping[tuple[int, int], CaseResult]
@@ -99,19 +99,22 @@ async def _called(criterion: Criterion, trace: Trace, work: Work) -> Score:
         result = criterion.metric(trace, work.case)
         if inspect.isawaitable(result):
             result = await result
-        return _sound(as_score(result)) if criterion.own_value else as_score(result)
-    except (Exception, SystemExit) as error:  # code of users: whatever it raises is this outcome's
-        if isinstance(error, UsageError) and not criterion.own_value:
-            raise  # nothing of this case: a cassette without the call, say
-        return Score(None, f"the metric failed: {shortened(said(error), 500)}")
+        score = as_score(result)
+        return _kept(score) if criterion.own_value else score
+    except BaseException as error:
+        of_the_run = isinstance(error, UsageError) and not criterion.own_value  # a cassette without the call, say
+        if of_the_run or ends_the_run(error):
+            raise
+        # The boundary around code of users: whatever it raises is this outcome's.
+        return Score(None, f"the metric failed: {shortened(described(error), 500)}")
 
 
-def _sound(score: Score) -> Score:
-    """Return the score of a user's metric as the store will give it back; raise MetricError where it is not JSON."""
+def _kept(score: Score) -> Score:
+    """Return a user's score as the store will give it back; raises where a field of it, or of a part, is no such."""
     try:
         return msgspec.json.decode(msgspec.json.encode(score), type=Score)
-    except (msgspec.MsgspecError, TypeError, ValueError, RecursionError) as error:
-        raise MetricError(f"must return a Score of texts and numbers: {said(error)}") from error
+    except (msgspec.ValidationError, TypeError, ValueError) as error:
+        raise MetricError(f"must return a Score whose fields have the types of a Score: {error}") from error
 
 
 def as_score(result: Any) -> Score:
@@ -119,7 +122,7 @@ def as_score(result: Any) -> Score:
 
     Raises MetricError for anything else, and for numbers that are not finite.
     """
-    score = result if isinstance(result, Score) else None
+    score = replace(result, value=_number(result.value)) if isinstance(result, Score) else None
     if isinstance(result, bool | int | float):
         score = Score(float(result))
     if score is None:
@@ -127,6 +130,10 @@ def as_score(result: Any) -> Score:
     if score.value is not None and not math.isfinite(score.value):
         raise MetricError(f"must return a finite number, or a Score without value and with a reason, got {score.value}")
     return score
+
+
+def _number(value: Any) -> Any:
+    return float(value) if isinstance(value, bool) else value
 
 
 def _usage(trace: Trace) -> dict[str, int] | None:

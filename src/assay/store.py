@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
+import weakref
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -59,7 +61,10 @@ def _of_calls(name: str) -> sa.Table:
 _REPLIES = _of_calls("assay_replies")
 _BALLOTS = _of_calls("assay_ballots")
 _BATCH = 500
-_SECONDS = 0.25
+SECONDS = 0.25
+"""Seconds that a result may wait to be committed together with others."""
+_PATIENCE = 60.0
+"""Seconds to wait for another process that writes."""
 
 
 class Store:
@@ -84,9 +89,10 @@ class Store:
                     connection.execute(sa.text("SELECT pg_advisory_xact_lock(7283451)"))
                 for table in _METADATA.sorted_tables:
                     connection.execute(sa.schema.CreateTable(table, if_not_exists=True))
-        except (sa.exc.SQLAlchemyError, OSError, ImportError) as error:
+        except (sa.exc.SQLAlchemyError, OSError, ImportError, ValueError) as error:
             hint = "; install the extra 'postgres'" if isinstance(error, ImportError) else ""
             raise UsageError(f"--store: cannot open {_safe(url)}: {_first_line(error)}{hint}") from None
+        weakref.finalize(self, self._engine.dispose)
         self._insert = postgresql.insert if parsed.get_backend_name() == "postgresql" else sqlite.insert
 
     def close(self) -> None:
@@ -108,15 +114,15 @@ class Store:
     def add_result(self, run_id: str, result: CaseResult) -> None:
         """Keep a result, in place of an earlier one of the same attempt."""
         self._waiting.append(_row(run_id, result.position, result.attempt, result.case_id, result))
-        if len(self._waiting) >= _BATCH or time.monotonic() - self._committed >= _SECONDS:
+        if len(self._waiting) >= _BATCH or time.monotonic() - self._committed >= SECONDS:
             self.commit()
 
     def commit(self) -> None:
         """Write the results that wait."""
-        waiting, self._waiting = self._waiting, []
         self._committed = time.monotonic()
-        if waiting:
-            self._write(_RESULTS, waiting)
+        if self._waiting:
+            self._write(_RESULTS, self._waiting)
+            self._waiting = []
 
     def _write(self, table: sa.Table, rows: list[dict[str, Any]]) -> None:
         statement = self._insert(table)
@@ -229,20 +235,30 @@ def _storable(text: str) -> str:
 
 
 def _patience(url: sa.URL) -> dict[str, Any]:
-    return {"timeout": 60} if url.get_backend_name() == "sqlite" else {}
+    return {"timeout": _PATIENCE} if url.get_backend_name() == "sqlite" else {}
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:
     cursor = connection.cursor()
-    cursor.execute("PRAGMA journal_mode=WAL")  # readers and a writer at once; survives a kill
+    patient_until = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode=WAL")  # readers and a writer at once; survives a kill
+            break
+        except sqlite3.OperationalError:
+            # Of two processes that create a database at once one finds it locked, and SQLite does not wait here.
+            if time.monotonic() > patient_until:
+                raise
+            time.sleep(0.01)
     cursor.execute("PRAGMA synchronous=NORMAL")
     cursor.close()
 
 
 def _safe(url: str) -> str:
+    """The URL without its password, and without the parameters, which may hold another one."""
     try:
-        return sa.make_url(url).render_as_string(hide_password=True)
-    except sa.exc.ArgumentError:
+        return sa.make_url(url).set(query={}).render_as_string(hide_password=True)
+    except (sa.exc.ArgumentError, ValueError):
         return "that URL"
 
 

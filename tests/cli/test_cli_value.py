@@ -12,7 +12,10 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
+import assay
+from assay import Criterion, EvalCase, EvalSet, Invocation, Message, ResponseMatch, Trace
 from assay.cli import main
+from assay.value import weights
 
 KEYS = [
     *("id", "score", "complexity", "novelty", "tool_diversity", "outcome_confidence"),
@@ -212,6 +215,34 @@ def test_wrong_usage_ends_with_two_and_a_reason(
     assert [path.name for path in tmp_path.iterdir()] == ["traces.jsonl"]
 
 
+def test_a_nesting_bomb_is_refused(tmp_path: Path) -> None:
+    """In JSON and in JSON lines, beside a trace that is valued."""
+    bomb = '{"@type": ' + "[" * 100_000 + "]" * 100_000 + "}"
+    (tmp_path / "bomb.json").write_text(bomb)
+    (tmp_path / "lines.jsonl").write_text(f"{bomb}\n{json.dumps(GOOD)}\n")
+    found = _lines(_run(tmp_path, "--json"))
+    assert [one["score"] is None for one in found] == [True, True, False]
+    assert {error["problem"] for one in found[:2] for error in one["errors"]} == {"nested deeper than 200 levels"}
+
+
+@pytest.mark.parametrize("option", ["--output", "--keep", "--parquet"])
+def test_a_folder_that_is_not_there_is_told(tmp_path: Path, option: str) -> None:
+    """What cannot be written ends with 2 and the path, not with a traceback."""
+    result = _run(_file(tmp_path, GOOD), option, tmp_path / "no" / "file", "--threshold", "0")
+    assert result.exit_code == 2
+    assert "No such file or directory" in result.stderr
+
+
+def test_an_index_that_could_not_be_saved_is_refused_before_the_work(tmp_path: Path) -> None:
+    """Not after the last trace."""
+    if weights.missing_libraries() or weights.installed() is None:
+        pytest.skip("the model is not installed")
+    result = _run(_file(tmp_path, GOOD), "--index", tmp_path / "no" / "index", embedder="minilm")
+    assert result.exit_code == 2
+    assert "its folder does not exist" in result.stderr
+    assert not result.stdout
+
+
 @pytest.mark.parametrize("option", ["--output", "--parquet", "--keep"])
 def test_an_input_is_never_written_over(tmp_path: Path, option: str) -> None:
     """An output with the path of an input is refused, however it is spelt."""
@@ -249,10 +280,55 @@ def test_the_real_model_over_processes(tmp_path: Path) -> None:
     assert [a["score"] for a in one] == pytest.approx([b["score"] for b in two], abs=1e-6)
 
 
-def test_ctrl_c_leaves_no_half_parquet(tmp_path: Path) -> None:
-    """What goes wrong halfway leaves neither the file nor its part."""
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+def test_what_fails_halfway_leaves_no_half_parquet(tmp_path: Path) -> None:
+    """A full disk ends with 2, and neither the Parquet file nor its part is left."""
     pytest.importorskip("pyarrow")
-    (tmp_path / "c.json").write_text('{"criteria": {}}')
-    result = _run(_file(tmp_path, GOOD), tmp_path / "c.json", "--parquet", tmp_path / "out.parquet")
+    result = _run(_file(tmp_path, GOOD), "--parquet", tmp_path / "out.parquet", "--output", "/dev/full")
     assert result.exit_code == 2
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["c.json", "traces.jsonl"]
+    assert "No space left" in result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["traces.jsonl"]
+
+
+def _stored(folder: Path, replies: list[str]) -> str:
+    """A store with one run of three cases, whose reference is `yes`."""
+    store = f"sqlite:///{folder}/runs.db"
+    traces = [
+        Trace((Invocation(Message("q"), (), Message(text)),), session_id=str(n)) for n, text in enumerate(replies)
+    ]
+    expected = EvalSet(
+        "s", tuple(EvalCase(str(n), (Invocation(Message("q"), None, Message("yes")),)) for n in range(3))
+    )
+    criteria = [Criterion("response_match_score", ResponseMatch(), threshold=1.0)]
+    assay.score(traces, expected, criteria, match="session", store=store)
+    return store
+
+
+def test_a_stored_runs_verdicts_are_the_success_of_its_traces(tmp_path: Path) -> None:
+    """A passed case counts its confidence whole, a failed one 0.3 times."""
+    found = _lines(
+        _run("--from-run", "2", "--store", _stored(tmp_path, ["yes", "no", "yes"]), "--json", "--confidence", "0.5")
+    )
+    assert [one["id"] for one in found] == ["kp:trace:0", "kp:trace:1", "kp:trace:2"]
+    assert [one["outcome_confidence"] for one in found] == [0.5, 0.15, 0.5]
+
+
+def test_confidence_is_asked_for_even_of_a_stored_run(tmp_path: Path) -> None:
+    """Verdicts say success, never confidence; without it every trace is refused."""
+    result = _run("--from-run", "2", "--store", _stored(tmp_path, ["yes"] * 3), "--json")
+    assert result.exit_code == 2
+    assert "does not say its confidence," in result.stderr
+
+
+def test_reasoning_traces_are_scored_like_any_recording(tmp_path: Path) -> None:
+    """`assay score` reads them, and trace_value_v1 is what `assay value` says without embedder."""
+    (tmp_path / "config.json").write_text('{"criteria": {"trace_value_v1": 0.5}}')
+    store = f"sqlite:///{tmp_path}/runs.db"
+    run = assay.score(_file(tmp_path, GOOD, WEAK), criteria=tmp_path / "config.json", store=store)
+    values = {
+        case.case_id: outcome.score.value
+        for case in run.cases
+        for outcome in case.outcomes
+        if outcome.criterion == "trace_value_v1"
+    }
+    assert values == {"0": pytest.approx(GOOD_SCORE), "1": pytest.approx(WEAK_SCORE)}

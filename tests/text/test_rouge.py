@@ -15,7 +15,7 @@ def f(candidate: str, reference: str) -> float:
 
 
 def test_overlap_by_hand() -> None:
-    """Two texts, "a a b" against "a b b": clipped, a and b overlap once each of 3 and 3."""
+    """Of "a a b" and "a b b", clipped, a and b are shared once each: 2 of 3 tokens on both sides."""
     assert rouge(["a", "a", "b"], ["a", "b", "b"]) == Rouge(2 / 3, 2 / 3, 2 / 3)
 
 

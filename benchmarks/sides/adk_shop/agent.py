@@ -28,7 +28,7 @@ class InstantModel(BaseLlm):
     async def generate_content_async(
         self,
         llm_request: LlmRequest,
-        stream: bool = False,  # noqa: FBT001, FBT002, ARG002
+        stream: bool = False,  # noqa: ARG002
     ) -> AsyncGenerator[LlmResponse, None]:
         """Call a tool after a user's message that names an order; reply after a tool's result."""
         asked = [one.parts[0].text for one in llm_request.contents if one.parts and one.parts[0].text]

@@ -5,25 +5,24 @@ from __future__ import annotations
 import asyncio
 import shutil
 import tempfile
-import threading
 import time
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from msgspec.structs import replace
 
 from assay.aggregate import aggregate
+from assay.api.blocking import blocking
 from assay.api.plan import Pair, Plan, now
+from assay.api.record import conversations
 from assay.data.outcome import CaseResult, Verdict
 from assay.data.recording import Recording
 from assay.data.summary import RunInfo, Summary
 from assay.judge.ballot import Ballot, Reusable
 from assay.llm.model import Reply
-from assay.record import record
 from assay.score import score
-from assay.store import Store
+from assay.store import SECONDS, Store
 
 Heard = Callable[[CaseResult], None]
 
@@ -35,10 +34,6 @@ class Run:
     info: RunInfo
     summary: Summary
     _store: Store = field(repr=False)
-    _folder: str | None = field(default=None, repr=False)
-
-    def __post_init__(self) -> None:
-        weakref.finalize(self, _let_go, self._store, self._folder)
 
     @property
     def verdict(self) -> Verdict:
@@ -78,24 +73,21 @@ def execute(
 
     On an interruption everything that was finished is in the store.
     """
-    folder = None
-    if store is None:
-        folder = tempfile.mkdtemp(prefix="assay-")
-        store = f"sqlite:///{folder}/run.db"
-    opened = Store(store)
+    opened = Store(store) if store is not None else _passing_store()
     try:
-        summary, info = _blocking(_judged(plan, opened, on_result or (lambda _: None), resumed=resumed, reuse=reuse))
+        summary, info = blocking(_judged(plan, opened, on_result or (lambda _: None), resumed=resumed, reuse=reuse))
     except BaseException:
-        _let_go(opened, folder)
+        opened.close()
         raise
-    return Run(info, summary, opened, folder)
+    return Run(info, summary, opened)
 
 
-def _let_go(store: Store, folder: str | None) -> None:
-    """Close a store, and remove the folder of one that nobody asked to keep."""
-    store.close()
-    if folder is not None:
-        shutil.rmtree(folder, ignore_errors=True)
+def _passing_store() -> Store:
+    """A store in a folder that goes when nobody holds the store any more."""
+    folder = tempfile.mkdtemp(prefix="assay-")
+    store = Store(f"sqlite:///{folder}/run.db")
+    weakref.finalize(store, shutil.rmtree, folder, ignore_errors=True)
+    return store
 
 
 def reread(store: str, run_id: str) -> Run:
@@ -149,25 +141,31 @@ async def _go(plan: Plan, store: Store, on_result: Heard, *, resumed: bool) -> t
                 store.add_recording(info.id, pair[0].position, pair[1])
             yield pair
         if plan.agent is not None:
-            held = record(
-                plan.works,
-                plan.agent,
-                attempts=plan.attempts,
-                concurrency=plan.concurrency,
-                reply_timeout=plan.reply_timeout,
-                held=standing,
-            )
-            async for work, recording in held:
+            async for work, recording in conversations(plan, standing):
                 store.add_recording(info.id, work.position, recording)
                 yield work, recording
 
-    async for result in score(recordings(), concurrency=plan.concurrency, known=known, ballots=plan.judges.ballots):
-        store.add_result(info.id, result)
-        on_result(result)
+    committing = asyncio.create_task(_commit_often(store))
+    try:
+        async for result in score(recordings(), concurrency=plan.concurrency, known=known, ballots=plan.judges.ballots):
+            store.add_result(info.id, result)
+            on_result(result)
+    finally:
+        committing.cancel()
     summary = aggregate(store.results(info.id))
     finished = replace(info, finished=now(), seconds=round(time.monotonic() - started, 3), verdict=summary.verdict)
     store.begin(finished)
     return summary, finished
+
+
+async def _commit_often(store: Store) -> None:
+    """Write the results that wait, also while nothing else comes: a process may be killed at any moment."""
+    while True:
+        await asyncio.sleep(SECONDS)
+        try:
+            store.commit()
+        except Exception:  # noqa: BLE001  (the results still wait, and the next to write them says what is wrong)
+            return
 
 
 def _earlier(plan: Plan, store: Store) -> Iterator[Pair]:
@@ -180,26 +178,3 @@ def _earlier(plan: Plan, store: Store) -> Iterator[Pair]:
 def _stands(recording: Recording) -> bool:
     """A conversation that ended, or that the agent broke, is finished; one that broke otherwise is held again."""
     return recording.failure is None or recording.failure.side == "agent"
-
-
-def _blocking(work: Any) -> Any:
-    """Run a coroutine to its end, in a thread of its own where a loop is already running (notebooks)."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work)
-    outcome: list[Any] = []
-
-    def run() -> None:
-        try:
-            outcome.extend((asyncio.run(work), None))
-        except BaseException as error:  # noqa: BLE001  (raised again below, where the caller is)
-            outcome.extend((None, error))
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-    result, error = outcome
-    if error is not None:
-        raise error
-    return result

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import msgspec
 from msgspec.structs import replace
 
 from assay import __version__, load
 from assay.agents import agent_of
 from assay.data.case import EvalCase, EvalSet
 from assay.data.config import EvalConfig
+from assay.data.noun import Noun
 from assay.data.outcome import Criterion, Metric
 from assay.data.recording import Recording
 from assay.data.seams import Agent
@@ -26,6 +29,9 @@ from assay.formats.adk.config import config as read_config
 from assay.formats.reading import Reading
 from assay.judge.judges import Judges
 from assay.metrics.signature import signature
+from assay.text.display import compact, shortened
+
+N = TypeVar("N", bound=Noun)
 
 Paths = str | Path | Sequence[str | Path]
 """A file, a folder, or several; `FILE:case1,case2` chooses cases."""
@@ -162,12 +168,13 @@ def resume(plan: Plan, earlier: RunInfo, *, allow_more_attempts: bool = True) ->
     the earlier run; a larger number of attempts is no difference.
     """
     ours, theirs = _comparable(plan.info), _comparable(earlier)
-    for name in ours.keys() | theirs.keys():
-        if ours.get(name) != theirs.get(name):
-            raise UsageError(
-                f"--resume {earlier.id}: {name} is not that of the run: {ours.get(name)!r:.200}, was "
-                f"{theirs.get(name)!r:.200}"
-            )
+    changed = [name for name in {**theirs, **ours} if ours.get(name) != theirs.get(name)]
+    if changed:
+        told = (
+            f"{name} is not that of the run: {_short(ours.get(name))}, was {_short(theirs.get(name))}"
+            for name in changed
+        )
+        raise UsageError("\n".join(f"--resume {earlier.id}: {one}" for one in told))
     before = int(earlier.config.get("attempts", 1))
     if plan.attempts < before or (plan.attempts > before and not allow_more_attempts):
         raise UsageError(f"--resume {earlier.id}: --attempts must be at least {before}, got {plan.attempts}")
@@ -176,9 +183,15 @@ def resume(plan: Plan, earlier: RunInfo, *, allow_more_attempts: bool = True) ->
 
 
 def _comparable(info: RunInfo) -> dict[str, Any]:
-    config = {key: value for key, value in info.config.items() if key != "attempts"}
+    config = {key: value for key, value in info.config.items() if key not in ("attempts", "eval_sets", "criteria")}
+    config |= {f"eval set {path}": sha256 for path, sha256 in info.config["eval_sets"]}
+    config |= {f"criteria of {origin}": sha256 or "given" for origin, sha256 in info.config["criteria"]}
     flat = {f"signature of {key}": value for key, value in info.signatures.items()}
     return {"version": info.version, "kind": info.kind, **config, **flat}
+
+
+def _short(value: Any) -> str:
+    return "absent" if value is None else shortened(compact(value), 200)
 
 
 @dataclass(frozen=True)
@@ -197,12 +210,22 @@ def _wanted(
         made = _criteria(criteria, lenient=lenient, judges=judges) or load.criteria_of(
             load.DEFAULT_CONFIG, origin="defaults"
         )
-        notes = _Notes(((eval_set.id, None),), ((made.origin, made.sha256),), made.warnings)
+        eval_set, digest = _as_stored(eval_set, f"the eval set {eval_set.id!r}")
+        notes = _Notes(((eval_set.id, digest),), ((made.origin, made.sha256),), made.warnings)
         return [load.Wanted(eval_set, made.criteria)], notes
     found = load.sources(_paths(eval_set), lenient=lenient)
     return _wanted_of(
         found, criteria, [source.loaded.eval_set or EvalSet("") for source in found], lenient=lenient, judges=judges
     )
+
+
+def _as_stored(noun: N, what: str) -> tuple[N, str]:
+    """What was made in Python as a file would give it (a tuple is an array), and its SHA-256: a resume compares it."""
+    try:
+        data = msgspec.json.encode(noun)
+        return msgspec.json.decode(data, type=type(noun)), hashlib.sha256(data).hexdigest()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UsageError(f"{what} must hold JSON only: {error}") from error
 
 
 def _wanted_by(
@@ -272,10 +295,11 @@ def _in_memory(recordings: Any) -> bool:
 
 
 def _recordings(given: Any) -> list[Recording]:
-    return [
+    heard = [
         one if isinstance(one, Recording) else Recording(one.session_id or str(i), one)
         for i, one in enumerate(given, 1)
     ]
+    return [_as_stored(one, f"the recording {one.case_id!r}")[0] for one in heard]
 
 
 def _paths(paths: Any) -> Sequence[str | Path]:

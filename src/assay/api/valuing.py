@@ -83,6 +83,8 @@ def plan_value(paths: Sequence[str], asked: Asked, *, from_run: str | None = Non
     jobs.check_mode(asked.novelty, index=asked.index, embedded=embed is not None)
     if asked.novelty == "corpus" and not _exists(asked.index):
         notes.append(f"{asked.index}: made from these traces; there was nothing to search yet, so every novelty is 0.5")
+    if asked.index is not None and not asked.index.absolute().parent.is_dir():
+        raise UsageError(f"--index: {asked.index}: its folder does not exist, so that it could not be saved")
     said = source.Unknown(asked.confidence, asked.success)
     files = [] if from_run is not None else source.files(paths)
     if asked.novelty == "leave-one-out" and Path("-") in files:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import sys
@@ -115,7 +116,7 @@ class _Console(Console):
 
     def on_broken_pipe(self) -> None:
         """Leave it to the caller."""
-        raise BrokenPipeError
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -152,8 +153,12 @@ def go(plan: Plan, store: str, output: Output, *, resumed: bool = False, reuse: 
     with _reader_may_leave():
         _announce(plan, output)
     try:
-        with output.only_json_on_stdout(), _Progress(plan.total, quiet=output.quiet) as progress:
-            run = api.execute(plan, store=url, on_result=progress.advance, resumed=resumed, reuse=reuse)
+        with output.only_json_on_stdout(), Progress(plan.total, quiet=output.quiet) as progress:
+
+            def heard(result: CaseResult) -> None:
+                progress.advance(good=result.verdict in (Verdict.PASSED, Verdict.INFORMATIONAL))
+
+            run = api.execute(plan, store=url, on_result=heard, resumed=resumed, reuse=reuse)
     except KeyboardInterrupt:
         click.echo("\ninterrupted", err=True)
         if url is not None and plan.agent is not None:
@@ -162,7 +167,7 @@ def go(plan: Plan, store: str, output: Output, *, resumed: bool = False, reuse: 
         return _INTERRUPTED
     _write_files(run, plan, output)
     with _reader_may_leave():
-        _print(run, plan, output, kept=url is not None)
+        _print(run, output, kept=url is not None)
     code = EXIT[run.verdict]
     if code == EXIT[Verdict.UNSCORED] and output.allow_unscored:
         click.echo("unscored, and allowed to be (--allow-unscored): exit code 0", err=True)
@@ -202,11 +207,11 @@ def _write_files(run: Run, plan: Plan, output: Output) -> None:
         adk.write(output.adk_results, run.info, plan.works, run.cases, run.recordings)
 
 
-def _print(run: Run, plan: Plan, output: Output, *, kept: bool) -> None:
+def _print(run: Run, output: Output, *, kept: bool) -> None:
     if output.quiet:
         output.terminal.print(closing(run.info, run.summary))
     else:
-        print_report(output.terminal, run.info, run.summary, run.cases, total=plan.total)
+        print_report(output.terminal, run.info, run.summary, run.cases)
     if output.json_file == "-":
         json.write(sys.stdout.buffer, run.info, run.summary, run.cases)
         sys.stdout.buffer.flush()
@@ -214,14 +219,15 @@ def _print(run: Run, plan: Plan, output: Output, *, kept: bool) -> None:
         output.terminal.print(f"run {run.info.id}; assay show {run.info.id} [CASE]", style="dim")
 
 
-class _Progress:
+class Progress:
     """How far a run is: a bar for people, a line now and then for logs; both on stderr."""
 
-    def __init__(self, total: int, *, quiet: bool) -> None:
+    def __init__(self, total: int, *, quiet: bool, doing: str = "scoring", bad: str = "not passed") -> None:
         self._total = total
         self._quiet = quiet
         self._done = 0
-        self._not_passed = 0
+        self._bad = 0
+        self._words = (doing, bad)
         self._said = time.monotonic()
         self._bar: Any = None
 
@@ -232,20 +238,21 @@ class _Progress:
             columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
             self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
             self._bar.start()
-            self._bar.add_task("scoring", total=self._total)
+            self._bar.add_task(self._words[0], total=self._total)
         return self
 
     def __exit__(self, *error: object) -> None:
         if self._bar is not None:
             self._bar.stop()
 
-    def advance(self, result: CaseResult) -> None:
-        """Count a result."""
+    def advance(self, *, good: bool) -> None:
+        """Count one."""
         self._done += 1
-        self._not_passed += result.verdict not in (Verdict.PASSED, Verdict.INFORMATIONAL)
+        self._bad += not good
+        doing, bad = self._words
         if self._bar is not None:
-            said = f"scoring, {self._not_passed} not passed" if self._not_passed else "scoring"
+            said = f"{doing}, {self._bad} {bad}" if self._bad else doing
             self._bar.update(self._bar.task_ids[0], completed=self._done, description=said)
         elif not self._quiet and time.monotonic() - self._said > _SILENCE:
             self._said = time.monotonic()
-            click.echo(f"{self._done} of {self._total}, {self._not_passed} not passed", err=True)
+            click.echo(f"{self._done} of {self._total}, {self._bad} {bad}", err=True)

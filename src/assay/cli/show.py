@@ -37,7 +37,7 @@ def show(run: str, case: str | None, store: str, as_json: bool) -> None:
         return
     out = console()
     if case is None:
-        print_report(out, found.info, found.summary, found.cases, total=0)
+        print_report(out, found.info, found.summary, found.cases, everything=True)
         return
     shown = 0
     for result in found.cases:

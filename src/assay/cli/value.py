@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 SHOWN = 20
 """So many reasons, problems or places are told; the outputs hold all."""
-FAILED, WRONG, UNSCORED = 1, 2, 3
+FAILED, WRONG, UNSCORED, INTERRUPTED = 1, 2, 3, 130
 _PIPED_WIDTH = 120
 
 
@@ -107,8 +107,20 @@ def value(files: tuple[str, ...], **options: Any) -> None:
 
     FILE is JSON, JSON lines, a folder of them, or - for JSON lines on standard input: ReasoningTraces, or any trace
     that assay reads.
-    """
-    sys.exit(_value(files, options))
+
+    \b
+    assay value traces.jsonl
+    assay value traces/ --threshold 0.6 --keep worth_sharing.jsonl --json
+    """  # noqa: D301
+    try:
+        sys.exit(_value(files, options))
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise UsageError(f"{error.filename or 'file'}: {error.strerror or error}") from error
+    except KeyboardInterrupt:
+        click.echo("\ninterrupted; what --output holds can be continued with --resume", err=True)
+        sys.exit(INTERRUPTED)
 
 
 def _value(files: tuple[str, ...], options: dict[str, Any]) -> int:

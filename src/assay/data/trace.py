@@ -170,7 +170,7 @@ class Invocation(Noun, frozen=True):
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
         """The calls in order; empty also where nothing was recorded."""
-        return tuple(step for step in self.steps or () if isinstance(step, ToolCall))
+        return tuple([step for step in self.steps or () if type(step) is ToolCall])
 
 
 class Trace(Noun, frozen=True):

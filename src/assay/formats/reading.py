@@ -88,7 +88,7 @@ class Reading:
     ) -> tuple[dict[str, Any], dict[str, Any] | None]:
         """Split an object into its known, non-null fields under our names and what else it holds.
 
-        `open_ended`: unknown keys belong there, and need no warning.
+        `open_ended`: unknown keys belong there, and need no warning; one that is null says nothing anyway.
         """
         known: dict[str, Any] = {}
         if type(raw) is not dict:
@@ -100,7 +100,7 @@ class Reading:
             if name is None:
                 extra = extra or {}
                 extra[key] = value
-                self.unknown(at, key, names.values(), quiet=open_ended)
+                self.unknown(at, key, names.values(), quiet=open_ended or value is None)
             elif name in known:
                 self.error((at, key), f"gives {name!r} a second time")
             elif value is not None:

@@ -13,6 +13,7 @@ from assay.data.noun import Noun
 from assay.data.recording import Recording
 from assay.errors import FormatError
 from assay.formats import knowledgepulse, messages
+from assay.formats import recordings as ours
 from assay.formats.adk import config, evalset, legacy, result, session
 from assay.formats.jsontext import decode, members, repaired, strict_utf8
 from assay.formats.reading import Place, Reading
@@ -20,7 +21,7 @@ from assay.formats.reading import Place, Reading
 _KINDS = (
     "an eval set ({'eval_set_id': ..., 'eval_cases': [...]}), an old test file ([{'query': ...}]), a session "
     "({'events': [...]}), an eval set result ({'eval_case_results': [...]}), an EvalConfig ({'criteria': {...}}), a "
-    "ReasoningTrace ({'@type': 'ReasoningTrace', ...}) or "
+    "ReasoningTrace ({'@type': 'ReasoningTrace', ...}), recordings ({'case_id': ..., 'trace': {...}}) or "
     "chat messages ([{'role': ..., 'content': ...}])"
 )
 _REFUSED = {
@@ -83,17 +84,25 @@ def _value(item: Any) -> Any:
 def _document(top: Any, reading: Reading) -> Loaded:
     stem = PurePath(reading.path).name.split(".")[0]
     if isinstance(top, dict):
-        return _reasoning([top], reading, "") or _object(top, reading, stem)
-    if isinstance(top, list) and (found := _reasoning(top, reading, "/{}")):
-        return found
+        return _ours([top], reading, alone=True) or _reasoning([top], reading, "") or _object(top, reading, stem)
     if isinstance(top, list):
-        return _array(top, reading, stem)
+        return _ours(top, reading) or _reasoning(top, reading, "/{}") or _array(top, reading, stem)
     if isinstance(top, str) and top.lstrip().startswith("{"):
         # ADK used to write its results as a string of JSON.
         inner = read(top.encode(), reading.path, lenient=reading.lenient)
         reading.warnings += inner.warnings
         return inner
     raise FormatError(reading.path, [f"/: must be {_KINDS}, got {top!r:.60}"])
+
+
+def _ours(items: list[Any], reading: Reading, *, alone: bool = False) -> Loaded | None:
+    """Recordings as we write them; None where the first item is none."""
+    first = _value(items[0]) if items else None
+    if not ours.is_recording(first):
+        return None
+    values = [first, *map(_value, items[1:])]
+    whole = [{key: _value(inner) for key, inner in one.items()} if type(one) is dict else one for one in values]
+    return Loaded(reading.path, "recordings", recordings=ours.recordings(whole, reading, alone=alone))
 
 
 def _object(top: dict[str, Any], reading: Reading, stem: str) -> Loaded:

@@ -48,6 +48,15 @@ def _in_any_order(actual: Sequence[ToolCall], expected: Sequence[ToolCall], matc
 
 
 def _in_order(actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: CallMatcher) -> list[Row]:
+    rows: list[Row] = []
+    for ours, theirs in zip(actual, expected, strict=False):
+        if not match(ours, theirs):
+            break
+        rows.append(Row(theirs, ours, fault=False))
+    return rows + _after_the_start(actual[len(rows) :], expected[len(rows) :], match)
+
+
+def _after_the_start(actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: CallMatcher) -> list[Row]:
     table = _table(actual[:_LIMIT], expected[:_LIMIT], match)
     rows: list[Row] = []
     i, j = 0, 0

@@ -11,7 +11,7 @@ from assay.data.outcome import Criterion, Metric, Range
 from assay.errors import ConfigError, nearest
 from assay.judge.judge import Judge
 from assay.judge.judges import Judges, judge_options
-from assay.metrics.custom import custom_metric
+from assay.metrics.custom import PeerMetric, custom_metric
 from assay.metrics.entries import CATALOG, Entry
 from assay.metrics.options import read_options
 from assay.metrics.signature import signature
@@ -44,9 +44,9 @@ def build(
     warnings: list[str] = []
     for spec in config.criteria:
         if spec.name in custom:
-            criteria.append(_custom(spec, custom[spec.name]))
-            continue
-        made, said = _built_in(spec, custom, judges or Judges(), lenient=lenient)
+            made, said = _custom(spec, custom[spec.name], lenient=lenient)
+        else:
+            made, said = _built_in(spec, custom, judges or Judges(), lenient=lenient)
         criteria.append(made)
         warnings += said
     named = {criterion.name for criterion in criteria}
@@ -95,26 +95,31 @@ def _criterion(known: Entry, metric: Metric, threshold: float | None) -> Criteri
     )
 
 
-def _custom(spec: CriterionSpec, definition: CustomMetricSpec) -> Criterion:
+def _custom(spec: CriterionSpec, definition: CustomMetricSpec, *, lenient: bool) -> tuple[Criterion, list[str]]:
     metric = custom_metric(definition, spec)
-    return Criterion(
+    unknown = [] if isinstance(metric, PeerMetric) else sorted(spec.options.keys() - _EVERYWHERE)
+    warnings = [f"{spec.pointer}/{name}: a metric of two arguments has no options" for name in unknown]
+    if warnings and not lenient:
+        raise ConfigError(warnings[0])
+    criterion = Criterion(
         spec.name,
         metric,
         _threshold(spec, definition.range),
         range=definition.range,
         signature=signature(metric),
     )
+    return criterion, warnings
 
 
 def _threshold(spec: CriterionSpec, scale: Range) -> float | None:
     """The threshold as a number; like ADK, `"0.5"` and `true` are read as one. None: the criterion only informs."""
     raw = spec.threshold
-    pointer = f"{spec.pointer}/threshold" if spec.options else spec.pointer
+    pointer = f"{spec.pointer}/threshold" if spec.is_object else spec.pointer
     if raw is None and spec.is_object:
         return None
     try:
         value = float(raw)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ConfigError(f"{pointer}: must be a number or an object with 'threshold', got {raw!r:.60}") from None
     if not math.isfinite(value) or value not in scale:
         low, high = scale.bounds

@@ -15,6 +15,7 @@ from assay.data.trace import Invocation, Trace
 from assay.errors import ConfigError, MetricError
 from assay.formats.adk.write import invocation_json, scenario_json
 from assay.importing import import_path
+from assay.text.display import described
 
 
 def custom_metric(definition: CustomMetricSpec, spec: CriterionSpec) -> Metric:
@@ -25,7 +26,7 @@ def custom_metric(definition: CustomMetricSpec, spec: CriterionSpec) -> Metric:
     pointer = f"{definition.pointer}/code_config/name"
     function = import_path(definition.path, pointer)
     if inspect.isclass(function):
-        function = function()
+        function = _made(function, pointer)
     count = _arguments(function)
     if count == 2:
         metric: Metric = function
@@ -41,6 +42,13 @@ def custom_metric(definition: CustomMetricSpec, spec: CriterionSpec) -> Metric:
             "install the extra 'adk' (pip install 'agent-assay[adk]'), or write it as (trace, case)"
         )
     return PeerMetric(function, spec.name, spec.threshold, spec.options)
+
+
+def _made(metric: Callable[[], Any], pointer: str) -> Any:
+    try:
+        return metric()
+    except Exception as error:
+        raise ConfigError(f"{pointer}: cannot be made without arguments: {described(error)}") from error
 
 
 def _arguments(function: Callable[..., Any]) -> int:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
+
+import msgspec
 
 from assay.data.trace import ToolCall
 from assay.errors import ConfigError, nearest
@@ -15,21 +18,33 @@ Matcher = Callable[[Any, Any], bool]
 _ANY = "*"
 _ABSENT = object()
 _SECONDS = 1.0
+_ENCODER = msgspec.json.Encoder()
 
 
 def same(actual: Any, expected: Any) -> bool:
     """Whether two JSON values are equal: keys in any order, arrays in order, 1 equal to 1.0, true not equal to 1."""
-    # Python's == also takes true for 1, so it can only rule out; what it lets through is looked at once more.
-    return bool(actual == expected) and _same_booleans(actual, expected)
+    # Python's == also takes true for 1, so it can only rule out. The JSON text tells them apart, but also 1 from 1.0.
+    return bool(actual == expected) and (_same_text(actual, expected) or _same_booleans(actual, expected))
+
+
+def _same_text(actual: Any, expected: Any) -> bool:
+    try:
+        return _ENCODER.encode(actual) == _ENCODER.encode(expected)
+    except (TypeError, ValueError, OverflowError):
+        return False
 
 
 def _same_booleans(actual: Any, expected: Any) -> bool:
-    if isinstance(actual, bool) or isinstance(expected, bool):
-        return actual is expected
+    """Whether two values that Python takes for equal have true and false in the same places."""
     if isinstance(actual, dict):
-        return all(_same_booleans(value, expected[key]) for key, value in actual.items())
-    if isinstance(actual, list):
-        return all(map(_same_booleans, actual, expected))
+        items: Iterable[tuple[Any, Any]] = actual.items()
+    elif isinstance(actual, list):
+        items = enumerate(actual)
+    else:
+        return (type(actual) is bool) is (type(expected) is bool)
+    for key, value in items:
+        if not _same_booleans(value, expected[key]):
+            return False
     return True
 
 
@@ -93,14 +108,20 @@ class Pattern:
     def __init__(self, pattern: str) -> None:
         import regex
 
-        self._pattern = regex.compile(pattern)
+        compiled = regex.compile(pattern)
+
+        def matches(text: str) -> bool:
+            try:
+                return compiled.fullmatch(text, timeout=_SECONDS) is not None
+            except TimeoutError:
+                return False
+
+        # One text is compared with several expected ones, and again to show the difference.
+        self._matches = lru_cache(maxsize=1024)(matches)
 
     def __call__(self, actual: Any, expected: Any) -> bool:  # noqa: ARG002
         """Match the actual text; what was expected stands in the pattern."""
-        try:
-            return isinstance(actual, str) and self._pattern.fullmatch(actual, timeout=_SECONDS) is not None
-        except TimeoutError:
-            return False
+        return isinstance(actual, str) and self._matches(actual)
 
 
 class CallMatcher:
@@ -117,12 +138,22 @@ class CallMatcher:
             return False
         if self._ignore_args:
             return True
+        if self.by_equality:
+            return same(actual.args, expected.args)
         rules = self._tools.get(expected.name, self._tools.get(_ANY))
         if rules is None:
             return same(actual.args, expected.args)
         if callable(rules):
             return rules(actual.args, expected.args)
         return all(self._argument(actual, expected, name, rules) for name in actual.args.keys() | expected.args.keys())
+
+    def in_pairs(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall]) -> bool:
+        """Whether there are as many calls on both sides, and each matches the one at its place."""
+        if not self.by_equality:
+            return len(actual) == len(expected) and all(map(self, actual, expected))
+        if [call.name for call in actual] != [call.name for call in expected]:
+            return False
+        return self._ignore_args or same([call.args for call in actual], [call.args for call in expected])
 
     def _argument(self, actual: ToolCall, expected: ToolCall, name: str, rules: Mapping[str, Matcher]) -> bool:
         matcher = rules.get(name, rules.get(_ANY, same))

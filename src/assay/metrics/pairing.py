@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 
 from assay.data.case import EvalCase
 from assay.data.noun import Noun
@@ -11,6 +12,12 @@ from assay.data.trace import Invocation, Trace
 
 NEVER_REACHED = "never reached: the recording ends before this invocation"
 NO_CONVERSATION = Score(applicable=False, reason="the case holds no fixed conversation to compare with")
+
+
+@cache
+def labels(count: int) -> tuple[str, ...]:
+    """Return what the invocations of a conversation are called in its scores."""
+    return tuple([f"invocation {i + 1}" for i in range(count)])
 
 
 class Slot(Noun, frozen=True):
@@ -56,6 +63,8 @@ def compare_each(
     """Return the mean over a fixed conversation's invocations; `compare(actual, expected, label)` scores a pair."""
     if case.conversation is None:
         return NO_CONVERSATION
+    if len(trace.invocations) == len(case.conversation) and not trace.broken:
+        return mean_of(map(compare, trace.invocations, case.conversation, labels(len(trace.invocations))))
     parts: list[Score] = []
     for slot in slots(trace, case, worst=worst):
         if slot.settled is not None:

@@ -94,7 +94,7 @@ class ToolTrajectory:
         return self._score([call for one in trace.invocations for call in one.tool_calls], expected, "")
 
     def _score(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall], label: str) -> Score:
-        forbidden = [call.name for call in actual if call.name in self.forbidden_tools]
+        forbidden = self.forbidden_tools and [call.name for call in actual if call.name in self.forbidden_tools]
         if self.optional_tools:
             actual = [call for call in actual if call.name not in self.optional_tools]
             expected = [call for call in expected if call.name not in self.optional_tools]
@@ -107,6 +107,8 @@ class ToolTrajectory:
 
     def _value(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall]) -> float:
         match, ordered = self._matcher, self.match_type != "ANY_ORDER"
+        if match.in_pairs(actual, expected):
+            return 1.0  # EXACT implies everything else
         if self.partial == "edit":
             longest = max(len(actual), len(expected))
             return 1 - _edits(actual, expected, match) / longest if longest else 1.0
@@ -115,7 +117,7 @@ class ToolTrajectory:
             matched = _common(actual, expected, match) if ordered else _paired(actual, expected, match)
             return 2 * matched / total if total else 1.0
         if self.match_type == "EXACT":
-            return float(len(actual) == len(expected) and all(map(match, actual, expected)))
+            return 0.0
         if self.match_type == "IN_ORDER":
             rest = iter(actual)
             return float(all(any(match(ours, theirs) for ours in rest) for theirs in expected))

@@ -29,6 +29,7 @@ _STATUS = {
 }
 _USER = "test_user_id"
 _UNSAFE = re.compile(r"[^\w-]")  # a name from a file never becomes a path
+_LONGEST = 60  # in characters: the name of a file has at most 255 bytes
 
 
 def write(
@@ -48,10 +49,11 @@ def write(
     pairs = zip(results, heard, strict=False)
     created = datetime.fromisoformat(info.started).timestamp()
     files: list[Path] = []
+    taken: set[str] = set()
     for set_id, group in groupby(pairs, key=lambda pair: by_position[pair[0].position].eval_set_id):
         cases = [_case(result, by_position[result.position], recording) for result, (_, recording) in group]
         app = next((one.case.session_input.app_name for one in works if one.case.session_input), "") or "assay"
-        name = f"{_UNSAFE.sub('_', app)}_{_UNSAFE.sub('_', set_id)}_{created}"
+        name = _free(f"{_UNSAFE.sub('_', app)}_{_UNSAFE.sub('_', set_id)[:_LONGEST]}_{created}", taken)
         body = {
             "eval_set_result_id": name,
             "eval_set_result_name": name,
@@ -63,6 +65,13 @@ def write(
         path.write_bytes(msgspec.json.format(msgspec.json.encode(body), indent=2))
         files.append(path)
     return files
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """A name that no other file of this run has."""
+    free = next(one for one in (name, *(f"{name}_{i}" for i in range(2, len(taken) + 3))) if one not in taken)
+    taken.add(free)
+    return free
 
 
 def _case(result: CaseResult, work: Work, recording: Recording) -> dict[str, Json]:

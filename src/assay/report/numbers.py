@@ -16,18 +16,29 @@ def number(value: float | None) -> str:
     if value is None:
         return NONE
     if abs(value) >= 1000:
-        return f"{value:,.0f}"
+        return f"{value:,.0f}" if abs(value) < 1e15 else f"{value:.2e}"
     return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
 
 
 def against(value: float, threshold: float) -> tuple[str, str]:
     """Return a value and a threshold with the fewest digits, two at least, that show which is larger."""
-    if value == threshold or number(value) != number(threshold):
+    if value == threshold or _apart(number(value), number(threshold)):
         return number(value), number(threshold)
-    digits = 3
-    while f"{value:.{digits}f}" == f"{threshold:.{digits}f}" and digits < 17:
-        digits += 1
-    return f"{value:.{digits}f}", f"{threshold:.{digits}f}"
+    for digits in range(3, 18):
+        shown, limit = f"{value:.{digits}f}", f"{threshold:.{digits}f}"
+        if _apart(shown, limit):
+            return shown, limit
+    return repr(value), repr(threshold)
+
+
+def _apart(shown: str, limit: str) -> bool:
+    """Whether two numbers as written are different numbers: 1000.0 and 1,000 are not."""
+    return float(shown.replace(",", "")) != float(limit.replace(",", ""))
+
+
+def beside(value: float | None, threshold: float | None) -> str:
+    """Return a value with the digits that it needs to look as large as it is beside its threshold."""
+    return number(value) if value is None or threshold is None else against(value, threshold)[0]
 
 
 def held_against(outcome: Outcome) -> str:
@@ -49,8 +60,13 @@ def interval(estimate: Estimate, *, percent: bool = False) -> str:
 
 
 def rate(value: float | None) -> str:
-    """Return a rate in 0..1 as a percentage."""
-    return NONE if value is None else f"{100 * value:.0f} %"
+    """Return a rate in 0..1 as a percentage; only all is 100 %, and only none is 0 %."""
+    if value is None:
+        return NONE
+    percent = 100 * value
+    if round(percent) in (0, 100) and percent not in (0, 100):
+        return f"{min(max(percent, 0.1), 99.9):.1f} %"
+    return f"{percent:.0f} %"
 
 
 def count(n: int, noun: str) -> str:

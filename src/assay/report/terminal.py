@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from rich import box
 from rich.console import Console, Group, RenderableType
@@ -14,7 +15,7 @@ from rich.text import Text
 
 from assay.data.outcome import CaseResult, Outcome, Quote, Score, Verdict
 from assay.data.summary import CriterionSummary, RunInfo, Summary
-from assay.report.numbers import NONE, against, count, interval, number, rate
+from assay.report.numbers import NONE, against, beside, count, interval, number, rate
 from assay.text.display import shortened, visible
 
 _MARKS = {
@@ -30,17 +31,22 @@ _LISTED = 200
 _DETAILED = 50
 _TOKENS = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]|\w+|\s+|.", re.DOTALL)
 _DIFFED = 4000
+_PAIRS = 20_000
 
 
 def print_report(
-    console: Console, info: RunInfo, summary: Summary, results: Iterable[CaseResult], *, total: int
+    console: Console, info: RunInfo, summary: Summary, results: Iterable[CaseResult], *, everything: bool = False
 ) -> None:
-    """Print the results in file order, then the summary, then the verdict."""
+    """Print the results in file order, then the summary, then the verdict.
+
+    Of a large run only what did not pass, and not more of that than can be read, unless `everything` is asked for.
+    """
+    large = sum(summary.cases.values()) > _LISTED and not everything
     shown = hidden = 0
     for result in results:
-        if total > _LISTED and result.verdict in (Verdict.PASSED, Verdict.INFORMATIONAL):
+        if large and result.verdict in (Verdict.PASSED, Verdict.INFORMATIONAL):
             continue
-        if shown >= max(_DETAILED, _LISTED if total <= _LISTED else 0):
+        if large and shown >= _DETAILED:
             hidden += 1
             continue
         shown += 1
@@ -70,7 +76,7 @@ def case(result: CaseResult, *, everything: bool = False) -> RenderableType:
     for outcome in result.outcomes:
         if outcome not in quiet:
             lines.append(_in(4, _outcome(outcome, everything=everything)))
-    aside = [f"{one.criterion} {number(one.score.value)}" for one in quiet if one.score.value is not None]
+    aside = [f"{visible(one.criterion)} {number(one.score.value)}" for one in quiet if one.score.value is not None]
     if aside:
         lines.append(_in(4, Text(", ".join(aside), "dim")))
     return Group(*lines)
@@ -87,12 +93,14 @@ def _is_aside(outcome: Outcome) -> bool:
 def _outcome(outcome: Outcome, *, everything: bool) -> RenderableType:
     verdict = outcome.verdict
     mark, style = _MARKS[verdict]
-    line = Text.assemble((f"{mark} ", style), outcome.criterion, "  ", *_value(outcome))
+    line = Text.assemble((f"{mark} ", style), visible(outcome.criterion), "  ", *_value(outcome))
     if verdict is Verdict.NOT_APPLICABLE:
         return Text.assemble(line, (f"  {visible(_why_not(outcome.score))}", "dim"))
     if verdict is Verdict.PASSED and not everything:
         return line
-    details = [_part(part) for part in outcome.score.parts or (outcome.score,) if everything or _tells(part)]
+    details = [
+        _part(part, outcome.threshold) for part in outcome.score.parts or (outcome.score,) if everything or _tells(part)
+    ]
     if outcome.score.parts and outcome.score.reason:
         details.insert(0, Text(visible(outcome.score.reason)))
     return Group(line, *(_in(4, one) for one in details))
@@ -119,15 +127,15 @@ def _tells(part: Score) -> bool:
     return part.applicable and (part.value is None or bool(part.reason or part.evidence))
 
 
-def _part(part: Score) -> RenderableType:
+def _part(part: Score, threshold: float | None) -> RenderableType:
     label = f"{part.label}  " if part.label else ""
-    value = "not applicable" if not part.applicable else number(part.value)
+    value = "not applicable" if not part.applicable else beside(part.value, threshold)
     first = part.reason.partition("\n")[0]
     head = Text.assemble((visible(label), "bold"), f"{value}  " if label else "", visible(first))
     inner: list[RenderableType] = []
     if part.evidence:
         inner.append(_evidence(part.evidence))
-    inner += [_part(one) for one in part.parts]
+    inner += [_part(one, threshold) for one in part.parts]
     return Group(head, *(_in(2, one) for one in inner))
 
 
@@ -192,7 +200,7 @@ def _text_diff(expected: str, actual: str) -> RenderableType:
     """Reference and reply; what only the one holds stands in [-…-], what only the other in {+…+}."""
     left, right = _TOKENS.findall(expected[:_DIFFED]), _TOKENS.findall(actual[:_DIFFED])
     above, below = Text("expected  ", "dim"), Text("actual    ", "dim")
-    for what, a, b, c, d in difflib.SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
+    for what, a, b, c, d in _differences(left, right):
         ours, theirs = visible("".join(left[a:b])), visible("".join(right[c:d]))
         if what == "equal":
             above.append(ours, "default")
@@ -206,6 +214,22 @@ def _text_diff(expected: str, actual: str) -> RenderableType:
         if len(text) > _DIFFED:
             line.append(f"… ({len(text):,} characters)", "dim")
     return Group(above, below)
+
+
+def _differences(left: list[str], right: list[str]) -> Iterator[tuple[str, int, int, int, int]]:
+    """Yield the opcodes that turn left into right.
+
+    An agent that says the same word a thousand times must not cost minutes: the more pairs of equal tokens there are,
+    the coarser the comparison.
+    """
+    for autojunk in (False, True):
+        matcher: Any = difflib.SequenceMatcher(str.isspace, left, right, autojunk=autojunk)
+        if sum(len(matcher.b2j.get(token, ())) for token in left) <= _PAIRS:
+            yield from matcher.get_opcodes()
+            return
+    same = next((i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
+    yield "equal", 0, same, 0, same
+    yield "replace", same, len(left), same, len(right)
 
 
 def summary_table(summary: Summary) -> Table:
@@ -223,8 +247,8 @@ def summary_table(summary: Summary) -> Table:
             continue
         counts = [str(getattr(one, name) or NONE) for name in used]
         table.add_row(
-            one.criterion,
-            number(one.mean.value),
+            visible(one.criterion),
+            beside(one.mean.value, one.threshold),
             interval(one.mean) or NONE,
             rate(one.pass_rate.value),
             interval(one.pass_rate, percent=True) or NONE,
@@ -259,8 +283,12 @@ def closing(info: RunInfo, summary: Summary) -> RenderableType:
     total = sum(summary.cases.values())
     counts = ", ".join(f"{n:,} {verdict}" for verdict, n in summary.cases.items())
     seconds = "" if info.seconds is None else f" in {info.seconds:.1f} s"
-    why = f": {'; '.join(summary.reasons)}" if summary.reasons else ""
-    lines = [Text.assemble((f"{mark} {summary.verdict.upper()}", f"bold {style}"), why)]
+    why = f": {visible('; '.join(summary.reasons))}" if summary.reasons else ""
+    if info.finished is None:
+        mark, style = _MARKS[Verdict.UNSCORED]
+        lines = [Text.assemble((f"{mark} NOT FINISHED", f"bold {style}"), f", so far {summary.verdict}", why)]
+    else:
+        lines = [Text.assemble((f"{mark} {summary.verdict.upper()}", f"bold {style}"), why)]
     methods = _methods(summary.criteria)
     tail = f"{count(total, 'attempt')}{seconds}: {counts or 'none'}" + (f"  (intervals: {methods})" if methods else "")
     lines.append(Text(tail, "dim"))

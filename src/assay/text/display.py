@@ -10,6 +10,8 @@ _CONTROLS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 )
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
+
 
 def visible(text: str) -> str:
     r"""Return a text in which control characters, those that turn the direction of writing included, are shown as \x1b.
@@ -19,18 +21,14 @@ def visible(text: str) -> str:
     return _CONTROLS.sub(lambda found: rf"\x{ord(found.group()):02x}", text.replace("\r\n", "\n"))
 
 
-def storable(text: str) -> str:
-    r"""Return a text that UTF-8 can hold: a half of a surrogate pair is shown as \ud83d."""
-    return text.encode("utf-8", "backslashreplace").decode()
-
-
-def said(error: BaseException) -> str:
-    """Return `Type: message` of an exception, even of one that cannot be turned into text."""
+def described(error: BaseException) -> str:
+    """Return an exception as `Type: message`, also one that cannot say what it is, or says what is no Unicode."""
     try:
         message = str(error)
-    except Exception:  # noqa: BLE001  (code of users, in the middle of their own error)
-        message = "(its message cannot be shown)"
-    return storable(f"{type(error).__name__}: {message}".rstrip(": "))
+    except Exception:  # noqa: BLE001  (the message of a user's exception is code of the user)
+        message = "<its message cannot be read>"
+    text = f"{type(error).__name__}: {message}".rstrip(": ")
+    return text.encode("utf-8", "replace").decode()
 
 
 def call(name: str, args: dict[str, Any], *, limit: int = 0) -> str:
@@ -42,7 +40,7 @@ def call(name: str, args: dict[str, Any], *, limit: int = 0) -> str:
 def compact(value: Any) -> str:
     """Return a JSON value on one line, text of any language as itself."""
     try:
-        return json.dumps(value, ensure_ascii=False, sort_keys=True)
+        return _ENCODER.encode(value)
     except (RecursionError, TypeError, ValueError):
         return f"<{type(value).__name__}>"
 

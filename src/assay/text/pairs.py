@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 _PASSWORDS = r"pass(?:word|wd|phrase|code)|(?<![a-z])pwd"
 _OTHERS = (
@@ -30,6 +31,12 @@ _CORE = re.compile(
     f"(?P<password>{_PASSWORDS}|{_joined(_FOREIGN_PASSWORDS)})|(?P<other>{_OTHERS}|{_joined(_FOREIGN_OTHERS)})",
     re.IGNORECASE,
 )
+_MARKS = (
+    *("pass", "pwd", "secret", "key", "token", "credential", "bearer", "authorization", "\\u"),
+    *_FOREIGN_PASSWORDS,
+    *_FOREIGN_OTHERS,
+)
+"""One of these stands in every text that `_CORE` or `_BEARER` match, in lower case."""
 _NOT_A_SECRET = re.compile(
     r"^(?:s|[_-]?(?:count|type|limit|length|len|name|id|expir\w*|url|uri|file|path|policy|reset|usage|hint|field|ttl"
     r"|min|max|required|strength|version|budget|hash|manager|index|rules?|error|input))(?![a-z])",
@@ -59,6 +66,10 @@ _DOTTED = re.compile(r"^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$")
 
 def find(text: str) -> Iterator[tuple[int, int, str]]:
     """Yield start, end and name of each secret that stands beside a name, without the quotes around it."""
+    lowered = text.lower()
+    # Most texts name no secret: looking for each word in turn says so twenty times faster than the patterns.
+    if not any(mark in lowered for mark in _MARKS):
+        return
     for match in _BEARER.finditer(text):
         inner = match["bare"][1:]
         if _mixed(match["bare"]) or (inner != inner.lower() and inner != inner.upper()):
@@ -75,10 +86,15 @@ def find(text: str) -> Iterator[tuple[int, int, str]]:
 
 def secret_under(key: str, value: str) -> bool:
     """Whether the value of a JSON member is a secret, because its key names one."""
+    named = _named(key)
+    return named is not None and _quoted_secret(value, password=named == "password")
+
+
+@lru_cache(maxsize=4096)
+def _named(key: str) -> str | None:
+    """Return what a key names, `password` or `other`; None: no secret. Keys are few and come again and again."""
     core = _CORE.search(key)
-    if core is None or _NOT_A_SECRET.match(key[core.end() :]):
-        return False
-    return _quoted_secret(value, password=core["password"] is not None)
+    return None if core is None or _NOT_A_SECRET.match(key[core.end() :]) else core.lastgroup
 
 
 def is_placeholder(value: str) -> bool:

@@ -10,6 +10,7 @@ import base64
 import binascii
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Literal
 
 import msgspec
@@ -65,7 +66,7 @@ def _redact_object(value: dict[str, Json], pointer: str) -> tuple[dict[str, Json
     found: list[Redaction] = []
     for key, inner in value.items():
         place = f"{pointer}/{key.replace('~', '~0').replace('/', '~1')}"
-        clean_key, of_key = redact(key)
+        clean_key, of_key = _redact_key(key)
         clean, of_value = _redact_member(key, inner, place)
         unique, number = clean_key, 2
         while unique in result or (unique != key and unique in value):
@@ -74,6 +75,9 @@ def _redact_object(value: dict[str, Json], pointer: str) -> tuple[dict[str, Json
         found += [msgspec.structs.replace(one, pointer=place) for one in of_key]
         found += of_value
     return result, tuple(found)
+
+
+_redact_key = lru_cache(maxsize=4096)(redact)  # keys are few and come again and again
 
 
 def _redact_member(key: str, inner: Json, pointer: str) -> tuple[Json, tuple[Redaction, ...]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from assay.data.noun import Json
@@ -11,12 +10,13 @@ from assay.data.reasoning import ReasoningStep, ReasoningTrace
 PADDING_SHARE = 0.7
 """Thoughts beyond this share of a trace of at least PADDING_STEPS steps are called padding."""
 PADDING_STEPS = 5
-FAILED = re.compile(
-    r"error|fail|exception|denied|refus|timed? ?out|timeout|invalid|not found|unable|cannot|could not|rate limit|retry"
-    r"|오류|실패|에러|거부|거절|エラー|失敗|拒否|例外|错误|錯誤|失败|失敗|异常|拒绝|超时|permiso|fallo",
-    re.IGNORECASE,
+TROUBLE = (
+    *("error", "fail", "exception", "denied", "refus", "timeout", "timed out", "time out", "invalid", "not found"),
+    *("unable", "cannot", "could not", "rate limit", "retry", "permiso", "fallo"),
+    *("오류", "실패", "에러", "거부", "거절", "エラー", "失敗", "拒否", "例外"),
+    *("错误", "錯誤", "失败", "异常", "拒绝", "超时"),
 )
-"""Words for what went wrong, in the five languages that the source documents are written in, and Spanish."""
+"""Words for what went wrong, in the languages that the source documents are written in, and Spanish."""
 
 
 def warnings(trace: ReasoningTrace) -> tuple[str, ...]:
@@ -59,15 +59,22 @@ def _unearned(steps: Sequence[ReasoningStep]) -> str:
     recoveries = [place for place, step in enumerate(steps) if step.type == "error_recovery"]
     if not recoveries:
         return ""
-    others = (place for place, step in enumerate(steps) if step.type != "error_recovery")
-    trouble = next((place for place in others if _reads_like_trouble(steps[place])), len(steps))
+    if _reads_like_trouble(steps[: recoveries[0]]):
+        return ""
+    others = [place for place in range(recoveries[0], recoveries[-1]) if steps[place].type != "error_recovery"]
+    trouble = next((place for place in others if _reads_like_trouble(steps[place : place + 1])), len(steps))
     return _sentence(
         "recoveries without an error before them", [steps[place].step_id for place in recoveries if place < trouble]
     )
 
 
-def _reads_like_trouble(step: ReasoningStep) -> bool:
-    return bool(FAILED.search(step.content or "") or FAILED.search(step.output_summary or ""))
+def _reads_like_trouble(steps: Sequence[ReasoningStep]) -> bool:
+    # Looking for each word in turn is several times faster than one pattern of all of them.
+    said = "\n".join([f"{step.content or ''}\n{step.output_summary or ''}" for step in steps]).lower()
+    for word in TROUBLE:  # noqa: SIM110  # and a loop faster than a generator
+        if word in said:
+            return True
+    return False
 
 
 def _unanswered(steps: Sequence[ReasoningStep]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sys import intern
 from typing import Any
 
 from assay.data.trace import Event, Message, Step, Thought, ToolCall, ToolResult, Usage
@@ -108,7 +109,7 @@ def call(raw: Any, at: Place, reading: Reading, *, author: str = "", beside: dic
     """Return a `FunctionCall`; absent and null arguments are no arguments."""
     known, extra = reading.fields(raw, _CALL, at)
     return ToolCall(
-        reading.required(known, "name", at),
+        intern(reading.required(known, "name", at)),
         reading.mapping(known, "args", at) or {},
         reading.text(known, "id", at),
         author,
@@ -122,7 +123,7 @@ def result(
     """Return a `FunctionResponse`."""
     known, extra = reading.fields(raw, _RESPONSE, at)
     return ToolResult(
-        reading.text(known, "name", at),
+        intern(reading.text(known, "name", at)),
         known.get("response"),
         reading.text(known, "id", at),
         author,
@@ -141,7 +142,7 @@ def _both(inner: dict[str, Any] | None, beside: dict[str, Any] | None) -> dict[s
 def event(raw: Any, at: Place, reading: Reading) -> tuple[Event, list[Step], Usage | None]:
     """Return one event's grouping, its steps, and the tokens of its model call if it was one."""
     known, extra = reading.fields(raw, _EVENT, at, open_ended=True)
-    author = reading.required(known, "author", at)
+    author = intern(reading.required(known, "author", at))
     extra = {key: value for key, value in (extra or {}).items() if value is not None}
     steps: list[Step] = []
     if "content" in known:

@@ -1,0 +1,98 @@
+"""Does `assay check` say what files are, and what is wrong with them?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from commands import MATCH, assay, enter, eval_set, session, write
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty folder."""
+    enter(tmp_path, monkeypatch)
+
+
+def test_files_say_what_they_are() -> None:
+    """Each file gets one line: its kind and how much it holds."""
+    write("a.evalset.json", eval_set("one", "two"))
+    write("b.session.json", session("s", "hi", "ok"))
+    write("c.json", MATCH)
+    done = assay("check", "a.evalset.json", "b.session.json", "c.json")
+    assert done.out.splitlines() == [
+        "✓ a.evalset.json: eval set, 2 cases",
+        "✓ b.session.json: session, 1 recording",
+        "✓ c.json: EvalConfig, criteria: response_match_score",
+    ]
+    assert done.code == 0
+
+
+def test_every_problem_is_listed() -> None:
+    """A file with problems gets them all, each with its place, and the exit code is 2; the others are still told of."""
+    write("a.evalset.json", {"eval_set_id": "a", "eval_cases": [{"conversation": 5}, {"eval_id": 3}]})
+    write("b.evalset.json", eval_set("one"))
+    done = assay("check", "a.evalset.json", "b.evalset.json")
+    assert done.code == 2
+    assert "✗ a.evalset.json: cannot be read" in done.out
+    assert "    error: /eval_cases/0/conversation" in done.out
+    assert "    error: /eval_cases/1/eval_id" in done.out
+    assert "✓ b.evalset.json: eval set, 1 case" in done.out
+
+
+def test_a_config_is_checked_to_the_end() -> None:
+    """A config that can be read but not used is a problem."""
+    write("c.json", {"criteria": {"response_match_score": 1.5}})
+    done = assay("check", "c.json")
+    assert done.code == 2
+    assert "error: /criteria/response_match_score: must be a number from 0 to 1" in done.out
+
+
+def test_repairs_are_warnings() -> None:
+    """What was read in spite of a mistake is a warning with line and column, and the exit code is 0."""
+    Path("c.json").write_text('{"criteria": {"response_match_score": 0.8,}}', encoding="utf-8")
+    done = assay("check", "c.json")
+    assert done.code == 0
+    assert "    warning: line 1" in done.out
+
+
+def test_lenient_makes_unknown_options_warnings() -> None:
+    """--lenient is for files newer than this version."""
+    write("c.json", {"criteria": {"response_match_score": {"threshold": 1, "colour": 1}}})
+    assert assay("check", "c.json").code == 2
+    lenient = assay("check", "c.json", "--lenient")
+    assert (lenient.code, "warning: " in lenient.out) == (0, True)
+
+
+def test_folders_are_searched() -> None:
+    """Of a folder every JSON file is checked, below it too."""
+    write("evals/a.evalset.json", eval_set("one"))
+    write("evals/deep/c.json", MATCH)
+    write("evals/folder.json/d.jsonl", session("s", "hi", "ok"))
+    done = assay("check", "evals")
+    assert [line.split(":")[0] for line in done.out.splitlines()] == [
+        "✓ evals/a.evalset.json",
+        "✓ evals/deep/c.json",
+        "✓ evals/folder.json/d.jsonl",
+    ]
+
+
+@pytest.mark.parametrize("path", ["nowhere", "empty"])
+def test_nothing_to_check_is_no_success(path: str) -> None:
+    """A path without files is refused."""
+    Path("empty").mkdir()
+    done = assay("check", path)
+    assert (done.code, path in done.err) == (2, True)
+
+
+def test_hostile_names_are_shown_as_text() -> None:
+    """Names in files, and of files, never reach the terminal as control characters."""
+    metric = {"code_config": {"name": "commands.polite"}}
+    name = "mine\x1b[31m\u202e"
+    write("evil\x1b[2J.json", {"criteria": {name: 0.5}, "custom_metrics": {name: metric}})
+    done = assay("check", ".")
+    assert done.code == 0
+    assert "\x1b" not in done.out
+    assert "\u202e" not in done.out
+    assert r"evil\x1b[2J.json: EvalConfig, criteria: mine\x1b[31m\x202e" in done.out

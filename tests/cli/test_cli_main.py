@@ -1,0 +1,82 @@
+"""Does the command line start light, help, and fail with words?"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import assay as package
+from assay.cli import COMMANDS
+from commands import assay
+
+_HEAVY = ("sqlalchemy", "rich", "nltk", "numpy", "msgspec", "asyncio", "regex")
+_LIGHT = """
+import json, sys
+from assay.cli import main
+try:
+    main({arguments})
+except SystemExit:
+    pass
+print(json.dumps(sorted(sys.modules)), file=sys.stderr)
+"""
+
+
+def modules(*arguments: str) -> set[str]:
+    """The modules that a command line has loaded when it ends."""
+    code = _LIGHT.format(arguments=list(arguments))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(json.loads(done.stderr))
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"]])
+def test_help_is_light(arguments: list[str]) -> None:
+    """Help loads no command and nothing that they need."""
+    loaded = modules(*arguments)
+    assert not loaded & set(_HEAVY)
+    assert not {name for name in loaded if name.startswith("assay.") and name not in ("assay.cli", "assay.errors")}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_command_helps_with_an_example(name: str) -> None:
+    """Every command exists, and its help says what it is for with an example and all options explained."""
+    done = assay(name, "--help")
+    assert done.code == 0
+    assert f"  assay {name}" in done.out
+    assert done.out.startswith(f"Usage: assay {name} ")
+    assert assay(name, "-h").out == done.out
+
+
+def test_help_lists_commands_and_exit_codes() -> None:
+    """`assay --help` names every command and what the exit codes mean."""
+    done = assay("--help")
+    assert done.code == 0
+    assert all(f"\n  {name} " in done.out for name in COMMANDS)
+    assert "Exit codes: 0 passed, 1 failed, 3" in done.out
+
+
+def test_version() -> None:
+    """`assay --version` prints the version of the package."""
+    assert assay("--version").out == f"assay, version {package.__version__}\n"
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("scor", "score"), ("shwo", "show"), ("critera", "criteria")])
+def test_misspelt_commands_get_the_nearest(typed: str, meant: str) -> None:
+    """An unknown command is refused with the nearest known one."""
+    done = assay(typed)
+    assert (done.code, f"did you mean {meant!r}?" in done.err) == (2, True)
+
+
+def test_nothing_to_do_is_help() -> None:
+    """Without a command there is help, and the exit code of wrong usage."""
+    done = assay()
+    assert (done.code, "Commands:" in done.err + done.out) == (2, True)
+
+
+def test_hostile_arguments_come_back_as_text() -> None:
+    """What is quoted in a message cannot control the terminal."""
+    done = assay("show", "x\x1b[31m", "--store", "sqlite://")
+    assert done.code == 2
+    assert "\x1b" not in done.err

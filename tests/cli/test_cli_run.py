@@ -1,0 +1,285 @@
+"""Does `assay run` do what its options say?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commands import MATCH, Done, assay, case, enter, eval_set, write
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder with one eval set and its config."""
+    enter(tmp_path, monkeypatch)
+    write("test_config.json", MATCH)
+    write("trips.evalset.json", eval_set("good", "fail", "good_too"))
+
+
+def run(*arguments: str | Path, agent: str = "commands:obedient", store: str = "none") -> Done:
+    """Run the test agent without keeping anything."""
+    return assay("run", *arguments, "--agent", agent, "--store", store)
+
+
+def verdicts(done: Done) -> dict[str, str]:
+    """The verdicts of all attempts in a JSON report on stdout."""
+    return {f"{one['id']}/{one['attempt']}": one["verdict"] for one in done.json["cases"]}
+
+
+def test_passed_is_zero() -> None:
+    """A run in which every case passes exits with 0."""
+    done = run("trips.evalset.json", "--only", "good*")
+    assert (done.code, "✓ PASSED" in done.out) == (0, True)
+
+
+def test_failed_is_one() -> None:
+    """A run with a failed case exits with 1 and says how many failed."""
+    done = run("trips.evalset.json")
+    assert done.code == 1
+    assert "✗ FAILED: 1 failed" in done.out
+
+
+def test_crash_of_the_agent_is_one() -> None:
+    """An agent that crashes is an error with its cause, and the run has failed."""
+    write("one.evalset.json", eval_set("crash", "good"))
+    done = run("one.evalset.json")
+    assert done.code == 1
+    assert "agent: RuntimeError: the agent fell over" in done.out
+    assert "✓ good" in done.out
+
+
+def test_exit_of_the_agent_is_its_own() -> None:
+    """An agent that calls sys.exit() ends its own conversation only."""
+    write("one.evalset.json", eval_set("exit", "good"))
+    done = run("one.evalset.json", "--json", "-")
+    assert verdicts(done) == {"exit/1": "error", "good/1": "passed"}
+    assert done.code == 1
+
+
+@pytest.fixture
+def unscored() -> Path:
+    """A config whose metric raises."""
+    metric = {"code_config": {"name": "commands.broken_metric"}}
+    return write("broken.json", {"criteria": {"mine": 0.5}, "custom_metrics": {"mine": metric}})
+
+
+def test_unscored_is_three(unscored: Path) -> None:
+    """A run in which something could not be scored exits with 3, and shows why."""
+    done = run("trips.evalset.json", "--config", unscored)
+    assert done.code == 3
+    assert "? UNSCORED" in done.out
+    assert "ValueError: cannot score 1 of good" in done.out
+
+
+def test_allow_unscored_turns_three_into_zero_and_says_so(unscored: Path) -> None:
+    """--allow-unscored exits with 0 and tells on stderr that it did."""
+    done = run("trips.evalset.json", "--config", unscored, "--allow-unscored")
+    assert done.code == 0
+    assert "--allow-unscored" in done.err
+
+
+def test_allow_unscored_does_not_hide_failures() -> None:
+    """--allow-unscored leaves 1 as it is."""
+    assert run("trips.evalset.json", "--allow-unscored").code == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nowhere.evalset.json"], "nowhere.evalset.json: no such file or folder"),
+        (["trips.evalset.json", "--config", "nowhere.json"], "nowhere.json: no such configuration file"),
+        (["trips.evalset.json", "--only", "god"], "no case matches 'god'; did you mean 'good'?"),
+        (["trips.evalset.json:fial"], "no case matches 'fial'; did you mean 'fail'?"),
+        (["trips.evalset.json", "--only", "*zz*"], "no case matches '*zz*'; there are 3 cases"),
+        (["trips.evalset.json", "--concurrency", "0"], "--concurrency"),
+        (["trips.evalset.json", "--attempts", "0"], "--attempts"),
+        (["trips.evalset.json", "--reply-timeout", "0"], "--reply-timeout"),
+        (["trips.evalset.json", "--atempts", "2"], "--attempts"),
+        (["trips.evalset.json", "--json", "test_config.json/report.json"], "--json: cannot write"),
+        (["trips.evalset.json", "--junit", "."], "--junit: must be a file"),
+        (["trips.evalset.json", "--adk-results", "test_config.json"], "--adk-results: cannot write"),
+        (["."], "criteria"),
+        (["test_config.json"], "holds EvalConfig, where an eval set is needed"),
+        ([], "needs at least one EVALSET and --agent TARGET"),
+    ],
+)
+def test_wrong_usage_is_two_and_names_the_trouble(arguments: list[str], said: str) -> None:
+    """What cannot be used is found out before anything runs: exit code 2 and one message without traceback."""
+    write("typo/test_config.json", {"criteria": {"response_match_scor": 1}})
+    write("typo/typo.evalset.json", eval_set("good"))
+    done = run(*arguments)
+    assert done.code == 2
+    assert said in done.err
+    assert "Traceback" not in done.err
+    assert not done.out
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("commands", "must be 'module:function'"),
+        ("commands:obediant", "did you mean 'obedient'?"),
+        ("no_such_module:reply", "cannot import 'no_such_module'"),
+        ("commands:MATCH", "must be something to call"),
+    ],
+)
+def test_targets_that_are_no_agent(target: str, said: str) -> None:
+    """A target that cannot be called is refused with the reason."""
+    done = run("trips.evalset.json", agent=target)
+    assert (done.code, said in done.err) == (2, True), done.err
+
+
+def test_agent_is_needed() -> None:
+    """Without --agent nothing runs."""
+    done = assay("run", "trips.evalset.json", "--store", "none")
+    assert (done.code, "--agent" in done.err) == (2, True)
+
+
+def test_unknown_store_is_two() -> None:
+    """A store that cannot be opened is named, its password is not."""
+    done = run("trips.evalset.json", store="nosuchdb://me:secret@host/db")
+    assert done.code == 2
+    assert "--store: cannot open" in done.err
+    assert "secret" not in done.err
+
+
+def test_only_takes_globs_and_repeats() -> None:
+    """--only chooses by glob, and several choose together."""
+    done = run("trips.evalset.json", "--only", "fa*", "--only", "good_???", "--json", "-")
+    assert list(verdicts(done)) == ["fail/1", "good_too/1"]
+
+
+def test_only_takes_ids_that_look_like_globs() -> None:
+    """Brackets in an id mean themselves."""
+    write("odd.evalset.json", eval_set("good[1]", "good1"))
+    done = run("odd.evalset.json", "--only", "good[1]", "--json", "-")
+    assert list(verdicts(done)) == ["good[1]/1"]
+
+
+def test_cases_behind_the_file_name() -> None:
+    """FILE:case1,case2 chooses cases of that file, as in ADK."""
+    write("more.evalset.json", eval_set("good_more", "fail_more", name="more"))
+    done = run("trips.evalset.json:good_too,good", "more.evalset.json", "--json", "-")
+    assert list(verdicts(done)) == ["good/1", "good_too/1", "good_more/1", "fail_more/1"]
+
+
+def test_attempts_are_counted_from_one() -> None:
+    """--attempts holds each conversation several times; the cases keep their file order."""
+    done = run("trips.evalset.json", "--attempts", "2", "--concurrency", "3", "--json", "-")
+    assert list(verdicts(done)) == ["good/1", "good/2", "fail/1", "fail/2", "good_too/1", "good_too/2"]
+
+
+def test_reply_timeout_is_the_agents_error() -> None:
+    """A reply that takes too long is an error of the agent that names the time."""
+    write("wait.evalset.json", eval_set("wait"))
+    done = run("wait.evalset.json", "--reply-timeout", "0.05", agent="commands:patient")
+    assert done.code == 1
+    assert "agent: no reply within 0.05 seconds" in done.out
+
+
+def test_folders_take_the_nearest_config_of_each_file() -> None:
+    """Of a folder every *.test.json and *.evalset.json runs, each with the test_config.json nearest to it."""
+    strict = {"criteria": {"tool_trajectory_avg_score": 1.0}}
+    write("evals/test_config.json", MATCH)
+    write("evals/a.test.json", eval_set("good_a", name="a"))
+    write("evals/deep/test_config.json", strict)
+    write("evals/deep/b.evalset.json", eval_set("good_b", name="b"))
+    write("evals/deep/er/c.evalset.json", eval_set("good_c", name="c"))
+    write("evals/notes.json", {"not": "an eval set"})
+    done = run("evals", "--json", "-")
+    criteria = {one["id"]: one["outcomes"][0]["criterion"] for one in done.json["cases"]}
+    assert criteria == {
+        "good_a": "response_match_score",
+        "good_b": "tool_trajectory_avg_score",
+        "good_c": "tool_trajectory_avg_score",
+    }
+    assert "criteria: evals/test_config.json, evals/deep/test_config.json" in done.err
+
+
+def test_config_overrides_what_lies_beside() -> None:
+    """--config is for all files."""
+    write("other.json", {"criteria": {"tool_trajectory_avg_score": 1.0}})
+    done = run("trips.evalset.json", "--config", "other.json")
+    assert "criteria: other.json" in done.out
+    assert done.code == 0
+
+
+def test_default_criteria_are_announced() -> None:
+    """Without a config ADK's defaults hold, and the output says so."""
+    write("alone/alone.evalset.json", eval_set("good"))
+    done = run("alone/alone.evalset.json")
+    assert "criteria: defaults (tool_trajectory_avg_score 1.0, response_match_score 0.8)" in done.out
+
+
+def test_lenient_makes_unknown_options_warnings() -> None:
+    """An option that is not known is an error with its place, and a warning with --lenient."""
+    newer: dict[str, Any] = {"criteria": {"response_match_score": {"threshold": 0.8, "colour": "blue"}}}
+    write("newer.json", newer)
+    strict = run("trips.evalset.json", "--only", "good", "--config", "newer.json")
+    lenient = run("trips.evalset.json", "--only", "good", "--config", "newer.json", "--lenient")
+    assert (strict.code, lenient.code) == (2, 0)
+    assert "newer.json: /criteria/response_match_score/colour: is not an option" in strict.err
+    assert "warning: newer.json: /criteria/response_match_score/colour" in lenient.err
+
+
+def test_quiet_prints_the_verdict_only() -> None:
+    """--quiet leaves two lines: the verdict and the counts."""
+    done = run("trips.evalset.json", "--quiet")
+    assert [line.split()[0] for line in done.out.splitlines()] == ["✗", "3"]
+    assert not done.err
+
+
+def test_json_on_stdout_is_pure() -> None:
+    """With --json - stdout holds JSON and nothing else; the report goes to stderr."""
+    done = run("trips.evalset.json", "--json", "-")
+    assert done.json["verdict"] == "failed"
+    assert "✗ FAILED" in done.err
+
+
+def test_what_an_agent_prints_stays_out_of_the_json() -> None:
+    """An agent may print: with --json - that goes to stderr."""
+    done = run("trips.evalset.json", "--json", "-", "--concurrency", "1", agent="commands:loud")
+    assert done.json["verdict"] == "passed"
+    assert "debugging good\n" in done.err
+
+
+def test_reports_go_to_files_in_new_folders() -> None:
+    """--json, --junit and --adk-results write files, and make the folders for them."""
+    run("trips.evalset.json", "--json", "a/r.json", "--junit", "b/r.xml", "--adk-results", "c/d")
+    assert json.loads(Path("a/r.json").read_bytes())["verdict"] == "failed"
+    assert Path("b/r.xml").read_text(encoding="utf-8").startswith("<?xml")
+    assert len(list(Path("c/d").glob("*.evalset_result.json"))) == 1
+
+
+def test_store_none_leaves_nothing() -> None:
+    """--store none keeps no file, and offers no `assay show`."""
+    before = set(Path().iterdir())
+    done = run("trips.evalset.json")
+    assert set(Path().iterdir()) == before
+    assert "assay show" not in done.out
+
+
+def test_the_default_store_is_in_the_current_folder() -> None:
+    """Without --store the run is kept in .assay/assay.db, and the output says how to see it."""
+    done = assay("run", "trips.evalset.json", "--agent", "commands:obedient")
+    assert Path(".assay/assay.db").is_file()
+    assert "assay show 20" in done.out
+
+
+def test_scenarios_need_what_is_not_there() -> None:
+    """A case without a fixed conversation is never silently skipped."""
+    scenario = {"starting_prompt": "hi", "conversation_plan": "greet"}
+    write("s.evalset.json", {"eval_set_id": "s", "eval_cases": [{"eval_id": "sim", "conversation_scenario": scenario}]})
+    done = run("s.evalset.json")
+    assert done.code in (2, 3)
+    assert "sim" in done.err + done.out
+
+
+def test_two_eval_sets_may_share_an_id() -> None:
+    """Cases with the same id in two eval sets are told apart by the set's id."""
+    write("more.evalset.json", eval_set("good", case("only_here"), name="more"))
+    done = run("trips.evalset.json", "more.evalset.json", "--json", "-")
+    assert [one["id"] for one in done.json["cases"]] == ["trips:good", "fail", "good_too", "more:good", "only_here"]

@@ -1,0 +1,108 @@
+"""Do `assay runs` and `assay show` read the store back?"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from assay.data.summary import RunInfo
+from assay.store import Store
+from commands import MATCH, assay, case, enter, eval_set, write
+
+KEPT = "sqlite:///kept/here.db"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder with an eval set."""
+    enter(tmp_path, monkeypatch)
+    write("test_config.json", MATCH)
+    write("trips.evalset.json", eval_set("good", case("fail[1]"), "crash"))
+
+
+def run(*more: str) -> str:
+    """Run the test agent, and return the id of the run."""
+    done = assay(
+        "run", "trips.evalset.json", "--agent", "commands:obedient", "--store", KEPT, "--json", "r.json", *more
+    )
+    assert done.code == 1
+    found: str = json.loads(Path("r.json").read_bytes())["run"]["id"]
+    return found
+
+
+def test_runs_are_listed_newest_first() -> None:
+    """Each run has a row: its id, its verdict, what it was."""
+    first, second = run(), run("--only", "good", "--only", "crash")
+    done = assay("runs", "--store", KEPT)
+    rows = [line.split() for line in done.out.splitlines()[2:]]
+    assert [row[:2] for row in rows] == [[second, "failed"], [first, "failed"]]
+    assert rows[0][3:] == ["run", "trips.evalset.json", "--agent", "commands:obedient"]
+
+
+def test_a_run_that_did_not_end_says_so() -> None:
+    """A run without an end is listed as not finished, and shown without a verdict that sounds final."""
+    store = Store(KEPT)
+    store.begin(RunInfo("20260101-000000-aaaaaa", "2026-01-01T00:00:00.000+00:00", "0", "run", {"paths": ["x"]}))
+    store.close()
+    assert "not finished" in assay("runs", "--store", KEPT).out
+    assert "NOT FINISHED, so far unscored" in assay("show", "2026", "--store", KEPT).out
+
+
+def test_show_prints_the_report_again() -> None:
+    """`assay show RUN` shows the same as the run did, times apart."""
+    done = assay("run", "trips.evalset.json", "--agent", "commands:obedient", "--store", KEPT)
+    shown = assay("show", "2", "--store", KEPT)
+    assert shown.code == 0
+    first_line, last_line = "criteria: ", "run 2"
+    body = [line for line in done.out.splitlines() if not line.startswith((first_line, last_line))]
+    assert shown.out.splitlines() == body
+
+
+def test_show_one_case_in_full() -> None:
+    """`assay show RUN CASE` shows everything about a case: the traceback of a crash too."""
+    run_id = run()
+    done = assay("show", run_id, "crash", "--store", KEPT)
+    assert "agent: RuntimeError: the agent fell over" in done.out
+    assert "Traceback (most recent call last):" in done.out
+    assert "good" not in done.out
+
+
+@pytest.mark.parametrize(("pattern", "shown"), [("fail[1]", {"fail[1]"}), ("*a*", {"fail[1]", "crash"})])
+def test_show_takes_ids_and_globs(pattern: str, shown: set[str]) -> None:
+    """CASE is an id, brackets included, or a glob."""
+    done = assay("show", run(), pattern, "--store", KEPT)
+    assert set(re.findall(r"^[✓✗!] (\S+)", done.out, re.MULTILINE)) == shown
+
+
+def test_show_json_is_the_report() -> None:
+    """`assay show RUN --json` prints what --json wrote."""
+    run_id = run()
+    assert assay("show", run_id, "--json", "--store", KEPT).json == json.loads(Path("r.json").read_bytes())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nosuch"], "no run in sqlite:///kept/here.db with an id that starts with 'nosuch'"),
+        (["2"], "2 runs in sqlite:///kept/here.db with an id that starts with '2'"),
+        (["RUN", "nosuch"], "has no case 'nosuch'"),
+        (["RUN", "crahs"], "has no case 'crahs'"),
+    ],
+)
+def test_what_is_not_there_is_refused(arguments: list[str], said: str) -> None:
+    """An id of no run, of several runs, or of no case ends with 2."""
+    run_id = run()
+    run()
+    done = assay("show", *(run_id if one == "RUN" else one for one in arguments), "--store", KEPT)
+    assert (done.code, said in done.err) == (2, True), done.err
+
+
+def test_large_runs_are_shown_in_full() -> None:
+    """`assay show` leaves nothing out, however many cases there are."""
+    write("trips.evalset.json", eval_set(*(f"good_{i}" for i in range(205)), "fail"))
+    done = assay("run", "trips.evalset.json", "--agent", "commands:obedient", "--store", KEPT)
+    assert len(re.findall("^[✓✗] ", done.out, re.MULTILINE)) == 1 + 1
+    assert len(re.findall("^[✓✗] ", assay("show", "2", "--store", KEPT).out, re.MULTILINE)) == 206 + 1

@@ -1,0 +1,260 @@
+"""Is what was finished kept, whatever ends a run, and does --resume go on from there?"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from assay.data.recording import Recording
+from assay.store import Store
+from commands import MATCH, STOPPED, Done, assay, enter, eval_set, finish, start, write
+
+CASES = ["good_1", "fail_2", "wait_3", "good_4"]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder with an eval set whose third case never ends."""
+    enter(tmp_path, monkeypatch)
+    prepare()
+
+
+def prepare() -> None:
+    """Write the files of a run."""
+    write("test_config.json", MATCH)
+    write("trips.evalset.json", eval_set(*CASES))
+
+
+def waiting(*more: str, agent: str = "commands:patient") -> subprocess.Popen[str]:
+    """A run that has finished two cases, and waits for the third."""
+    process = start(
+        *("run", "trips.evalset.json", "--agent", agent, "--concurrency", "1"),
+        *more,
+        env={"PYTHONUNBUFFERED": "1"},
+    )
+    assert process.stderr
+    for line in process.stderr:
+        if line == "WAITING\n":
+            return process
+    raise AssertionError("the agent never waited")
+
+
+@pytest.fixture(scope="module")
+def remains(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run that was killed in its third case."""
+    folder = tmp_path_factory.mktemp("killed")
+    with pytest.MonkeyPatch.context() as patch:
+        enter(folder, patch)
+        prepare()
+        process = waiting()
+        process.kill()
+        assert finish(process).code == -signal.SIGKILL
+        STOPPED.touch()
+    return folder
+
+
+@pytest.fixture
+def killed(remains: Path, tmp_path: Path) -> str:
+    """The id of a run that was killed in its third case; from here on the third case does not wait any more."""
+    shutil.copytree(remains, tmp_path, dirs_exist_ok=True)
+    return only_run()
+
+
+def only_run() -> str:
+    """The id of the one run in the store."""
+    (row,) = assay("runs").out.splitlines()[2:]
+    return row.split()[0]
+
+
+def recorded() -> dict[int, Recording]:
+    """What is recorded of the one run in the store, by the positions of its cases."""
+    store = Store()
+    found = dict(store.recordings(only_run()))
+    store.close()
+    return found
+
+
+def again(run_id: str, *more: str) -> Done:
+    """Resume a run in this process."""
+    return assay("run", "--resume", run_id, *more)
+
+
+def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on() -> None:
+    """SIGINT ends a run with 130, without traceback; the line that it prints finishes the run."""
+    process = waiting()
+    process.send_signal(signal.SIGINT)
+    done = finish(process)
+    assert done.code == 130
+    assert "Traceback" not in done.err
+    (line,) = [line for line in done.err.splitlines() if "assay run --resume" in line]
+    command = line.partition("assay ")[2].split()
+    STOPPED.touch()
+    resumed = assay(*command, "--json", "-")
+    assert [one["id"] for one in resumed.json["cases"]] == CASES
+    assert resumed.json["run"]["id"] == command[-1]
+
+
+def test_ctrl_c_does_not_wait_for_an_agent_that_hangs() -> None:
+    """A sync agent that never returns cannot keep the process."""
+    process = waiting("--store", "none", agent="commands:hanging")
+    process.send_signal(signal.SIGINT)
+    assert finish(process).code == 130
+
+
+def test_ctrl_c_before_the_run_is_130_too() -> None:
+    """SIGINT while an agent is still being imported ends with 130 and without traceback."""
+    Path("slow.py").write_text(
+        "import sys, threading\nprint('IMPORTING', file=sys.stderr, flush=True)\nthreading.Event().wait()\n",
+        encoding="utf-8",
+    )
+    process = start("run", "trips.evalset.json", "--agent", "slow:reply", "--store", "none")
+    assert process.stderr
+    assert process.stderr.readline() == "IMPORTING\n"
+    process.send_signal(signal.SIGINT)
+    done = finish(process)
+    assert (done.code, done.err.split()) == (130, ["interrupted"])
+
+
+def test_after_kill_everything_finished_is_there(killed: str) -> None:
+    """After kill -9 what was finished is in the store, the run is not called finished, and can be finished."""
+    assert "not finished" in assay("runs").out
+    resumed = again(killed, "--json", "-").json
+    assert [(one["id"], one["verdict"]) for one in resumed["cases"]] == [(name, "passed") for name in CASES]
+    assert "not finished" not in assay("runs").out
+
+
+def test_finished_conversations_are_not_held_again(killed: str) -> None:
+    """A resumed run asks the agent only for what is missing; the rest stays, time and all."""
+    before = recorded()
+    assert again(killed, "--quiet").code == 0
+    after = recorded()
+    assert set(before) == {0, 1}
+    assert {position: after[position] for position in before} == before
+    assert set(after) == {0, 1, 2, 3}
+
+
+def test_resume_by_the_beginning_of_the_id(killed: str) -> None:
+    """The beginning of an id is enough where it is the only one."""
+    assert again(killed[:8], "--quiet").code == 0
+
+
+def test_a_resumed_run_may_have_other_outputs_and_concurrency(killed: str) -> None:
+    """Concurrency, reports and --quiet are not of the run."""
+    done = again(
+        killed, "--concurrency", "3", "--json", "r.json", "--junit", "r.xml", "--adk-results", "out", "--quiet"
+    )
+    assert done.code == 0
+    assert len(json.loads(Path("r.json").read_bytes())["cases"]) == 4
+
+
+def test_arguments_may_be_given_again(killed: str) -> None:
+    """The same arguments are no difference."""
+    done = assay("run", "trips.evalset.json", "--agent", "commands:patient", "--resume", killed, "--attempts", "1")
+    assert done.code == 0
+
+
+def test_more_attempts_are_added(killed: str) -> None:
+    """A larger --attempts holds the conversations that are missing then, and the run remembers it."""
+    cases = again(killed, "--attempts", "2", "--json", "-").json["cases"]
+    assert [(one["id"], one["attempt"]) for one in cases] == [(name, n) for name in CASES for n in (1, 2)]
+    fewer = again(killed, "--attempts", "1")
+    assert (fewer.code, "--attempts must be at least 2, got 1" in fewer.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["other.evalset.json"], "paths must be that of the run, ['trips.evalset.json'], got ['other.evalset.json']"),
+        (
+            ["--agent", "commands:obedient"],
+            "agent must be that of the run, 'commands:patient', got 'commands:obedient'",
+        ),
+        (["--config", "test_config.json"], "config must be that of the run, None, got 'test_config.json'"),
+        (["--only", "good*"], "only must be that of the run, [], got ['good*']"),
+        (["--lenient"], "lenient must be that of the run, False, got True"),
+        (["--reply-timeout", "5"], "reply_timeout must be that of the run, None, got 5.0"),
+        (["--store", "none"], "--resume needs the store"),
+    ],
+)
+def test_other_arguments_are_refused(killed: str, arguments: list[str], said: str) -> None:
+    """An argument that is not the run's is refused, with both values."""
+    done = again(killed, *arguments)
+    assert (done.code, said in done.err) == (2, True), done.err
+
+
+def test_a_changed_eval_set_is_refused(killed: str) -> None:
+    """An eval set that was edited since is named."""
+    write("trips.evalset.json", eval_set(*CASES, "good_5"))
+    done = again(killed)
+    assert (done.code, "eval set trips.evalset.json is not that of the run" in done.err) == (2, True)
+
+
+def test_a_changed_config_is_refused(killed: str) -> None:
+    """A config that was edited since is named, and so is the criterion that it changes."""
+    write("test_config.json", {"criteria": {"response_match_score": 0.9}})
+    done = again(killed)
+    assert done.code == 2
+    assert "criteria of test_config.json is not that of the run" in done.err
+    assert "signature of response_match_score is not that of the run" in done.err
+
+
+def test_an_added_config_is_refused() -> None:
+    """A config that now lies nearer than the defaults is a difference."""
+    write("alone/a.evalset.json", eval_set("good"))
+    assert assay("run", "alone/a.evalset.json", "--agent", "commands:patient", "--quiet").code == 0
+    write("alone/test_config.json", MATCH)
+    done = again(only_run())
+    assert done.code == 2
+    assert "criteria of alone/test_config.json is not that of the run: " in done.err
+
+
+def test_a_changed_agent_is_refused() -> None:
+    """An agent whose source was edited since is named."""
+    Path("mine.py").write_text("def reply(conversation):\n    return 'ok'\n", encoding="utf-8")
+    first = finish(start("run", "trips.evalset.json", "--agent", "mine:reply", "--quiet"))
+    assert first.code == 0
+    Path("mine.py").write_text("def reply(conversation):\n    return 'okay'\n", encoding="utf-8")
+    done = finish(start("run", "--resume", only_run()))
+    assert (done.code, "signature of agent is not that of the run" in done.err) == (2, True), done.err
+
+
+def test_another_version_is_refused(killed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run of another version of assay is not continued, and both versions are named."""
+    monkeypatch.setattr("assay.api.plan.__version__", "9.9")
+    done = again(killed)
+    assert done.code == 2
+    assert 'version is not that of the run: "9.9", was "' in done.err
+
+
+def test_runs_of_score_are_not_resumed() -> None:
+    """What was recorded elsewhere is simply scored again."""
+    assay("score", "trips.evalset.json", "--quiet")
+    done = again(only_run())
+    assert (done.code, "simply done again" in done.err) == (2, True)
+
+
+def test_unknown_runs_are_refused() -> None:
+    """--resume of a run that is not in the store is wrong usage."""
+    done = again("2020")
+    assert (done.code, "no run in sqlite:///.assay/assay.db" in done.err) == (2, True)
+
+
+def test_a_finished_run_changes_nothing_when_resumed() -> None:
+    """Resuming a finished run gives the same results again."""
+    STOPPED.touch()
+    first = assay("run", "trips.evalset.json", "--agent", "commands:patient", "--json", "-").json
+    second = again(first["run"]["id"], "--json", "-").json
+    assert (first["cases"], first["summary"]) == (second["cases"], second["summary"])
+
+
+def test_the_resume_line_names_the_store() -> None:
+    """Where the run is not in the default store, the line says that --store is needed."""
+    process = waiting("--store", "sqlite:///other.db")
+    os.kill(process.pid, signal.SIGINT)
+    assert "--store" in finish(process).err.partition("assay run --resume")[2]

@@ -1,0 +1,44 @@
+"""Are calls, tokens and seconds counted where they were recorded, and only there?"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from assay.data.trace import Durations, Usage
+from assay.metrics.efficiency import InferenceCallCount, InvocationDuration, TokenUsage, ToolCallCount
+from builders import call, case, trace, turn, unknown_turn, values
+
+
+def test_tool_calls_of_unknown_steps_are_not_recorded() -> None:
+    """Nothing known of the steps is None, not 0; the mean is over the others."""
+    found = ToolCallCount()(
+        trace(turn(call("f"), call("f"), reply="a"), unknown_turn(reply="b"), turn(reply="c")), case()
+    )
+    assert (found.value, values(found)) == (1, [2, None, 0])
+
+
+def test_model_calls_are_counted_where_they_were_recorded() -> None:
+    """Two calls, unknown, none."""
+    one = turn(reply="a")
+    happened = trace(replace(one, usages=(Usage(), Usage(1))), one, replace(one, usages=()))
+    found = InferenceCallCount()(happened, case())
+    assert (found.value, values(found)) == (1, [2, None, 0])
+
+
+def test_tokens_are_in_and_out() -> None:
+    """Prompt 10 + tool-use prompt 2 + reply 5 + thoughts 3 = 20; cached tokens are part of the prompt."""
+    happened = trace(replace(turn(reply="a"), usages=(Usage(10, 5, 3, 2, 4),)))
+    assert TokenUsage()(happened, case()).value == 20
+
+
+def test_seconds() -> None:
+    """The mean over the invocations that took a known time."""
+    one = turn(reply="a")
+    happened = trace(replace(one, durations=Durations(2.0)), one, replace(one, durations=Durations(4.0, 1.0)))
+    assert InvocationDuration()(happened, case()).value == 3
+
+
+def test_nothing_recorded_is_none_with_a_reason() -> None:
+    """It should have been scored and could not be."""
+    found = TokenUsage()(trace(turn(reply="a")), case())
+    assert (found.value, found.applicable, found.parts[0].reason) == (None, True, "not recorded")

@@ -1,0 +1,254 @@
+"""Is `tool_trajectory_avg_score` what criteria.md says, option by option?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from assay.data.case import EvalCase, Scenario
+from assay.data.outcome import Score
+from assay.data.trace import ToolCall
+from assay.metrics.trajectory import MatchType, ToolTrajectory
+from builders import call, case, trace, turn, unknown_turn, values
+
+A, B, C = call("A"), call("B"), call("C")
+
+
+def score(actual: list[ToolCall], expected: list[ToolCall], **options: Any) -> Score:
+    """The score of one invocation."""
+    return ToolTrajectory(**options)(trace(turn(*actual)), case(turn(*expected)))
+
+
+@pytest.mark.parametrize(
+    ("actual", "expected", "exact", "in_order", "any_order"),
+    [
+        ([], [], 1, 1, 1),
+        ([A], [], 0, 1, 1),
+        ([], [A], 0, 0, 0),
+        ([A, C, B], [A, B], 0, 1, 1),
+        ([B, C, A], [A, B], 0, 0, 1),
+        ([A], [A, A], 0, 0, 0),
+        ([A, A], [A], 0, 1, 1),
+        ([A, A, B], [A, B, A], 0, 0, 1),
+    ],
+)
+def test_match_types(
+    actual: list[ToolCall], expected: list[ToolCall], exact: int, in_order: int, any_order: int
+) -> None:
+    """Rows 1 to 8 of the table in adk-2.13.md, section 7."""
+    kinds: tuple[MatchType, ...] = ("EXACT", "IN_ORDER", "ANY_ORDER")
+    assert [score(actual, expected, match_type=kind).value for kind in kinds] == [exact, in_order, any_order]
+
+
+@pytest.mark.parametrize(
+    ("actual", "expected", "same"),
+    [
+        ({"x": 1}, {"x": 1.0}, True),
+        ({"x": True}, {"x": 1}, False),
+        ({"x": [{"y": False}]}, {"x": [{"y": 0}]}, False),
+        ({"x": "1"}, {"x": 1}, False),
+        ({"x": None}, {}, False),
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}, True),
+        ({"x": [1, 2]}, {"x": [2, 1]}, False),
+        ({"x": {"y": 1, "z": 2}}, {"x": {"y": 1}}, False),
+        ({"x": 9007199254740993}, {"x": 9007199254740992.0}, False),
+        ({"x": "é"}, {"x": "e\u0301"}, False),
+    ],
+)
+def test_arguments_are_equal_as_json(actual: dict[str, Any], expected: dict[str, Any], same: bool) -> None:
+    """Keys in any order, lists in order, 1 equal to 1.0, true not equal to 1, null not absent."""
+    assert score([ToolCall("f", actual)], [ToolCall("f", expected)]).value == same
+
+
+def test_names_are_case_sensitive() -> None:
+    """A tool's name is exact."""
+    assert score([call("f")], [call("F")]).value == 0
+
+
+def test_ignore_args() -> None:
+    """Only the names are compared."""
+    assert score([call("f", x=1)], [call("f", x=2)], ignore_args=True).value == 1
+
+
+def test_results_and_text_are_not_compared() -> None:
+    """Ids, authors and unknown keys of a call do not count."""
+    assert score([ToolCall("f", {"x": 1}, "1", "agent", {"k": 1})], [call("f", x=1)]).value == 1
+
+
+def test_a_case_is_the_mean_of_its_invocations() -> None:
+    """One of two matches."""
+    found = ToolTrajectory()(trace(turn(A), turn(B)), case(turn(A), turn(A)))
+    assert (found.value, values(found)) == (0.5, [1, 0])
+
+
+def test_absent_intermediate_data_expects_nothing() -> None:
+    """Where the intermediate data is absent the invocation leaves the mean."""
+    found = ToolTrajectory()(trace(turn(A), turn(B)), case(unknown_turn(), turn(B)))
+    assert (found.value, values(found)) == (1, [None, 1])
+
+
+def test_unknown_steps_of_a_recording_are_no_calls() -> None:
+    """A recording without intermediate data made no call that anybody saw."""
+    assert ToolTrajectory()(trace(unknown_turn()), case(turn(A))).value == 0
+
+
+@pytest.mark.parametrize(
+    ("matcher", "actual", "expected", "same"),
+    [
+        ("exact", 1, 1.0, True),
+        ("ignore", 1, "anything", True),
+        ("subset", {"a": 1}, {"a": 1, "b": 2}, True),
+        ("subset", {"a": 1, "b": 2}, {"a": 1}, False),
+        ("subset", [2], [1, 2], True),
+        ("subset", [2, 2], [1, 2], False),
+        ("superset", {"a": 1, "b": 2}, {"a": 1}, True),
+        ("superset", [1], [1, 2], False),
+        ("case_insensitive", "STRASSE", "straße", True),
+        ("case_insensitive", "a", "b", False),
+        ({"tolerance": 0.5}, 1.5, 1, True),
+        ({"tolerance": 0.5}, 1.6, 1, False),
+        ({"tolerance": 5}, True, 1, False),
+        ({"tolerance": 5}, "a", "a", True),
+        ({"regex": r"\d{4}-\d\d-\d\d"}, "2026-01-19", "any day", True),
+        ({"regex": r"\d{4}"}, "2026-01-19", "any day", False),
+        ({"regex": "1"}, 1, 1, False),
+        ({"function": "operator.ge"}, 3, 2, True),
+        ({"function": "operator:ge"}, 2, 3, False),
+    ],
+)
+def test_matchers_of_an_argument(matcher: Any, actual: Any, expected: Any, same: bool) -> None:
+    """Each matcher is asked (actual, expected)."""
+    found = score([call("f", x=actual)], [call("f", x=expected)], match={"f": {"x": matcher}})
+    assert found.value == same
+
+
+def test_matchers_per_tool_and_argument() -> None:
+    """`*` is any tool or argument that is not named; a tool may have one matcher for all its arguments."""
+    match = {"search": {"query": "case_insensitive", "*": "ignore"}, "*": "superset"}
+    assert score([call("search", query="A", page=2)], [call("search", query="a")], match=match).value == 1
+    assert score([call("search", query="B", page=2)], [call("search", query="a")], match=match).value == 0
+    assert score([call("other", x=1, y=2)], [call("other", x=1)], match=match).value == 1
+    assert score([call("other", y=2)], [call("other", x=1)], match=match).value == 0
+
+
+def test_tools_without_a_matcher_are_compared_by_equality() -> None:
+    """Only what is named is compared otherwise."""
+    match = {"search": "ignore"}
+    assert score([call("other", x=1)], [call("other", x=2)], match=match).value == 0
+
+
+def test_a_regular_expression_that_does_not_end_matches_nothing() -> None:
+    """A pattern that backtracks without end is given up, and the run goes on."""
+    match = {"f": {"x": {"regex": r"(a|a)+b"}}}
+    assert score([call("f", x="a" * 60)], [call("f", x="")], match=match).value == 0
+
+
+def test_the_assignment_is_optimal_where_greed_fails() -> None:
+    """Expected 5 and 6, within 1: actual 6 serves 5 or 6, actual 4 only 5. Greed gives 6 to 5, and 4 to nobody."""
+    match = {"f": {"x": {"tolerance": 1}}}
+    found = score(
+        [call("f", x=6), call("f", x=4)], [call("f", x=5), call("f", x=6)], match_type="ANY_ORDER", match=match
+    )
+    assert found.value == 1
+
+
+def test_optional_tools_are_not_compared() -> None:
+    """Calls of an optional tool may be made or not, expected or not."""
+    assert score([A, B], [A], optional_tools=("B",)).value == 1
+    assert score([A], [A, B], optional_tools=("B",)).value == 1
+
+
+def test_one_call_of_a_forbidden_tool_makes_the_score_0() -> None:
+    """Whatever else matches."""
+    found = score([A, B], [A], match_type="ANY_ORDER", forbidden_tools=("B",))
+    assert found.value == 0
+    assert found.parts[0].reason.startswith("forbidden tool called: B")
+
+
+@pytest.mark.parametrize(
+    ("kind", "partial", "value"),
+    [
+        ("EXACT", "f1", 2 * 1 / (2 + 3)),
+        ("IN_ORDER", "f1", 2 * 1 / (2 + 3)),
+        ("ANY_ORDER", "f1", 2 * 2 / (2 + 3)),
+        ("EXACT", "edit", 1 - 3 / 3),
+    ],
+)
+def test_partial_credit_by_hand(kind: MatchType, partial: str, value: float) -> None:
+    """Actual B A against expected A C B: in order one is matched, in any order two; from one to the other 3 edits."""
+    assert score([B, A], [A, C, B], match_type=kind, partial=partial).value == pytest.approx(value)
+
+
+def test_partial_credit_of_nothing_expected_and_nothing_done() -> None:
+    """Nothing is missing from nothing."""
+    assert [score([], [], partial=kind).value for kind in ("f1", "edit")] == [1, 1]
+
+
+def test_conversation_scope_compares_all_calls_at_once() -> None:
+    """Calls may be made in another invocation than expected, surplus invocations included."""
+    metric = ToolTrajectory(scope="conversation")
+    assert metric(trace(turn(), turn(A), turn(B)), case(turn(A), turn(B))).value == 1
+    assert metric(trace(turn(B), turn(A)), case(turn(A), turn(B))).value == 0
+
+
+def test_conversation_scope_takes_the_cases_own_calls() -> None:
+    """`expected_tool_uses` on the case counts more than what its invocations expect."""
+    metric = ToolTrajectory(scope="conversation")
+    expected = replace(case(turn(B)), expected_calls=(A,))
+    assert metric(trace(turn(A)), expected).value == 1
+
+
+def test_conversation_scope_needs_no_fixed_conversation() -> None:
+    """With expected calls a simulated conversation is scored as well."""
+    expected = EvalCase("c", scenario=Scenario("hi", "buy"), expected_calls=(A,))
+    assert ToolTrajectory(scope="conversation")(trace(turn(A)), expected).value == 1
+    assert not ToolTrajectory()(trace(turn(A)), expected).applicable
+
+
+def test_conversation_scope_without_expected_calls_is_not_applicable() -> None:
+    """Neither the case nor its invocations expect anything; an empty list expects no calls."""
+    metric = ToolTrajectory(scope="conversation")
+    assert not metric(trace(turn(A)), case(unknown_turn())).applicable
+    assert metric(trace(turn(A)), replace(case(unknown_turn()), expected_calls=())).value == 0
+
+
+def test_conversation_scope_of_a_broken_conversation_is_unscored() -> None:
+    """Nobody knows which calls would have come."""
+    found = ToolTrajectory(scope="conversation")(trace(turn(A), broken="timeout"), case(turn(A)))
+    assert (found.value, found.applicable) == (None, True)
+    assert "timeout" in found.reason
+
+
+def test_the_reason_shows_both_sides_with_the_first_difference_marked() -> None:
+    """Expected and actual stand under each other."""
+    found = score([call("look", id=1), call("buy", n=2)], [call("look", id=1), call("buy", n=3)]).parts[0]
+    assert found.reason.splitlines() == [
+        "first difference at call 2: buy: argument n: expected 3, got 2",
+        "expected: look(id=1), »buy(n=3)«",
+        "actual:   look(id=1), »buy(n=2)«",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("actual", "expected", "difference"),
+    [
+        ([], [A], "first difference at call 1: A is missing"),
+        ([A], [], "first difference at call 1: A is not expected"),
+        ([B], [A], "first difference at call 1: expected A, got B"),
+        ([call("A", x=1)], [A], "first difference at call 1: A: argument x=1 is not expected"),
+        ([A], [call("A", x=1)], "first difference at call 1: A: argument x is missing, expected 1"),
+        ([A, C, B], [A, B], "first difference at call 2: C is not expected"),
+    ],
+)
+def test_the_first_difference_is_said(actual: list[ToolCall], expected: list[ToolCall], difference: str) -> None:
+    """One sentence says what is different."""
+    assert score(actual, expected).parts[0].reason.splitlines()[0] == difference
+
+
+def test_long_lists_of_calls_are_compared() -> None:
+    """Beyond 400 calls both sides are still shown."""
+    found = score([call("f", i=i) for i in range(900)], [call("f", i=i) for i in range(901)]).parts[0]
+    assert found.value == 0
+    assert len(found.evidence) >= 901

@@ -1,0 +1,261 @@
+"""Is the terminal report readable, honest and safe, whatever an agent said?"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from rich.console import Console, RenderableType
+
+from assay.aggregate import aggregate
+from assay.data.outcome import CaseResult, Outcome, Quote, Score
+from assay.data.recording import Failure
+from assay.data.summary import RunInfo
+from assay.metrics.response import ResponseMatch
+from assay.metrics.trajectory import ToolTrajectory
+from assay.report.terminal import case, print_report
+from assay.text.display import visible
+from builders import call, trace, turn
+from builders import case as expected_case
+from commands import HOSTILE
+
+INFO = RunInfo("20260101-000000-aaaaaa", "2026-01-01T00:00:00.000+00:00", "0", "run", finished="now", seconds=1.0)
+_STYLE = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def printed(what: RenderableType, *, width: int = 100, colour: bool = False) -> str:
+    """What a console of that width shows."""
+    out = io.StringIO()
+    console = Console(file=out, width=width, force_terminal=colour, highlight=False, emoji=False, markup=False)
+    console.print(what)
+    return out.getvalue()
+
+
+def report(results: Sequence[CaseResult], *, everything: bool = False, info: RunInfo = INFO) -> str:
+    """The whole report."""
+    out = io.StringIO()
+    console = Console(file=out, width=120, highlight=False, emoji=False, markup=False)
+    print_report(console, info, aggregate(results), results, everything=everything)
+    return out.getvalue()
+
+
+def passed(i: int) -> CaseResult:
+    """A case that passed."""
+    return CaseResult(f"passed{i}", i, (Outcome("match", Score(1.0), 0.8),))
+
+
+def failed(i: int, value: float = 0.0, threshold: float = 0.8) -> CaseResult:
+    """A case that failed."""
+    return CaseResult(f"failed{i}", i, (Outcome("match", Score(value), threshold),))
+
+
+def trajectory(actual: Sequence[str], wanted: Sequence[str], **args: object) -> CaseResult:
+    """The result of calls against others, by their names; `args` are those of the first actual call."""
+    calls = [call(name, **(args if i == 0 else {})) for i, name in enumerate(actual)]
+    score = ToolTrajectory()(trace(turn(*calls)), expected_case(turn(*(call(name) for name in wanted))))
+    assert isinstance(score, Score)
+    return CaseResult("order", 0, (Outcome("tool_trajectory_avg_score", score, 1.0),))
+
+
+def response(reply: str, reference: str) -> CaseResult:
+    """The result of a reply against a reference."""
+    score = ResponseMatch()(trace(turn(reply=reply)), expected_case(turn(reply=reference)))
+    return CaseResult("reply", 0, (Outcome("response_match_score", score, 0.9),))
+
+
+def test_a_failed_trajectory_shows_both_sides_and_marks_the_first_difference() -> None:
+    """Expected and actual stand beside each other; ► is on the first row that differs, and on no other."""
+    shown = printed(case(trajectory(["get", "drop", "pay", "bye"], ["get", "hold", "pay", "ask"])))
+    rows = [line.split() for line in shown.splitlines() if re.search(r"\(\)", line)]
+    assert rows == [["get()", "get()"], ["►", "hold()", "drop()"], ["pay()", "pay()"], ["ask()", "bye()"]]
+    assert "first difference at call 2: expected hold, got drop" in shown
+
+
+def test_a_failed_response_shows_the_difference() -> None:
+    """Of reference and reply the words that only one of them has are marked."""
+    shown = printed(case(response("Your lamp arrives today.", "Your teapot arrives on Friday.")))
+    assert "expected  Your [-teapot-] arrives [-on Friday-]." in shown
+    assert "actual    Your {+lamp+} arrives {+today+}." in shown
+
+
+@pytest.mark.parametrize(
+    ("reply", "reference", "marked"),
+    [
+        ("환불할 수 없습니다", "환불할 수 있습니다", "{+없+}"),
+        ("不可以退款", "可以退款", "{+不+}"),
+        ("返金できます。", "返金できません。", "{+す+}"),
+    ],
+)
+def test_differences_in_cjk_are_marked_by_the_character(reply: str, reference: str, marked: str) -> None:
+    """Text without spaces is compared character by character, not as one long word."""
+    assert marked in printed(case(response(reply, reference)))
+
+
+def test_a_reply_that_repeats_itself_is_shown_too() -> None:
+    """A model that loops costs no minutes to show; where it begins to differ is still marked."""
+    shown = printed(case(response("시작 " + "甲乙" * 2000, "시작 " + "乙丙甲" * 1333)), width=20_000)
+    assert "expected  시작 [-乙丙甲" in shown
+    assert "actual    시작 {+甲乙" in shown
+
+
+@given(st.lists(st.sampled_from(["a", "b", " ", "的", "了", "\n", ". "]), max_size=40).map("".join), st.data())
+def test_no_text_is_lost_in_a_difference(reference: str, data: st.DataObject) -> None:
+    """Without the marks both texts are there as they were."""
+    reply = data.draw(st.lists(st.sampled_from(["a", "b", " ", "的", "\n"]), max_size=40).map("".join))
+    quotes = (Quote(reference, "expected"), Quote(reply, "actual"))
+    result = CaseResult("x", 0, (Outcome("m", Score(0.0, evidence=quotes), 1.0),))
+    shown = re.sub(r"\[-|-\]|\{\+|\+\}|\s", "", printed(case(result), width=500).split("expected", 1)[1])
+    assert shown == re.sub(r"\s", "", f"{reference}actual{reply}")
+
+
+def test_an_error_shows_side_and_cause() -> None:
+    """An attempt that broke says on which side and why; the traceback is for `assay show`."""
+    broken = CaseResult("x", 0, (), failure=Failure("agent", "RuntimeError: boom", "Traceback: line 3"))
+    assert "agent: RuntimeError: boom" in printed(case(broken))
+    assert "Traceback" not in printed(case(broken))
+    assert "Traceback: line 3" in printed(case(broken, everything=True))
+
+
+def everything_hostile(text: str) -> CaseResult:
+    """A result that says the same text wherever it can say anything."""
+    quotes = (Quote(text, "expected"), Quote(text + "!", "actual"), Quote(f"f({text})", "surplus"))
+    inner = Score(0.0, text, text, evidence=quotes, parts=(Score(None, text, text),))
+    outcomes = (
+        Outcome(text, Score(0.0, text, parts=(inner,)), 1.0),
+        Outcome(f"{text}2", Score(0.5, text)),
+        Outcome(f"{text}3", Score(applicable=False, reason=text), 1.0),
+        Outcome(f"{text}4", Score(0.0, text, evidence=(Quote(text, text),)), 1.0),
+    )
+    failure = Failure("agent", text, text)
+    return CaseResult(text, 0, outcomes, failure=failure, warnings=(text,))
+
+
+@pytest.mark.parametrize("everything", [False, True])
+def test_hostile_text_never_controls_the_terminal(everything: bool) -> None:
+    """Escapes, backspaces, bells, carriage returns and marks of direction are shown, wherever they stand."""
+    shown = printed(case(everything_hostile(HOSTILE), everything=everything), width=300, colour=True)
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", _STYLE.sub("", shown))
+    assert r"\x1b[31mred\x1b[0m" in shown
+
+
+@given(st.text(st.characters(codec="utf-8"), max_size=60))
+def test_no_text_adds_a_control_sequence(text: str) -> None:
+    """Of any text whatever no control character arrives."""
+    shown = _STYLE.sub("", printed(case(everything_hostile(text), everything=True), colour=True))
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]", shown)
+
+
+def test_markup_is_text() -> None:
+    """What looks like markup or an emoji code is printed as it is."""
+    shown = printed(case(everything_hostile("[red]x[/red] [/] :smile:")))
+    assert "[red]x[/red] [/] :smile:" in shown
+
+
+def test_hostile_criteria_are_safe_in_the_summary_too() -> None:
+    """The summary names criteria as text, even one that never applied and is named in the verdict."""
+    never = CaseResult("x", 0, (Outcome("mine\x1b[2J", Score(applicable=False, reason="none"), 0.5),))
+    assert "\x1b" not in report([never])
+    assert r"mine\x1b[2J has a threshold, and applied to no case" in report([never])
+
+
+WIDE = ["주문_조회", "注文照会", "查询订单", "🎁_gift", "e\u0301te\u0301", "plain"]
+
+
+def test_columns_of_calls_align_in_any_script() -> None:
+    """Expected and actual calls start in the same terminal cell in each row, however wide their characters are."""
+    shown = printed(case(trajectory(WIDE, list(reversed(WIDE)))))
+    header = next(line for line in shown.splitlines() if line.split() == ["expected", "actual"])
+    column = header.index("actual")
+    starts = set()
+    for line in shown.splitlines():
+        if line.count("()") == 2:
+            left, right = re.split(r"(?<=\(\)) {2,}", line.rstrip(), maxsplit=1)
+            starts.add(cell_len(line[: len(line) - len(line[len(left) :].lstrip())]))
+            assert right.endswith("()")
+    assert starts == {column}
+
+
+def test_columns_of_the_summary_align_in_any_script() -> None:
+    """All rows of the summary are equally wide in cells."""
+    results = [CaseResult("x", 0, tuple(Outcome(name, Score(0.5), 0.5) for name in WIDE))]
+    lines = report(results).splitlines()
+    rows = [line for line in lines if line.strip().startswith(tuple(WIDE))]
+    assert len(rows) == len(WIDE)
+    assert len({cell_len(line) for line in rows}) == 1
+
+
+@pytest.mark.parametrize("width", [40, 60, 100])
+def test_no_line_is_wider_than_the_terminal(width: int) -> None:
+    """Long and wide text is broken to the width of the terminal, counted in cells."""
+    results = [
+        response("환불할 수 없습니다 " * 30, "返金できます" * 40),
+        trajectory(["x"], ["y"], text="查询订单" * 40),
+    ]
+    for result in results:
+        assert max(cell_len(line) for line in printed(case(result), width=width).splitlines()) <= width
+
+
+@pytest.mark.parametrize("threshold", [0.8, 1.0])
+def test_a_value_just_below_never_looks_equal(threshold: float) -> None:
+    """In the case, in its parts and in the mean of the summary a value below the threshold is seen to be below."""
+    value = threshold - 1e-6
+    parts = (Score(value, "almost", "invocation 1"),)
+    shown = report([CaseResult("x", 0, (Outcome("match", Score(value, parts=parts), threshold),))])
+    plain = f"{threshold:.2f}"
+    numbers = re.findall(r"(?<![\d.])\d\.\d+", shown)
+    assert f"{value:.6f}" in numbers
+    assert f"{threshold:.6f}" in numbers
+    assert plain not in numbers
+
+
+def test_one_failure_of_many_is_not_hundred_percent() -> None:
+    """A pass rate of 399 in 400 is not shown as 100 %."""
+    shown = report([*(passed(i) for i in range(399)), failed(399)])
+    assert "99.8 %" in shown
+
+
+def test_of_a_large_run_only_what_did_not_pass_is_listed() -> None:
+    """Over 200 attempts the passed ones are not listed; up to 200 all are."""
+    large = report([*(passed(i) for i in range(200)), failed(200)])
+    assert "✗ failed200" in large
+    assert "✓ passed" not in large
+    assert report([passed(i) for i in range(200)]).count("✓ passed") == 200
+
+
+def test_what_is_left_out_is_counted() -> None:
+    """Of very many failures the first are shown, and the rest is counted with the way to see them."""
+    shown = report([failed(i) for i in range(260)])
+    listed = shown.count("✗ failed")
+    assert f"… and {260 - listed} more that did not pass; `assay show {INFO.id}` lists them all" in shown
+    assert report([failed(i) for i in range(260)], everything=True).count("✗ failed") == 260
+
+
+def test_the_summary_names_methods_and_counts() -> None:
+    """Mean and pass rate have their intervals, whose methods are named, and every verdict is counted."""
+    results = [passed(0), passed(1), failed(2), CaseResult("x", 3, (), failure=Failure("agent", "boom"))]
+    shown = report(results)
+    assert re.search(r"match +0\.67 +0\.00 … 1\.00 +67 % +21 % … 94 % +2 +1", shown)
+    assert "4 attempts in 1.0 s: 2 passed, 1 failed, 1 error  (intervals: t; Wilson)" in shown
+    assert "✗ FAILED: 1 failed; 1 ended with an error of the agent" in shown
+
+
+def test_one_case_has_no_interval_of_its_mean() -> None:
+    """A mean of one value has no interval."""
+    assert re.search(r"match +1\.00 +– +100 %", report([passed(0)]))
+
+
+def test_a_run_without_an_end_has_no_verdict() -> None:
+    """What an interrupted run has so far is not called its verdict."""
+    unfinished = RunInfo(INFO.id, INFO.started, "0", "run")
+    assert "NOT FINISHED, so far passed" in report([passed(0)], info=unfinished)
+
+
+@given(st.text())
+def test_visible_text_stays_as_it_is(text: str) -> None:
+    """Text is changed only where it holds control characters."""
+    assert visible(visible(text)) == visible(text)
