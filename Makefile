@@ -2,9 +2,16 @@ PYTHON ?= python3
 VENV := .venv
 PEER := .venv-peer
 BIN := $(VENV)/bin
+AGENTS := a2a langgraph openai pydantic-ai
+AGENTS_a2a := a2a-sdk[http-server] uvicorn
+AGENTS_langgraph := langchain langgraph
+AGENTS_openai := openai-agents
+AGENTS_pydantic-ai := pydantic-ai-slim
 PIP_QUIET := --quiet --disable-pip-version-check
 
-.PHONY: help demo test test-postgres test-peer lint types imports docs bench check clean
+.PRECIOUS: .venv-agents/%/.ready
+
+.PHONY: help demo test test-postgres test-peer test-agents test-agents-adk lint types imports docs bench check clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -29,11 +36,25 @@ demo: $(VENV)/.ready ## Run the example agent on its eval set, and show the repo
 	@$(BIN)/assay value examples/traces.jsonl
 
 test: $(VENV)/.ready ## Run every test that needs no more than Python
-	$(BIN)/pytest -n 2 -m "not postgres and not peer"
+	$(BIN)/pytest -n 2 -m "not postgres and not peer and not agents"
 
 test-postgres: $(VENV)/.ready ## Run the tests that need Postgres: ASSAY_TEST_POSTGRES=postgresql+pg8000://...
 	@test -n "$$ASSAY_TEST_POSTGRES" || { echo "test-postgres lacks ASSAY_TEST_POSTGRES, a SQLAlchemy URL of a server" >&2; exit 1; }
 	$(BIN)/pytest -m postgres
+
+.venv-agents/%/.ready: pyproject.toml constraints-agents-%.txt
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install $(PIP_QUIET) -c constraints-agents-$*.txt pip
+	$(@D)/bin/python -m pip install $(PIP_QUIET) -c constraints-agents-$*.txt -e '.[agents-$*]' $(AGENTS_$*:%='%') --group agents
+	@touch $@
+
+test-agents: $(AGENTS:%=test-agents-%) test-agents-adk ## Run the tests that need agent frameworks, one environment each
+
+test-agents-adk: $(PEER)/.ready
+	$(PEER)/bin/pytest -m agents tests/agents/test_adk_agent.py tests/agents/test_shape.py
+
+test-agents-%: .venv-agents/%/.ready
+	.venv-agents/$*/bin/pytest -m agents tests/agents/test_$(subst -,_,$*)_agent.py tests/agents/test_shape.py
 
 test-peer: $(PEER)/.ready ## Run the tests that compare with google-adk 2.13
 	$(PEER)/bin/pytest -m peer tests/differential
@@ -57,4 +78,4 @@ bench: $(VENV)/.ready $(PEER)/.ready ## Measure side by side with google-adk 2.1
 check: lint types imports test ## Everything that a change must pass
 
 clean: ## Remove the environments
-	rm -rf $(VENV) $(PEER)
+	rm -rf $(VENV) $(PEER) .venv-agents

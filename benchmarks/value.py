@@ -203,6 +203,26 @@ def redaction() -> None:
     for document in documents:
         redact_json(document)
     line("one process", f"{500 / (time.process_time() - started):,.0f} traces a CPU second")
+    recall()
+
+
+def recall(each: int = 10) -> None:
+    """Print what is found of each kind of secret, and what is wrongly taken of each kind of look-alike."""
+    sys.path.append(str(Path(__file__).parents[1] / "tests"))
+    from assay.text.redact import redact
+    from secret_corpus import negatives, positives
+
+    rng = random.Random(11)
+    found: dict[str, list[bool]] = {}
+    for one in positives(rng, each):
+        found.setdefault(one.category, []).append(one.secret not in redact(one.text)[0])
+    for category, hits in found.items():
+        line(f"recall, {category}", f"{sum(hits) / len(hits):.2%} of {len(hits):,}")
+    wrong: dict[str, list[bool]] = {}
+    for one in negatives(rng, each):
+        wrong.setdefault(one.category, []).append(redact(one.text)[0] != one.text)
+    for category, hits in wrong.items():
+        line(f"wrongly redacted, {category}", f"{sum(hits) / len(hits):.2%} of {len(hits):,}")
 
 
 def measure(traces: int = 100_000, lines: int = 1_000_000, embedded: int = 400) -> None:

@@ -11,6 +11,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -154,6 +155,14 @@ async def patient(conversation: Trace) -> AsyncIterator[str]:
         print("WAITING", file=sys.stderr, flush=True)  # noqa: T201
         await asyncio.Event().wait()
     yield "ok"
+
+
+def hanging(conversation: Trace) -> str:
+    """Never answer, as a function that is stuck; say on stderr when that begins."""
+    del conversation
+    print("WAITING", file=sys.stderr, flush=True)  # noqa: T201
+    threading.Event().wait()
+    return "never"
 
 
 def polite(trace: Trace, case: EvalCase) -> Score:

@@ -70,10 +70,12 @@ class Status:
     delay: float = 0.0
 
 
+@dataclass(frozen=True)
 class Drop:
     """Close the connection without a word."""
 
 
+@dataclass(frozen=True)
 class Half:
     """Announce a reply, send half of it and close the connection."""
 

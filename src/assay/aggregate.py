@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import groupby
+from typing import Any
 
-from assay.data.outcome import CaseResult, Outcome, Range, Verdict
+from assay.data.outcome import CaseResult, Judging, Outcome, Range, Verdict
 from assay.data.summary import CriterionSummary, Estimate, Summary
 from assay.stats.interval import Clusters, effective_trials, wilson
 
@@ -75,6 +76,7 @@ class _Tally:
         self._values = Clusters()
         self._passes = Clusters()
         self._latest: Outcome | None = None
+        self._judging = _Judging()
 
     def add(self, attempts: list[CaseResult]) -> None:
         """Count the outcomes of all attempts at one case."""
@@ -90,6 +92,8 @@ class _Tally:
     def _count(self, result: CaseResult, outcome: Outcome, values: list[float], passes: list[float]) -> None:
         verdict = outcome.verdict
         self._latest = outcome
+        if outcome.judging is not None:
+            self._judging.add(outcome.judging)
         self.gates = self.gates or outcome.threshold is not None
         self.applied = self.applied or verdict is not Verdict.NOT_APPLICABLE
         if verdict is not Verdict.NOT_APPLICABLE and outcome.score.value is not None:
@@ -117,7 +121,37 @@ class _Tally:
             self._errors,
             threshold=latest.threshold if latest else None,
             lower_is_better=latest.lower_is_better if latest else False,
+            **self._judging.summary(),
         )
+
+
+class _Judging:
+    """What asking judges took so far."""
+
+    def __init__(self) -> None:
+        self._sums: Counter[str] = Counter()
+        self._cost: float | None = 0.0
+        self._agreement: list[float] = [0.0, 0.0]
+
+    def add(self, one: Judging) -> None:
+        """Count one outcome's."""
+        self._sums.update(outcomes=1, calls=one.calls, calls_saved=one.calls_saved, abstentions=one.abstentions)
+        self._cost = None if self._cost is None or one.cost is None else self._cost + one.cost
+        if one.self_agreement is not None:
+            self._agreement = [self._agreement[0] + one.self_agreement, self._agreement[1] + 1]
+
+    def summary(self) -> dict[str, Any]:
+        """Return the fields of a criterion's summary; nothing where no judge was asked. Agreement is the mean."""
+        if not self._sums["outcomes"]:
+            return {}
+        agreed, outcomes = self._agreement
+        return {
+            "calls": self._sums["calls"],
+            "calls_saved": self._sums["calls_saved"],
+            "abstentions": self._sums["abstentions"],
+            "cost": self._cost,
+            "self_agreement": agreed / outcomes if outcomes else None,
+        }
 
 
 def _mean(values: Clusters, scale: Range) -> Estimate:

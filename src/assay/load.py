@@ -13,13 +13,14 @@ from msgspec.structs import replace
 
 from assay.data.case import EvalCase, EvalSet
 from assay.data.config import CriterionSpec, EvalConfig
-from assay.data.noun import Noun
+from assay.data.noun import Json, Noun
 from assay.data.outcome import Criterion
 from assay.data.recording import Failure, Recording
 from assay.data.trace import Trace
 from assay.data.work import Work
 from assay.errors import ConfigError, FormatError, UsageError, nearest
 from assay.formats.recognise import Loaded, read
+from assay.judge.judges import Judges
 from assay.metrics.catalog import build
 
 Match = Literal["id", "session", "order"]
@@ -51,6 +52,7 @@ class Criteria(Noun, frozen=True):
     origin: str
     sha256: str | None = None
     warnings: tuple[str, ...] = ()
+    user_simulator: dict[str, Json] | None = None
 
 
 def read_file(path: Path, *, lenient: bool = False) -> tuple[Loaded, str]:
@@ -113,27 +115,30 @@ def _files(path: Path, patterns: Sequence[str]) -> list[Path]:
     return files
 
 
-def criteria_of(config: EvalConfig, *, origin: str, lenient: bool = False, digest: str | None = None) -> Criteria:
+def criteria_of(
+    config: EvalConfig, *, origin: str, lenient: bool = False, digest: str | None = None, judges: Judges | None = None
+) -> Criteria:
     """Return the criteria of a configuration; a ConfigError names where it is from."""
     try:
-        criteria, warnings = build(config, lenient=lenient)
+        criteria, warnings = build(config, lenient=lenient, judges=judges)
     except ConfigError as error:
         raise ConfigError(f"{origin}: {error}") from None
-    return Criteria(criteria, origin, digest, tuple(f"{origin}: {warning}" for warning in warnings))
+    said = tuple(f"{origin}: {warning}" for warning in warnings)
+    return Criteria(criteria, origin, digest, said, config.user_simulator)
 
 
-def criteria_in(path: Path, *, lenient: bool = False) -> Criteria:
+def criteria_in(path: Path, *, lenient: bool = False, judges: Judges | None = None) -> Criteria:
     """Return the criteria that a configuration file asks for."""
     if not path.is_file():
         raise ConfigError(f"{path}: no such configuration file")
     loaded, digest = read_file(path, lenient=lenient)
     if loaded.config is None:
         raise FormatError(str(path), [f"holds {loaded.kind}, where an EvalConfig ({{'criteria': ...}}) is needed"])
-    made = criteria_of(loaded.config, origin=str(path), lenient=lenient, digest=digest)
+    made = criteria_of(loaded.config, origin=str(path), lenient=lenient, digest=digest, judges=judges)
     return replace(made, warnings=(*loaded.warnings, *made.warnings))
 
 
-def criteria_for(source: Source, *, lenient: bool = False) -> Criteria:
+def criteria_for(source: Source, *, lenient: bool = False, judges: Judges | None = None) -> Criteria:
     """Return the criteria of the nearest `test_config.json`, from beside the file up to where it was looked for.
 
     Without one, ADK's defaults.
@@ -141,18 +146,19 @@ def criteria_for(source: Source, *, lenient: bool = False) -> Criteria:
     folder = Path(source.loaded.path).parent
     while True:
         if (folder / _CONFIG_NAME).is_file():
-            return criteria_in(folder / _CONFIG_NAME, lenient=lenient)
+            return criteria_in(folder / _CONFIG_NAME, lenient=lenient, judges=judges)
         if folder == Path(source.root) or folder == folder.parent:
             return criteria_of(DEFAULT_CONFIG, origin="defaults")
         folder = folder.parent
 
 
 class Wanted(Noun, frozen=True):
-    """An eval set with the criteria for it; `only` are globs for the ids of its cases, none for all."""
+    """An eval set with what its configuration says; `only` are globs for the ids of its cases, none for all."""
 
     eval_set: EvalSet
     criteria: tuple[Criterion, ...]
     only: tuple[str, ...] = ()
+    user_simulator: dict[str, Json] | None = None
 
 
 def works(wanted: Sequence[Wanted]) -> list[Work]:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 import time
 import traceback
-from collections.abc import AsyncIterator, Callable, Collection, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
 from assay.concurrency import concurrently, ends_the_run
-from assay.data.case import EvalCase
 from assay.data.noun import Json, Noun
 from assay.data.recording import EndedBy, Failure, Recording, Side
-from assay.data.seams import Agent, Session, Simulator
-from assay.data.trace import About, Durations, Invocation, Message, Step, Trace, Usage, split_reply
+from assay.data.seams import Agent, Item, Session
+from assay.data.trace import About, Durations, Event, Invocation, Message, Step, Trace, Usage, split_reply
 from assay.data.work import Work
 from assay.errors import AgentError, SimulatorError
 from assay.text.display import described, shortened
@@ -25,16 +26,10 @@ _LONGEST_TRACEBACK = 20_000
 N = TypeVar("N", bound=Noun)
 
 
-Users = Callable[[EvalCase, int], Simulator]
-"""Who plays the user of a scenario, for a case and an attempt."""
-
-
 async def record(
     works: Iterable[Work],
     agent: Agent,
     *,
-    users: Users | None = None,
-    cap: int | None = None,
     attempts: int = 1,
     concurrency: int = 8,
     reply_timeout: float | None = None,
@@ -42,9 +37,9 @@ async def record(
 ) -> AsyncIterator[tuple[Work, Recording]]:
     """Yield a recording of each attempt at each case, in the order of completion, at most `concurrency` at once.
 
-    A fixed conversation is said as it stands; in a scenario `users` play the user, for `cap` invocations at the most
-    (None: as long as they like). `reply_timeout` is in seconds. Conversations in `held` (position, attempt) are not
-    held again. Whatever an agent or a simulated user does ends its own conversation only.
+    A fixed conversation is said as it stands, a scenario by those who play its user. `reply_timeout` is in seconds.
+    Conversations in `held` (position, attempt) are not held again. Whatever an agent or a simulated user does ends its
+    own conversation only.
     """
 
     async def planned() -> AsyncIterator[tuple[Work, int]]:
@@ -57,7 +52,7 @@ async def record(
         work, attempt = plan
         talk = _Talk(work, attempt, reply_timeout)
         script = work.case.conversation
-        asking = _scripted(script) if script is not None else _simulated(work.case, attempt, talk, users, cap)
+        asking = _scripted(script) if script is not None else _simulated(work, attempt, talk)
         return work, await talk.hold(agent, asking)
 
     async for pair in concurrently(planned(), hold, limit=concurrency):
@@ -69,14 +64,12 @@ async def _scripted(script: Iterable[Invocation]) -> AsyncIterator[Invocation]:
         yield Invocation(asked.user, id=asked.id)
 
 
-async def _simulated(
-    case: EvalCase, attempt: int, talk: _Talk, users: Users | None, cap: int | None
-) -> AsyncIterator[Invocation]:
+async def _simulated(work: Work, attempt: int, talk: _Talk) -> AsyncIterator[Invocation]:
     """What a simulated user says, until it stops or has said as much as it may."""
-    if users is None:
+    if work.users is None:
         raise SimulatorError("the case is a scenario, and nobody plays its user")
-    user = users(case, attempt)
-    while cap is None or len(talk.done) < cap:
+    user = work.users(work.case, attempt)
+    while work.cap is None or len(talk.done) < work.cap:
         try:
             message = await user.next_message(Trace(tuple(talk.done)))
         except Exception as error:
@@ -98,8 +91,7 @@ class _Talk:
         self._attempt = attempt
         self._reply_timeout = reply_timeout
         self._asked: Invocation | None = None
-        self._steps: list[Step] = []
-        self._usages: list[Usage] = []
+        self._heard = _Heard()
         self._final_state: dict[str, Json] | None = None
 
     async def hold(self, agent: Agent, asking: AsyncIterator[Invocation]) -> Recording:
@@ -107,8 +99,8 @@ class _Talk:
         try:
             async with agent(self._work.case, None) as session:
                 async for asked in asking:
-                    self._asked, self._steps, self._usages = asked, [], []
-                    self.done.append(await _reply(session, asked, self._steps, self._usages, self._reply_timeout))
+                    self._asked, self._heard = asked, _Heard()
+                    self.done.append(await _reply(session, asked, self._heard, self._reply_timeout))
                     self._asked = None
                     self._learn(session.about)
         except BaseException as error:
@@ -119,7 +111,9 @@ class _Talk:
 
     @property
     def _trace(self) -> Trace:
-        return Trace(tuple(self.done), self._work.id, self._final_state)
+        session = self._work.case.session_input
+        pinned = (session.extra or {}).get("session_id") if session else None
+        return Trace(tuple(self.done), pinned if isinstance(pinned, str) else self._work.id, self._final_state)
 
     def _learn(self, about: About | None) -> None:
         """Keep what the agents are beside the invocation, and the state for the end."""
@@ -130,39 +124,87 @@ class _Talk:
 
     def _broken(self, error: BaseException) -> Recording:
         if self._asked is not None:
-            unanswered = replace(self._asked, steps=tuple(self._steps), usages=tuple(self._usages) or None)
-            self.done.append(unanswered)
+            self.done.append(self._heard.broken(self._asked))
         side: Side = "simulator" if isinstance(error, SimulatorError) else "agent"
         failure = Failure(side, _cause(error), _traceback(error))
         return Recording(self._work.id, self._trace, self._attempt, failure, "failure")
 
 
-async def _reply(
-    session: Session, asked: Invocation, steps: list[Step], usages: list[Usage], reply_timeout: float | None
-) -> Invocation:
-    """Send a message and return the finished invocation; `steps` and `usages` hold what came, should it break."""
+@dataclass(slots=True)
+class _Heard:
+    """What came from a session since it was asked."""
+
+    steps: list[Step] = field(default_factory=list)
+    usages: list[Usage] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    durations: Durations = Durations()
+
+    def add(self, item: Item) -> None:
+        """Take in one item."""
+        if isinstance(item, Usage):
+            self.usages.append(item)
+        elif isinstance(item, Event):
+            self.events.append(item)
+        elif isinstance(item, Durations):
+            self.durations = item
+        else:
+            self.steps.append(item)
+
+    def broken(self, asked: Invocation) -> Invocation:
+        """The invocation that was not answered: no message in it is a reply."""
+        usages, events = tuple(self.usages) or None, tuple(self.events) or None
+        return replace(asked, steps=tuple(self.steps), usages=usages, events=events)
+
+    def answered(self, asked: Invocation, seconds: float) -> Invocation:
+        """The finished invocation; its reply is no longer among the steps of an event."""
+        before, reply = split_reply(self.steps)
+        place = next((i for i, step in enumerate(self.steps) if step is reply), None)
+        return Invocation(
+            asked.user,
+            before,
+            reply,
+            asked.id,
+            tuple(self.usages) or None,
+            replace(self.durations, total=seconds),
+            events=_without(place, self.events) or None,
+        )
+
+
+def _without(place: int | None, events: Sequence[Event]) -> tuple[Event, ...]:
+    """The events without the step at a place: the one that held it is smaller by one."""
+    kept: list[Event] = []
+    end = 0
+    for event in events:
+        start, end = end, end + event.size
+        holds = place is not None and start <= place < end
+        kept.append(replace(event, size=event.size - 1) if holds else event)
+    return tuple(kept)
+
+
+async def _reply(session: Session, asked: Invocation, heard: _Heard, reply_timeout: float | None) -> Invocation:
+    """Send a message and return the finished invocation; `heard` holds what came, should it break."""
     started = time.perf_counter()
     try:
-        async with asyncio.timeout(reply_timeout) as limit:
-            async for item in session.send(asked.query):
-                kept = _kept(item)
-                if isinstance(kept, Usage):
-                    usages.append(kept)
-                else:
-                    steps.append(kept)
+        async with asyncio.timeout(reply_timeout) as limit, aclosing(_sent(session, asked.query)) as items:
+            async for item in items:
+                heard.add(_kept(item))
     except TimeoutError as error:
         if not limit.expired():
             raise
         raise AgentError(f"no reply within {reply_timeout:g} seconds") from error
-    before, reply = split_reply(steps)
-    return Invocation(
-        asked.user,
-        before,
-        reply,
-        asked.id,
-        tuple(usages) or None,
-        Durations(time.perf_counter() - started),
-    )
+    return heard.answered(asked, time.perf_counter() - started)
+
+
+async def _sent(session: Session, message: str) -> AsyncGenerator[Item, None]:
+    """What a session yields; it is closed here, where it is a generator, and not left to the garbage collector."""
+    items = session.send(message)
+    try:
+        async for item in items:
+            yield item
+    finally:
+        close = getattr(items, "aclose", None)
+        if close is not None:
+            await close()
 
 
 def _kept(item: N) -> N:

@@ -16,15 +16,19 @@ from assay.data.recording import Recording
 from assay.data.trace import Trace
 from assay.data.work import Work
 from assay.errors import MetricError, UsageError
+from assay.judge.ballot import Ballot, judging
 from assay.text.display import described, shortened
 
 Pair = tuple[Work, Recording]
 Known = Mapping[tuple[int, int], CaseResult]
 """Results of an earlier go at the same run, by position and attempt."""
 
+Ballots = Mapping[str, Ballot]
+"""What judges were asked, by the ids that scores name."""
+
 
 async def score(
-    recordings: AsyncIterable[Pair], *, concurrency: int, known: Known | None = None
+    recordings: AsyncIterable[Pair], *, concurrency: int, known: Known | None = None, ballots: Ballots | None = None
 ) -> AsyncIterator[CaseResult]:
     """Yield the result of each recording, in the order of completion.
 
@@ -35,20 +39,24 @@ async def score(
 
     async def one(pair: Pair) -> CaseResult:
         work, recording = pair
-        return await score_case(work, recording, earlier.get((work.position, recording.attempt)))
+        return await score_case(work, recording, earlier.get((work.position, recording.attempt)), ballots)
 
     async for result in concurrently(recordings, one, limit=concurrency):
         yield result
 
 
-async def score_case(work: Work, recording: Recording, earlier: CaseResult | None = None) -> CaseResult:
+async def score_case(
+    work: Work, recording: Recording, earlier: CaseResult | None = None, ballots: Ballots | None = None
+) -> CaseResult:
     """Return all outcomes of one attempt."""
     trace, failure = replace(recording.trace, ended_by=recording.ended_by), recording.failure
     if failure is not None:
         trace = replace(trace, broken=failure.cause or f"failure of the {failure.side}")
     kept = {one.criterion: one for one in earlier.outcomes if not _is_open(one)} if earlier else {}
     outcomes = [
-        kept[criterion.name] if criterion.name in kept else await _outcome(criterion, trace, work)
+        kept[criterion.name]
+        if criterion.name in kept
+        else await _outcome(criterion, trace, work, {} if ballots is None else ballots)
         for criterion in work.criteria
     ]
     return CaseResult(
@@ -67,7 +75,7 @@ def _is_open(outcome: Outcome) -> bool:
     return outcome.verdict is Verdict.UNSCORED
 
 
-async def _outcome(criterion: Criterion, trace: Trace, work: Work) -> Outcome:
+async def _outcome(criterion: Criterion, trace: Trace, work: Work, ballots: Ballots) -> Outcome:
     if criterion.own_value and trace.broken:
         score = Score(None, f"the conversation broke: {trace.broken}")
     else:
@@ -82,6 +90,7 @@ async def _outcome(criterion: Criterion, trace: Trace, work: Work) -> Outcome:
         lower_is_better=criterion.lower_is_better,
         range=criterion.range,
         own_value=criterion.own_value,
+        judging=judging(score, ballots),
     )
 
 

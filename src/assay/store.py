@@ -5,9 +5,9 @@ from __future__ import annotations
 import sqlite3
 import time
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import sqlalchemy as sa
@@ -17,6 +17,8 @@ from assay.data.outcome import CaseResult
 from assay.data.recording import Recording
 from assay.data.summary import RunInfo
 from assay.errors import UsageError
+from assay.judge.ballot import Ballot
+from assay.llm.model import Reply
 
 DEFAULT_URL = "sqlite:///.assay/assay.db"
 
@@ -44,6 +46,20 @@ def _of_attempts(name: str) -> sa.Table:
 
 _RECORDINGS = _of_attempts("assay_recordings")
 _RESULTS = _of_attempts("assay_results")
+
+
+def _of_calls(name: str) -> sa.Table:
+    return sa.Table(
+        name,
+        _METADATA,
+        sa.Column("run_id", sa.String(64), primary_key=True),
+        sa.Column("key", sa.String(128), primary_key=True),
+        sa.Column("body", sa.LargeBinary, nullable=False),
+    )
+
+
+_REPLIES = _of_calls("assay_replies")
+_BALLOTS = _of_calls("assay_ballots")
 _BATCH = 500
 SECONDS = 0.25
 """Seconds that a result may wait to be committed together with others."""
@@ -58,6 +74,7 @@ class Store:
         """Open the database, and create what it lacks. Raises UsageError where it cannot be reached."""
         self.url = url
         self._waiting: list[dict[str, Any]] = []
+        self._direct: sa.Connection | None = None
         self._committed = time.monotonic()
         try:
             parsed = sa.make_url(url)
@@ -81,6 +98,9 @@ class Store:
     def close(self) -> None:
         """Commit what waits, and close the connections."""
         self.commit()
+        if self._direct is not None:
+            self._direct.close()
+            self._direct = None
         self._engine.dispose()
 
     def begin(self, run: RunInfo) -> None:
@@ -138,10 +158,66 @@ class Store:
         for row in self._rows(_RESULTS, run_id):
             yield decoder.decode(row.body)
 
+    def replies(self, run_id: str) -> Kept[Reply]:
+        """Return the replies of a run's models, by the key of their call; what is set is committed at once."""
+        return Kept(self._at_once(), self._insert, run_id, Reply)
+
+    def ballots(self, run_id: str) -> Kept[Ballot]:
+        """Return the ballots of a run's judges, by id; what is set is committed at once."""
+        return Kept(self._at_once(), self._insert, run_id, Ballot)
+
+    def _at_once(self) -> sa.Connection:
+        """Return the connection on which every statement is committed as it is made."""
+        if self._direct is None:
+            self._direct = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+        return self._direct
+
     def _rows(self, table: sa.Table, run_id: str) -> Iterable[Any]:
         query = sa.select(table).where(table.c.run_id == run_id).order_by(table.c.position, table.c.attempt)
         with self._engine.connect() as connection:
             yield from connection.execution_options(yield_per=_BATCH).execute(query)
+
+
+T = TypeVar("T")
+
+
+class Kept(MutableMapping[str, T]):
+    """One kind of record of one run, in the database: memory does not grow with it."""
+
+    def __init__(
+        self, connection: sa.Connection, insert: Callable[[sa.Table], Any], run_id: str, kind: type[T]
+    ) -> None:
+        self._connection, self._run_id = connection, run_id
+        self._table = _REPLIES if kind is Reply else _BALLOTS
+        self._decoder = msgspec.json.Decoder(kind)
+        self._encode = msgspec.json.Encoder().encode
+        own = self._table.c.run_id == run_id
+        self._all = sa.select(self._table.c.key).where(own).order_by(self._table.c.key)
+        self._one = sa.select(self._table.c.body).where(own, self._table.c.key == sa.bindparam("wanted"))
+        statement = insert(self._table)
+        self._insert = statement.on_conflict_do_update(
+            index_elements=["run_id", "key"], set_={"body": statement.excluded.body}
+        )
+
+    def __getitem__(self, key: str) -> T:
+        body = self._connection.execute(self._one, {"wanted": key}).scalar()
+        if body is None:
+            raise KeyError(key)
+        return self._decoder.decode(body)
+
+    def __setitem__(self, key: str, value: T) -> None:
+        self._connection.execute(self._insert, {"run_id": self._run_id, "key": key, "body": self._encode(value)})
+
+    def __delitem__(self, key: str) -> None:
+        own = (self._table.c.run_id == self._run_id, self._table.c.key == key)
+        if not self._connection.execute(sa.delete(self._table).where(*own)).rowcount:
+            raise KeyError(key)
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._connection.execute(self._all).scalars().all()
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 def _row(run_id: str, position: int, attempt: int, case_id: str, body: Any) -> dict[str, Any]:

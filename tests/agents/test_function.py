@@ -105,4 +105,4 @@ def test_a_target_that_means_no_agent_is_a_usage_error(target: str, problem: str
 def test_what_cannot_be_called_is_no_agent() -> None:
     """Before anything runs."""
     with pytest.raises(UsageError, match="must be a function or 'module:function', got int"):
-        agent_of(5)  # type: ignore[arg-type]
+        agent_of(5)

@@ -210,6 +210,19 @@ def test_an_eval_set_of_no_json_is_a_usage_error() -> None:
         evaluate(odd, hello, MATCHES)
 
 
+def test_a_recording_of_no_json_is_a_usage_error() -> None:
+    """It could not be kept."""
+    with pytest.raises(UsageError, match="the recording '1' must hold JSON only"):
+        score([trace(turn(call("f", x=object())))], SET, MATCHES)
+
+
+def test_nouns_made_in_python_are_taken_as_a_file_would_give_them() -> None:
+    """A tuple is an array: what was expected as one is equal to what was recorded as the other."""
+    expected = EvalSet("s", (case(turn(call("f", x=(1, 2))), name="1"),))
+    run = score([trace(turn(call("f", x=[1, 2])))], expected, {"tool_trajectory_avg_score": 1.0})
+    assert run.verdict is Verdict.PASSED
+
+
 def test_a_scenario_needs_somebody_to_play_the_user() -> None:
     """Before anything runs."""
     with pytest.raises(UsageError, match="has no fixed conversation"):
@@ -315,7 +328,7 @@ def other(_trace: Trace) -> str:
         ({"only": ["a"]}, "only"),
         ({"reply_timeout": 5.0}, "reply_timeout"),
         ({"attempts": 1}, "--attempts must be at least 2"),
-        ({"eval_set": replace(SET, cases=SET.cases[:1])}, "eval_sets is not that of the run"),
+        ({"eval_set": replace(SET, cases=SET.cases[:1])}, "eval set .* is not that of the run"),
     ],
 )
 def test_a_resume_of_another_run_is_refused_naming_the_difference(change: dict[str, Any], name: str) -> None:
@@ -333,7 +346,7 @@ def test_a_resume_with_another_file_is_refused(tmp_path: Path) -> None:
     file.write_text(json.dumps(eval_set({"user_content": said("hi")})))
     before = plan_run(file, hello, MATCHES).info
     file.write_text(json.dumps(eval_set({"user_content": said("bye")})))
-    with pytest.raises(UsageError, match="eval_sets is not that of the run"):
+    with pytest.raises(UsageError, match=r"eval set .* is not that of the run"):
         resume(plan_run(file, hello, MATCHES), before)
 
 

@@ -31,10 +31,10 @@ def prepare() -> None:
     write("trips.evalset.json", eval_set(*CASES))
 
 
-def waiting(*more: str) -> subprocess.Popen[str]:
+def waiting(*more: str, agent: str = "commands:patient") -> subprocess.Popen[str]:
     """A run that has finished two cases, and waits for the third."""
     process = start(
-        *("run", "trips.evalset.json", "--agent", "commands:patient", "--concurrency", "1"),
+        *("run", "trips.evalset.json", "--agent", agent, "--concurrency", "1"),
         *more,
         env={"PYTHONUNBUFFERED": "1"},
     )
@@ -98,6 +98,13 @@ def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on() -> None:
     resumed = assay(*command, "--json", "-")
     assert [one["id"] for one in resumed.json["cases"]] == CASES
     assert resumed.json["run"]["id"] == command[-1]
+
+
+def test_ctrl_c_does_not_wait_for_an_agent_that_hangs() -> None:
+    """A sync agent that never returns cannot keep the process."""
+    process = waiting("--store", "none", agent="commands:hanging")
+    process.send_signal(signal.SIGINT)
+    assert finish(process).code == 130
 
 
 def test_ctrl_c_before_the_run_is_130_too() -> None:

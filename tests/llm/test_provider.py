@@ -144,7 +144,7 @@ def test_an_unknown_provider_is_a_config_error() -> None:
 def test_a_missing_key_is_said_before_anything_runs() -> None:
     """With the names of the variables that are looked at."""
     with pytest.raises(UnusableModelError, match="no key; set ANTHROPIC_API_KEY"):
-        address("anthropic/claude-sonnet-4-5")
+        asyncio.run(check("anthropic/claude-sonnet-4-5", None))
 
 
 def test_an_unknown_setting_is_a_config_error() -> None:
@@ -192,7 +192,7 @@ def test_prices_are_known_for_known_models_only() -> None:
     assert not price_known(address("ollama/qwen3:4b"))
 
 
-async def check(name: str, base_url: str) -> None:
+async def check(name: str, base_url: str | None) -> None:
     """Look before anything runs."""
     exchange = Exchange()
     exchange.model(name, base_url=base_url)

@@ -12,7 +12,6 @@ from assay.errors import ConfigError
 from assay.metrics.catalog import build, entry
 from assay.metrics.entries import CATALOG, QUESTIONS, RECIPES
 from assay.metrics.response import ResponseMatch
-from assay.metrics.signature import signature
 from assay.metrics.trajectory import ToolTrajectory
 from builders import load
 
@@ -241,27 +240,6 @@ def test_a_users_metric_that_no_criterion_names_is_a_warning(here: str) -> None:
     """It was meant to be used."""
     _, warnings = built({"response_match_score": 1}, **custom(f"{here}.polite"))
     assert warnings == ("/custom_metrics/mine: not in criteria, so not used",)
-
-
-def test_signatures_tell_metrics_apart() -> None:
-    """Options are part of a signature, the same options give the same one."""
-    plain, ordered = signature(ToolTrajectory()), signature(ToolTrajectory(match_type="IN_ORDER"))
-    assert plain == signature(ToolTrajectory())
-    assert plain != ordered
-    assert ordered["options"]["match_type"] == "IN_ORDER"
-
-
-def test_signatures_of_functions_hold_their_source() -> None:
-    """A function that was changed is another one."""
-
-    def one(trace: object, case: object) -> float:  # noqa: ARG001
-        return 1.0
-
-    def two(trace: object, case: object) -> float:  # noqa: ARG001
-        return 2.0
-
-    assert len(signature(one)["source"]) == 64
-    assert signature(one)["source"] != signature(two)["source"]
 
 
 def test_every_sample_of_the_catalog_is_a_config() -> None:

@@ -111,9 +111,7 @@ def rate(vector: dict[str, Any]) -> Score:
 
 
 def _reply_name(prompt: Prompt) -> str:
-    return max(
-        line.split()[1] + " " + line.split()[2] for line in prompt.text.splitlines() if "<<<begin reply" in line
-    )
+    return max(line.split()[1] + " " + line.split()[2] for line in prompt.text.splitlines() if "<<<begin reply" in line)
 
 
 def column(vector: dict[str, Any], number: int, rubric: int) -> str:

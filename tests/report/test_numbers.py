@@ -17,7 +17,16 @@ unit = st.floats(0, 1)
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [(None, NONE), (0.0, "0.00"), (0.954, "0.95"), (12.54, "12.5"), (12345.4, "12,345"), (-3.0, "-3.00")],
+    [
+        (None, NONE),
+        (0.0, "0.00"),
+        (0.954, "0.95"),
+        (12.54, "12.5"),
+        (12345.4, "12,345"),
+        (-3.0, "-3.00"),
+        (-5000.2, "-5,000"),
+        (1e300, "1.00e+300"),
+    ],
 )
 def test_as_many_digits_as_help(value: float | None, shown: str) -> None:
     """Small numbers get two decimals, larger ones fewer; none is a dash."""

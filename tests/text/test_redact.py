@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import sys
-from collections import Counter
 from typing import Any
 
 import pytest
@@ -20,17 +18,6 @@ POSITIVES = list(secret_corpus.positives(random.Random(2026)))
 NEGATIVES = list(secret_corpus.negatives(random.Random(2027)))
 CATEGORIES = sorted({one.category for one in POSITIVES})
 LOOK_ALIKES = sorted({one.category for one in NEGATIVES})
-
-
-def report() -> str:
-    """Recall and false positives per category, as text."""
-    total = Counter(one.category for one in POSITIVES)
-    found = Counter(one.category for one in POSITIVES if one.secret not in redact(one.text)[0])
-    kept = Counter(one.category for one in NEGATIVES if redact(one.text)[0] != one.text)
-    stayed = Counter(one.category for one in NEGATIVES)
-    rows = [f"{name:32} recall {found[name] / total[name]:7.2%} of {total[name]}" for name in CATEGORIES]
-    rows += [f"{name:32} wrongly {kept[name] / stayed[name]:6.2%} of {stayed[name]}" for name in LOOK_ALIKES]
-    return "\n".join(rows)
 
 
 @pytest.mark.parametrize("category", CATEGORIES)
@@ -135,7 +122,3 @@ def test_any_text_can_be_redacted_twice(before: str, example: secret_corpus.Exam
     """Whatever stands around a secret, redacting twice is redacting once."""
     once = redact(f"{before} {example.text} {after}")[0]
     assert redact(once)[0] == once
-
-
-if __name__ == "__main__":
-    sys.stdout.write(report() + "\n")

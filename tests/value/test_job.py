@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from assay.errors import FormatError, UsageError
+from assay.errors import UsageError
 from assay.value import batch, source
 from assay.value.batch import Gate
 from assay.value.embed import name_of
@@ -241,10 +241,15 @@ def test_another_format_is_valued_too(tmp_path: Path) -> None:
 
 
 def test_a_file_without_traces_is_refused(tmp_path: Path) -> None:
-    """A configuration holds nothing to value."""
+    """A configuration holds nothing to value, which does not keep what stands beside it from being valued."""
     (tmp_path / "c.json").write_text('{"criteria": {"response_match_score": 0.8}}')
-    with pytest.raises(FormatError, match="without recorded traces"):
-        list(run(Job([tmp_path / "c.json"])))
+    (tmp_path / "d.json").write_text('{"neither": "nor"}')
+    config, other, good = _lines(
+        Job([tmp_path / "c.json", tmp_path / "d.json", _write(tmp_path / "e.jsonl", [reasoning()])])
+    )
+    assert "holds EvalConfig without recorded traces" in config["errors"][0]["problem"]
+    assert "got the keys 'neither'" in other["errors"][0]["problem"]
+    assert good["score"] is not None
 
 
 def test_results_come_in_the_order_of_their_inputs() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import copy
 import inspect
 import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
@@ -36,19 +37,23 @@ class FunctionAgent:
 
     @asynccontextmanager
     async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[FunctionSession]:  # noqa: ARG002
-        """Open a conversation; the initial state of the case is the trace's `final_state`."""
-        state = case.session_input.state if case.session_input else None
+        """Open a conversation; the trace's `final_state` is a copy of the case's initial state, to read and change."""
+        state = copy.deepcopy(case.session_input.state) if case.session_input else None
         yield FunctionSession(self.function, Trace(session_id=case.id, final_state=state))
 
 
 class FunctionSession:
     """One conversation with a function; it remembers what was said."""
 
-    about: About | None = None
-
     def __init__(self, function: Callable[[Trace], Any], trace: Trace) -> None:
         self._function = function
         self._trace = trace
+
+    @property
+    def about(self) -> About | None:
+        """The state that the function found in the trace, as it left it."""
+        state = self._trace.final_state
+        return None if state is None else About(final_state=state)
 
     async def send(self, message: str) -> AsyncIterator[Item]:
         """Call the function with the conversation so far; raise AgentError for what is no step."""

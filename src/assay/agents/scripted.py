@@ -7,11 +7,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from assay.data.case import EvalCase
-from assay.data.seams import Environment
-from assay.data.trace import About, Message, Step, Usage
+from assay.data.seams import Environment, Item
+from assay.data.trace import About, Message
 from assay.errors import AgentError
 
-Line = Step | Usage | str | Exception
+Line = Item | str | Exception
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class ScriptedSession:
         self._case_id = case_id
         self._left = list(lines)
 
-    async def send(self, message: str) -> AsyncIterator[Step | Usage]:
+    async def send(self, message: str) -> AsyncIterator[Item]:
         """Play the lines for the next invocation, whatever the message."""
         if not self._left:
             raise AgentError(f"the script of case {self._case_id!r} has no answer to {message!r}")

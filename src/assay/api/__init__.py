@@ -9,11 +9,14 @@ from typing import Any
 from assay.api.check import Checked, check
 from assay.api.execute import Run, execute, reread, runs
 from assay.api.plan import Criteria, Paths, Plan, plan_run, plan_score, resume
+from assay.api.record import write_recordings
 from assay.api.valuing import shared_cache, value
 from assay.data.case import EvalSet
 from assay.data.recording import Recording
 from assay.data.trace import Trace
+from assay.data.work import Users
 from assay.errors import FormatError
+from assay.judge.judges import Judges
 from assay.load import Match, fits, read_file, recordings_in, sources
 
 __all__ = [
@@ -34,6 +37,7 @@ __all__ = [
     "score",
     "shared_cache",
     "value",
+    "write_recordings",
 ]
 
 
@@ -47,13 +51,18 @@ def evaluate(
     reply_timeout: float | None = None,
     only: Sequence[str] = (),
     store: str | None = None,
+    judges: Judges | None = None,
+    users: Users | None = None,
+    reuse: str | None = None,
 ) -> Run:
     """Run an agent on every case of an eval set, and score what it does.
 
     `agent` is a function of the conversation so far, `module:function`, or anything with the shape of the seam `Agent`.
     `criteria` None takes the `test_config.json` beside each file, else ADK's defaults. `reply_timeout` is in seconds.
-    `store` is a SQLAlchemy URL; None keeps the results for as long as the returned run lives. Raises UsageError before
-    anything runs; afterwards nothing that an agent or a metric does raises.
+    `store` is a SQLAlchemy URL; None keeps the results for as long as the returned run lives. `judges` says which
+    models judge, and how; `users` play the users of scenarios, in place of what the configuration says
+    (`user_simulator_config`); `reuse` is the id of a run of the store whose judges' replies are taken again. Raises
+    UsageError before anything runs; afterwards nothing that an agent or a metric does raises.
     """
     plan = plan_run(
         eval_set,
@@ -63,8 +72,10 @@ def evaluate(
         concurrency=concurrency,
         reply_timeout=reply_timeout,
         only=only,
+        judges=judges,
+        users=users,
     )
-    return execute(plan, store=store)
+    return execute(plan, store=store, reuse=reuse)
 
 
 def score(
@@ -76,13 +87,15 @@ def score(
     concurrency: int = 8,
     only: Sequence[str] = (),
     store: str | None = None,
+    judges: Judges | None = None,
+    reuse: str | None = None,
 ) -> Run:
     """Score what was recorded elsewhere, against an eval set where the recordings do not hold their expectation.
 
     `match` says what belongs together: the case's id, the session's id, or the order. Everything else as in `evaluate`.
     """
-    plan = plan_score(recordings, eval_set, criteria, match=match, concurrency=concurrency, only=only)
-    return execute(plan, store=store)
+    plan = plan_score(recordings, eval_set, criteria, match=match, concurrency=concurrency, only=only, judges=judges)
+    return execute(plan, store=store, reuse=reuse)
 
 
 def load_eval_set(path: str | Path, *, lenient: bool = False) -> EvalSet:

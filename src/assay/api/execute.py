@@ -5,21 +5,23 @@ from __future__ import annotations
 import asyncio
 import shutil
 import tempfile
-import threading
 import time
 import weakref
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from assay.aggregate import aggregate
+from assay.api.blocking import blocking
 from assay.api.plan import Pair, Plan, now
+from assay.api.record import conversations
 from assay.data.outcome import CaseResult, Verdict
 from assay.data.recording import Recording
 from assay.data.summary import RunInfo, Summary
-from assay.record import record
+from assay.judge.ballot import Ballot, Reusable
+from assay.llm.model import Reply
 from assay.score import score
 
 if TYPE_CHECKING:
@@ -47,19 +49,36 @@ class Run:
         return self._store.results(self.info.id)
 
     @property
+    def ballots(self) -> Mapping[str, Ballot]:
+        """What was put to the vote, by the ids that scores name; read from the store each time."""
+        return self._store.ballots(self.info.id)
+
+    @property
+    def replies(self) -> Mapping[str, Reply]:
+        """What the judges' models answered, by the keys that ballots name; read from the store each time."""
+        return self._store.replies(self.info.id)
+
+    @property
     def recordings(self) -> Iterator[tuple[int, Recording]]:
         """The recordings with the positions of their cases, read from the store each time."""
         return self._store.recordings(self.info.id)
 
 
-def execute(plan: Plan, *, store: str | None = None, on_result: Heard | None = None, resumed: bool = False) -> Run:
+def execute(
+    plan: Plan,
+    *,
+    store: str | None = None,
+    on_result: Heard | None = None,
+    resumed: bool = False,
+    reuse: str | None = None,
+) -> Run:
     """Run a plan to its end and return what came out; `on_result` hears of every result as it comes.
 
     On an interruption everything that was finished is in the store.
     """
     opened = _opened(store) if store is not None else _passing_store()
     try:
-        summary, info = _blocking(_go(plan, opened, on_result or (lambda _: None), resumed=resumed))
+        summary, info = blocking(_judged(plan, opened, on_result or (lambda _: None), resumed=resumed, reuse=reuse))
     except BaseException:
         opened.close()
         raise
@@ -96,6 +115,23 @@ def runs(store: str) -> list[RunInfo]:
         opened.close()
 
 
+async def _judged(
+    plan: Plan, store: Store, on_result: Heard, *, resumed: bool, reuse: str | None
+) -> tuple[Summary, RunInfo]:
+    """Run a plan with its judges' models open, and what they say kept in the store."""
+    judges = plan.judges
+    if not judges.made and not plan.simulates:
+        return await _go(plan, store, on_result, resumed=resumed)
+    judges.exchange.ledger.replies = store.replies(plan.info.id)
+    judges.ballots = store.ballots(plan.info.id)
+    if reuse is not None:
+        earlier = store.run(reuse).id
+        judges.exchange.ledger.earlier = Reusable(store.replies(earlier), store.ballots(earlier))
+    async with judges.exchange:
+        await judges.exchange.check()
+        return await _go(plan, store, on_result, resumed=resumed)
+
+
 async def _go(plan: Plan, store: Store, on_result: Heard, *, resumed: bool) -> tuple[Summary, RunInfo]:
     started = time.monotonic()
     info = plan.info
@@ -114,21 +150,13 @@ async def _go(plan: Plan, store: Store, on_result: Heard, *, resumed: bool) -> t
                 store.add_recording(info.id, pair[0].position, pair[1])
             yield pair
         if plan.agent is not None:
-            held = record(
-                plan.works,
-                plan.agent,
-                attempts=plan.attempts,
-                concurrency=plan.concurrency,
-                reply_timeout=plan.reply_timeout,
-                held=standing,
-            )
-            async for work, recording in held:
+            async for work, recording in conversations(plan, standing):
                 store.add_recording(info.id, work.position, recording)
                 yield work, recording
 
     committing = asyncio.create_task(_commit_often(store))
     try:
-        async for result in score(recordings(), concurrency=plan.concurrency, known=known):
+        async for result in score(recordings(), concurrency=plan.concurrency, known=known, ballots=plan.judges.ballots):
             store.add_result(info.id, result)
             on_result(result)
     finally:
@@ -161,26 +189,3 @@ def _earlier(plan: Plan, store: Store) -> Iterator[Pair]:
 def _stands(recording: Recording) -> bool:
     """A conversation that ended, or that the agent broke, is finished; one that broke otherwise is held again."""
     return recording.failure is None or recording.failure.side == "agent"
-
-
-def _blocking(work: Any) -> Any:
-    """Run a coroutine to its end, in a thread of its own where a loop is already running (notebooks)."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work)
-    outcome: list[Any] = []
-
-    def run() -> None:
-        try:
-            outcome.extend((asyncio.run(work), None))
-        except BaseException as error:  # noqa: BLE001  (raised again below, where the caller is)
-            outcome.extend((None, error))
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-    result, error = outcome
-    if error is not None:
-        raise error
-    return result

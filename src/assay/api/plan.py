@@ -5,29 +5,35 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
 from assay import __version__, load
 from assay.agents import agent_of
+from assay.api.simulating import with_users
 from assay.data.case import EvalCase, EvalSet
 from assay.data.config import EvalConfig
+from assay.data.noun import Noun
 from assay.data.outcome import Criterion, Metric
 from assay.data.recording import Recording
 from assay.data.seams import Agent
 from assay.data.summary import RunInfo
 from assay.data.trace import Trace
-from assay.data.work import Work
+from assay.data.work import Users, Work
 from assay.errors import UsageError
 from assay.formats.adk.config import config as read_config
 from assay.formats.reading import Reading
+from assay.judge.judges import Judges
 from assay.metrics.signature import signature
+from assay.simulate.user import SimulatedUsers
 from assay.text.display import compact, shortened
+
+N = TypeVar("N", bound=Noun)
 
 Paths = str | Path | Sequence[str | Path]
 """A file, a folder, or several; `FILE:case1,case2` chooses cases."""
@@ -53,6 +59,12 @@ class Plan:
     concurrency: int = 8
     reply_timeout: float | None = None
     warnings: tuple[str, ...] = ()
+    judges: Judges = field(default_factory=Judges)
+
+    @property
+    def simulates(self) -> bool:
+        """Whether a language model plays a user."""
+        return any(isinstance(work.users, SimulatedUsers) for work in self.works)
 
     @property
     def total(self) -> int:
@@ -70,16 +82,14 @@ def plan_run(
     reply_timeout: float | None = None,
     only: Sequence[str] = (),
     lenient: bool = False,
+    judges: Judges | None = None,
+    users: Users | None = None,
 ) -> Plan:
     """Read and check everything that `evaluate` needs. Raises UsageError."""
-    wanted, notes = _wanted(eval_set, criteria, lenient=lenient)
+    judges = judges or Judges()
+    wanted, notes = _wanted(eval_set, criteria, lenient=lenient, judges=judges)
     todo = load.chosen(load.works(wanted), wanted, only)
-    scenarios = [work.id for work in todo if work.case.conversation is None]
-    if scenarios:
-        raise UsageError(
-            f"case {scenarios[0]!r} has no fixed conversation to hold; simulated users are not built yet "
-            f"({len(scenarios)} such cases)"
-        )
+    todo, signed, said = with_users(todo, wanted, users, judges, lenient=lenient)
     target = agent_of(agent)
     arguments = {
         "paths": _given(eval_set),
@@ -87,10 +97,11 @@ def plan_run(
         "config": str(criteria) if isinstance(criteria, str | Path) else None,
         "only": list(only),
         "lenient": lenient,
+        "judge": judges.arguments,
         "attempts": attempts,
         "reply_timeout": reply_timeout,
     }
-    info = _info("run", arguments, notes, wanted, {"agent": signature(target)})
+    info = _info("run", arguments, notes, wanted, {"agent": signature(target), **signed})
     return Plan(
         info,
         tuple(todo),
@@ -98,7 +109,8 @@ def plan_run(
         attempts=attempts,
         concurrency=concurrency,
         reply_timeout=reply_timeout,
-        warnings=notes.warnings,
+        warnings=(*notes.warnings, *said),
+        judges=judges,
     )
 
 
@@ -111,22 +123,24 @@ def plan_score(
     concurrency: int = 8,
     only: Sequence[str] = (),
     lenient: bool = False,
+    judges: Judges | None = None,
 ) -> Plan:
     """Read and check everything that `score` needs. Raises UsageError."""
+    judges = judges or Judges()
     found = None if _in_memory(recordings) else load.sources(_paths(recordings), lenient=lenient, recorded=True)
     heard = _recordings(recordings) if found is None else load.recordings_in(found)
     if eval_set is not None:
         if any(source.only for source in found or []):
             raise UsageError("FILE:case1,case2 chooses cases of an eval set: give it to --against, or use --only")
-        wanted, notes = _wanted(eval_set, criteria, lenient=lenient)
+        wanted, notes = _wanted(eval_set, criteria, lenient=lenient, judges=judges)
         todo = load.works(wanted)
         pairs, unmatched = load.match(todo, load.told_apart(todo, found) if found else heard, by=match)
     elif found is not None:
-        wanted, notes = _wanted_by(found, criteria, lenient=lenient)
+        wanted, notes = _wanted_by(found, criteria, lenient=lenient, judges=judges)
         todo = load.works(wanted)
         pairs, unmatched = load.match_each(todo, wanted, found, by=match)
     else:
-        wanted, notes = _wanted(_cases_of(heard), criteria, lenient=lenient)
+        wanted, notes = _wanted(_cases_of(heard), criteria, lenient=lenient, judges=judges)
         todo = load.works(wanted)
         pairs, unmatched = load.match(todo, heard, by=match)
     kept = {work.position for work in load.chosen(todo, wanted, only)}
@@ -137,6 +151,7 @@ def plan_score(
         "match": match,
         "only": list(only),
         "lenient": lenient,
+        "judge": judges.arguments,
         "recordings": [[source.loaded.path, source.sha256] for source in found or []],
     }
     return Plan(
@@ -145,6 +160,7 @@ def plan_score(
         tuple(pair for pair in pairs if pair[0].position in kept),
         concurrency=concurrency,
         warnings=(*notes.warnings, *_also(found or []), *unmatched),
+        judges=judges,
     )
 
 
@@ -190,24 +206,34 @@ class _Notes:
     warnings: tuple[str, ...] = ()
 
 
-def _wanted(eval_set: EvalSet | Paths, criteria: Criteria, *, lenient: bool) -> tuple[list[load.Wanted], _Notes]:
+def _wanted(
+    eval_set: EvalSet | Paths, criteria: Criteria, *, lenient: bool, judges: Judges
+) -> tuple[list[load.Wanted], _Notes]:
     if isinstance(eval_set, EvalSet):
-        made = _criteria(criteria, lenient=lenient) or load.criteria_of(load.DEFAULT_CONFIG, origin="defaults")
-        notes = _Notes(((eval_set.id, _digest(eval_set)),), ((made.origin, made.sha256),), made.warnings)
-        return [load.Wanted(eval_set, made.criteria)], notes
+        made = _criteria(criteria, lenient=lenient, judges=judges) or load.criteria_of(
+            load.DEFAULT_CONFIG, origin="defaults"
+        )
+        eval_set, digest = _as_stored(eval_set, f"the eval set {eval_set.id!r}")
+        notes = _Notes(((eval_set.id, digest),), ((made.origin, made.sha256),), made.warnings)
+        return [load.Wanted(eval_set, made.criteria, user_simulator=made.user_simulator)], notes
     found = load.sources(_paths(eval_set), lenient=lenient)
-    return _wanted_of(found, criteria, [source.loaded.eval_set or EvalSet("") for source in found], lenient=lenient)
+    return _wanted_of(
+        found, criteria, [source.loaded.eval_set or EvalSet("") for source in found], lenient=lenient, judges=judges
+    )
 
 
-def _digest(eval_set: EvalSet) -> str:
-    """The SHA-256 of an eval set that is in no file: another one must not be taken for it in a resume."""
+def _as_stored(noun: N, what: str) -> tuple[N, str]:
+    """What was made in Python as a file would give it (a tuple is an array), and its SHA-256: a resume compares it."""
     try:
-        return hashlib.sha256(msgspec.json.encode(eval_set)).hexdigest()
+        data = msgspec.json.encode(noun)
+        return msgspec.json.decode(data, type=type(noun)), hashlib.sha256(data).hexdigest()
     except (TypeError, ValueError, RecursionError) as error:
-        raise UsageError(f"the eval set {eval_set.id!r} must hold JSON only: {error}") from error
+        raise UsageError(f"{what} must hold JSON only: {error}") from error
 
 
-def _wanted_by(found: list[load.Source], criteria: Criteria, *, lenient: bool) -> tuple[list[load.Wanted], _Notes]:
+def _wanted_by(
+    found: list[load.Source], criteria: Criteria, *, lenient: bool, judges: Judges
+) -> tuple[list[load.Wanted], _Notes]:
     """The expectations that recordings bring along; an eval set alone was recorded itself, and expects nothing."""
     sets: list[EvalSet] = []
     for source in found:
@@ -216,16 +242,16 @@ def _wanted_by(found: list[load.Source], criteria: Criteria, *, lenient: bool) -
             sets.append(_cases_of(loaded.recordings))
         else:
             sets.append(loaded.eval_set if loaded.recordings else load.without_reference(loaded.eval_set))
-    return _wanted_of(found, criteria, sets, lenient=lenient)
+    return _wanted_of(found, criteria, sets, lenient=lenient, judges=judges)
 
 
 def _wanted_of(
-    found: list[load.Source], criteria: Criteria, sets: list[EvalSet], *, lenient: bool
+    found: list[load.Source], criteria: Criteria, sets: list[EvalSet], *, lenient: bool, judges: Judges
 ) -> tuple[list[load.Wanted], _Notes]:
-    given = _criteria(criteria, lenient=lenient)
-    made = [given or load.criteria_for(source, lenient=lenient) for source in found]
+    given = _criteria(criteria, lenient=lenient, judges=judges)
+    made = [given or load.criteria_for(source, lenient=lenient, judges=judges) for source in found]
     wanted = [
-        load.Wanted(one, criteria.criteria, source.only)
+        load.Wanted(one, criteria.criteria, source.only, criteria.user_simulator)
         for one, criteria, source in zip(sets, made, found, strict=True)
     ]
     notes = _Notes(
@@ -240,11 +266,11 @@ def _also(found: list[load.Source]) -> tuple[str, ...]:
     return tuple(warning for source in found for warning in source.loaded.warnings)
 
 
-def _criteria(criteria: Criteria, *, lenient: bool) -> load.Criteria | None:
+def _criteria(criteria: Criteria, *, lenient: bool, judges: Judges) -> load.Criteria | None:
     if criteria is None:
         return None
     if isinstance(criteria, str | Path):
-        return load.criteria_in(Path(criteria), lenient=lenient)
+        return load.criteria_in(Path(criteria), lenient=lenient, judges=judges)
     if not isinstance(criteria, Mapping):
         signed = tuple(_signed(one) for one in criteria)
         return load.Criteria(signed, "arguments")
@@ -253,7 +279,7 @@ def _criteria(criteria: Criteria, *, lenient: bool) -> load.Criteria | None:
     reading = Reading("criteria")
     config = read_config({"criteria": named}, reading) if named else EvalConfig(())
     reading.finish()
-    made = load.criteria_of(config, origin="arguments", lenient=lenient)
+    made = load.criteria_of(config, origin="arguments", lenient=lenient, judges=judges)
     functions = tuple(_signed(Criterion(name, function)) for name, function in own.items())
     return replace(made, criteria=(*functions, *made.criteria))
 
@@ -272,10 +298,11 @@ def _in_memory(recordings: Any) -> bool:
 
 
 def _recordings(given: Any) -> list[Recording]:
-    return [
+    heard = [
         one if isinstance(one, Recording) else Recording(one.session_id or str(i), one)
         for i, one in enumerate(given, 1)
     ]
+    return [_as_stored(one, f"the recording {one.case_id!r}")[0] for one in heard]
 
 
 def _paths(paths: Any) -> Sequence[str | Path]:

@@ -13,11 +13,13 @@ from assay.errors import AssayError, nearest
 
 COMMANDS = {
     "run": "Run an agent on eval sets, and score what it does.",
+    "record": "Run an agent on eval sets, and write what it does.",
     "score": "Score what was recorded elsewhere.",
     "value": "Say what reasoning traces are worth, and keep those worth sharing.",
     "check": "Say what files are, and what is wrong with them.",
     "criteria": "Show the criteria, explain one, or print a config for a situation.",
     "runs": "List the runs in the store.",
+    "judge": "Ask whether the model that judges is ready.",
     "show": "Show a run of the store, or one of its cases.",
 }
 _USAGE = 2

@@ -72,10 +72,23 @@ def _explain(one: Entry) -> None:
 
         click.echo("\nOptions:\n  threshold: a number; without it the criterion only informs")
         types = hints(one.metric)
+        if one.judged:
+            click.echo(_JUDGE_OPTIONS)
         for field in documented(one.metric):
             click.echo(f"  {field.name}: {allowed(types[field.name])}; default {_default(field)}")
             click.echo(f"      {field.metadata['doc']}")
     click.echo(f"\n{json.dumps({'criteria': {one.name: one.sample}}, indent=2, ensure_ascii=False)}")
+
+
+_JUDGE_OPTIONS = """\
+  judge_model_options: an object, all of it optional
+      judge_model: the model; default "gemini-2.5-flash". openai/..., anthropic/..., ollama/..., or any with base_url
+      judge_models: a panel of several; vote i goes to model i mod m
+      judge_model_config: temperature, top_p, top_k, seed, max_output_tokens, thinking_budget, ...
+      num_samples: how many votes; default 5
+      parallelism_limit: the most calls of this criterion at once; default: one pace for the whole run
+      base_url: where an OpenAI-compatible server listens; default OPENAI_BASE_URL
+      structured_output: false for servers that know no JSON schemas; default true"""
 
 
 def _default(field: dataclasses.Field[Any]) -> str:

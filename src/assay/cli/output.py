@@ -145,14 +145,20 @@ class _Trimmed:
         self._stream.flush()
 
 
-def go(plan: Plan, store: str, output: Output, *, resumed: bool = False) -> int:
+def go(plan: Plan, store: str, output: Output, *, resumed: bool = False, reuse: str | None = None) -> int:
     """Run a plan with progress, write the reports, and return the exit code."""
     url = None if store == "none" else store
+    if url is None and reuse is not None:
+        raise UsageError("--reuse needs the store that the run is in, got --store none")
     with _reader_may_leave():
         _announce(plan, output)
     try:
-        with output.only_json_on_stdout(), _Progress(plan.total, quiet=output.quiet) as progress:
-            run = api.execute(plan, store=url, on_result=progress.advance, resumed=resumed)
+        with output.only_json_on_stdout(), Progress(plan.total, quiet=output.quiet) as progress:
+
+            def heard(result: CaseResult) -> None:
+                progress.advance(good=result.verdict in (Verdict.PASSED, Verdict.INFORMATIONAL))
+
+            run = api.execute(plan, store=url, on_result=heard, resumed=resumed, reuse=reuse)
     except KeyboardInterrupt:
         click.echo("\ninterrupted", err=True)
         if url is not None and plan.agent is not None:
@@ -213,14 +219,15 @@ def _print(run: Run, output: Output, *, kept: bool) -> None:
         output.terminal.print(f"run {run.info.id}; assay show {run.info.id} [CASE]", style="dim")
 
 
-class _Progress:
+class Progress:
     """How far a run is: a bar for people, a line now and then for logs; both on stderr."""
 
-    def __init__(self, total: int, *, quiet: bool) -> None:
+    def __init__(self, total: int, *, quiet: bool, doing: str = "scoring", bad: str = "not passed") -> None:
         self._total = total
         self._quiet = quiet
         self._done = 0
-        self._not_passed = 0
+        self._bad = 0
+        self._words = (doing, bad)
         self._said = time.monotonic()
         self._bar: Any = None
 
@@ -231,20 +238,21 @@ class _Progress:
             columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
             self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
             self._bar.start()
-            self._bar.add_task("scoring", total=self._total)
+            self._bar.add_task(self._words[0], total=self._total)
         return self
 
     def __exit__(self, *error: object) -> None:
         if self._bar is not None:
             self._bar.stop()
 
-    def advance(self, result: CaseResult) -> None:
-        """Count a result."""
+    def advance(self, *, good: bool) -> None:
+        """Count one."""
         self._done += 1
-        self._not_passed += result.verdict not in (Verdict.PASSED, Verdict.INFORMATIONAL)
+        self._bad += not good
+        doing, bad = self._words
         if self._bar is not None:
-            said = f"scoring, {self._not_passed} not passed" if self._not_passed else "scoring"
+            said = f"{doing}, {self._bad} {bad}" if self._bad else doing
             self._bar.update(self._bar.task_ids[0], completed=self._done, description=said)
         elif not self._quiet and time.monotonic() - self._said > _SILENCE:
             self._said = time.monotonic()
-            click.echo(f"{self._done} of {self._total}, {self._not_passed} not passed", err=True)
+            click.echo(f"{self._done} of {self._total}, {self._bad} {bad}", err=True)

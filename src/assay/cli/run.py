@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from assay import api
+from assay.cli.judging import judge_options, judges_of
 from assay.cli.output import Output, common_options, go
 from assay.data.summary import RunInfo
 from assay.errors import UsageError
@@ -24,10 +25,12 @@ _ARGUMENTS = ("paths", "agent", "config", "only", "lenient", "reply_timeout")
     "--reply-timeout", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Longest wait for a reply."
 )
 @click.option("--resume", metavar="RUN", help="Go on with an interrupted run; everything is taken from it.")
+@judge_options
 @common_options
 @click.pass_context
 def run(
     ctx: click.Context,
+    /,
     evalset: tuple[str, ...],
     agent: str | None,
     attempts: int | None,
@@ -43,6 +46,7 @@ def run(
     store: str,
     allow_unscored: bool,
     quiet: bool,
+    **judge: Any,
 ) -> None:
     """Run an agent on eval sets, and score what it does.
 
@@ -79,10 +83,11 @@ def run(
             reply_timeout=arguments["reply_timeout"],
             only=arguments["only"],
             lenient=arguments["lenient"],
+            judges=judges_of(judge, earlier.config.get("judge") or {} if earlier else None),
         )
     if earlier:
         plan = api.resume(plan, earlier)
-    sys.exit(go(plan, store, output, resumed=earlier is not None))
+    sys.exit(go(plan, store, output, resumed=earlier is not None, reuse=judge["reuse"]))
 
 
 def _earlier(store: str, run_id: str) -> RunInfo:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
 from assay import api
+from assay.cli.judging import judge_options, judges_of
 from assay.cli.output import Output, common_options, go
 from assay.load import Match
 
@@ -22,6 +24,7 @@ from assay.load import Match
     show_default=True,
     help="What says which recording belongs to which case.",
 )
+@judge_options
 @common_options
 def score(
     recorded: tuple[str, ...],
@@ -37,6 +40,7 @@ def score(
     store: str,
     allow_unscored: bool,
     quiet: bool,
+    **judge: Any,
 ) -> None:
     """Score what was recorded elsewhere.
 
@@ -59,5 +63,6 @@ def score(
             concurrency=concurrency,
             only=only,
             lenient=lenient,
+            judges=judges_of(judge),
         )
-    sys.exit(go(plan, store, output))
+    sys.exit(go(plan, store, output, reuse=judge["reuse"]))

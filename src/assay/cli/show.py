@@ -27,6 +27,7 @@ def show(run: str, case: str | None, store: str, as_json: bool) -> None:
     from assay.cli.output import console
     from assay.errors import UsageError
     from assay.report import json
+    from assay.report.ballots import ballots
     from assay.report.terminal import case as one_case
     from assay.report.terminal import print_report
 
@@ -43,5 +44,6 @@ def show(run: str, case: str | None, store: str, as_json: bool) -> None:
         if api.fits(result.case_id, case):
             shown += 1
             out.print(one_case(result, everything=True))
+            out.print(ballots(result.outcomes, found.ballots))
     if not shown:
         raise UsageError(f"run {found.info.id} has no case {case!r}")

@@ -7,13 +7,16 @@ from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from assay.data.case import EvalCase
-from assay.data.trace import About, Step, ToolCall, ToolResult, Trace, Usage
+from assay.data.trace import About, Durations, Event, Step, ToolCall, ToolResult, Trace, Usage
+
+Item = Step | Usage | Event | Durations
+"""What a session tells: steps, the tokens of a model call, how the next steps are grouped, time in models and tools."""
 
 
 class Session(Protocol):
     """One conversation with an agent."""
 
-    def send(self, message: str) -> AsyncIterator[Step | Usage]:
+    def send(self, message: str) -> AsyncIterator[Item]:
         """Say something; yield what the agent does, as it does it. The last message is its reply."""
         ...
 

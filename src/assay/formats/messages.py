@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -76,6 +77,20 @@ def trace(raw: list[Any], at: Place, reading: Reading, *, tools: list[Any] | Non
     return Trace(tuple(invocations))
 
 
+def steps_of(raw: list[Any], at: Place, reading: Reading) -> list[Step]:
+    """Return what an assistant and its tools did in a list of messages; those of users and systems are no steps."""
+    steps: list[Step] = []
+    names: dict[str, str] = {}
+    for i, message in enumerate(raw):
+        place = (at, i)
+        if type(message) is not dict or message.get("role") not in _ROLES:
+            reading.wanted(place, f"a message with a role of {', '.join(_ROLES)}", message)
+        elif message["role"] in ("assistant", "tool", "function"):
+            text = _text(message.get("content"), (place, "content"), reading)
+            steps += _steps(message, message["role"], text, place, reading, names)
+    return steps
+
+
 def _declaration(tool: dict[str, Any]) -> dict[str, Any]:
     return tool["function"] if isinstance(tool.get("function"), dict) else tool
 
@@ -100,7 +115,7 @@ def _steps(
     """The steps that one message of the assistant or of a tool stands for; `names` remembers the calls by id."""
     if role in ("tool", "function"):
         call_id = str(message.get("tool_call_id") or "")
-        return [ToolResult(str(message.get("name") or names.get(call_id, "")), _response(text), call_id)]
+        return [ToolResult(str(message.get("name") or names.get(call_id, "")), response_of(text), call_id)]
     steps: list[Step] = []
     if isinstance(message.get("reasoning_content"), str):
         steps.append(Thought(message["reasoning_content"]))
@@ -122,22 +137,30 @@ def _steps(
 
 
 def _arguments(raw: Any, at: Place, reading: Reading) -> dict[str, Any]:
-    """Arguments are a JSON object in a string; what is not one is kept whole, so that it equals no object expected."""
-    if raw is None or raw == "":
-        return {}
-    value = raw
-    if isinstance(raw, str):
-        try:
-            value = msgspec.json.decode(raw)
-        except (ValueError, RecursionError):
-            value = raw
+    value = _object(raw)
     if isinstance(value, dict):
         return value
     reading.warning(at, "the arguments are not a JSON object; kept as the single argument 'arguments'")
     return {"arguments": value}
 
 
-def _response(text: str) -> Any:
+def arguments_of(raw: Any) -> dict[str, Any]:
+    """Return arguments, a JSON object or its text; what is neither is kept whole, and so equals no object expected."""
+    value = _object(raw)
+    return value if isinstance(value, dict) else {"arguments": value}
+
+
+def _object(raw: Any) -> Any:
+    if raw is None or raw == "":
+        return {}
+    if isinstance(raw, str):
+        with suppress(ValueError, RecursionError):
+            return msgspec.json.decode(raw)
+    return raw
+
+
+def response_of(text: str) -> Any:
+    """Return a tool's answer: a JSON object or array where the text is one, else the text."""
     try:
         value = msgspec.json.decode(text)
     except (ValueError, RecursionError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -11,6 +11,7 @@ from assay.data.noun import Noun
 from assay.data.outcome import Judging, Score
 from assay.judge.question import Opinion
 from assay.judge.voting import Answer, Result, agreement
+from assay.llm.model import Reply
 
 
 class Asked(Noun, frozen=True):
@@ -98,6 +99,26 @@ class Ballot(Noun, frozen=True):
 def ballot_id(keys: Iterable[str], k: int) -> str:
     """Return the id of a ballot, by the keys of its calls and the number of votes: 32 hexadecimal digits."""
     return hashlib.sha256(msgspec.json.encode([k, list(keys)])).hexdigest()[:32]
+
+
+class Reusable(Mapping[str, Reply]):
+    """The replies of an earlier run but for those that led to an abstention: those are asked for again."""
+
+    def __init__(self, replies: Mapping[str, Reply], ballots: Mapping[str, Ballot]) -> None:
+        self._replies = replies
+        votes = (vote for ballot in ballots.values() for vote in ballot.votes)
+        self._open = {call.key for vote in votes if vote.problems for call in vote.calls}
+
+    def __getitem__(self, key: str) -> Reply:
+        if key in self._open:
+            raise KeyError(key)
+        return self._replies[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return (key for key in self._replies if key not in self._open)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 def ballots_of(score: Score) -> tuple[str, ...]:

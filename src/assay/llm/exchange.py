@@ -15,7 +15,7 @@ from assay.errors import ConfigError
 from assay.llm.budget import Budget, Budgeted
 from assay.llm.cassette import Entry, Recorded, Recorder, Replayed
 from assay.llm.ledger import Cached, Ledger
-from assay.llm.model import Named
+from assay.llm.model import Model, Named
 from assay.llm.pacing import Pace, Paced
 from assay.llm.provider import Provider, address, price_known
 
@@ -25,7 +25,8 @@ class Exchange:
     """Hands out models. Enter it before the first call, leave it after the last.
 
     A call goes through the cassette that records, the ledger, the budget and the pace, in this order: what the ledger
-    knows costs neither money nor time. With `replay` there is nothing behind a name but the cassette's entries.
+    knows costs neither money nor time. `own` are models of yours, by the names under which criteria ask for them. With
+    `replay` there is nothing behind a name but the cassette's entries.
     """
 
     ledger: Ledger = field(default_factory=Ledger)
@@ -33,6 +34,7 @@ class Exchange:
     recorder: Recorder | None = None
     replay: Mapping[str, Entry] | None = None
     replay_path: Path | None = None
+    own: Mapping[str, Model] = field(default_factory=dict)
     concurrency: int | None = None
     timeout: float = 120.0
     _named: dict[bytes, Named] = field(init=False, default_factory=dict)
@@ -62,6 +64,8 @@ class Exchange:
         signature: dict[str, Json] = {"model": name, "settings": options}
         if self.replay is not None:
             return Named(name, Replayed(signature, self.replay, str(self.replay_path or "cassette")), options)
+        if name in self.own:
+            return Named(name, self._before(self.own[name], signature), options)
         at = address(name, base_url=base_url)
         if self.budget.max_cost is not None and not price_known(at):
             raise ConfigError(f"judge_model {name!r}: its price is not known, so that --max-cost cannot be kept")
@@ -69,8 +73,11 @@ class Exchange:
         self._providers.append(provider)
         most = self.concurrency or Pace.most
         paced = Paced(provider, Pace(most=most, start=min(Pace.start, most), timeout=self.timeout))
-        cached = Cached(Budgeted(paced, self.budget), signature, self.ledger)
-        return Named(name, Recorded(cached, signature, self.recorder) if self.recorder else cached, options)
+        return Named(name, self._before(paced, signature), options)
+
+    def _before(self, model: Model, signature: dict[str, Json]) -> Model:
+        cached = Cached(Budgeted(model, self.budget), signature, self.ledger)
+        return Recorded(cached, signature, self.recorder) if self.recorder else cached
 
     async def check(self) -> None:
         """Find out whether every model can be called, before anything runs; `UnusableModelError` if not."""

@@ -55,19 +55,29 @@ OVERLOAD = {429, 503, 529}
 
 @dataclass(frozen=True)
 class Address:
-    """Where a model is found: provider, its name there, and the endpoint and key where they are not the usual ones."""
+    """Where a model is found: provider, its name there, and the endpoint where it is not the usual one."""
 
     provider: str
     model: str
     base_url: str | None = None
-    api_key: str | None = field(default=None, repr=False)
+
+    @property
+    def api_key(self) -> str:
+        """The key, from the environment; `UnusableModelError` where one is needed and there is none."""
+        names = KEYS[self.provider]
+        key = next((os.environ[one] for one in names if os.environ.get(one)), None)
+        if key is not None:
+            return key
+        if self.provider == "ollama" or (self.provider == "openai" and self.base_url):
+            return "none"
+        raise UnusableModelError(f"judge_model {self.provider}/{self.model}: no key; set {' or '.join(names)}")
 
 
 def address(name: str, *, base_url: str | None = None) -> Address:
-    """Resolve a model's name (`gemini-…`, `openai/…`, `anthropic/…`, `ollama/…`) and find its key.
+    """Resolve a model's name: `gemini-…`, `openai/…`, `anthropic/…`, `ollama/…`.
 
     A name under a `base_url` of its own that says no provider is taken as one of an OpenAI-compatible server. Raises
-    `ConfigError` for an unknown provider, `UnusableModelError` where a key is needed and there is none.
+    `ConfigError` for an unknown provider.
     """
     provider, slash, rest = name.partition("/")
     if slash and provider in KEYS:
@@ -83,14 +93,9 @@ def address(name: str, *, base_url: str | None = None) -> Address:
             f"{nearest(name.partition('/')[0] + '/', names)}"
         )
     endpoint = base_url or os.environ.get(ENDPOINTS[provider])
-    key = next((os.environ[one] for one in KEYS[provider] if os.environ.get(one)), None)
     if provider == "ollama":
         endpoint = endpoint or "http://localhost:11434/v1"
-    if key is None and (provider == "ollama" or (provider == "openai" and endpoint)):
-        key = "none"
-    if key is None:
-        raise UnusableModelError(f"judge_model {name!r}: no key; set {' or '.join(KEYS[provider])}")
-    return Address(provider, model, endpoint, key)
+    return Address(provider, model, endpoint)
 
 
 def settings_for(provider: str, options: Mapping[str, Json]) -> dict[str, Any]:
@@ -125,21 +130,28 @@ def _thinking(provider: str, value: Json) -> dict[str, Any]:
 
 @dataclass
 class Provider:
-    """A model at its provider. Enter it to hold its connections open, leave it to close them."""
+    """A model at its provider. Enter it to hold its connections open, leave it to close them.
+
+    Its name and settings are read at once; its key is looked for, and the library loaded, when it is first used.
+    """
 
     address: Address
     options: Mapping[str, Json] = field(default_factory=dict)
     structured: bool = True
-    _model: ProviderModel = field(init=False, repr=False)
     _settings: dict[str, Any] = field(init=False, repr=False)
     _secrets: tuple[str, ...] = field(init=False, repr=False)
     _stack: AsyncExitStack = field(init=False, repr=False, default_factory=AsyncExitStack)
 
     def __post_init__(self) -> None:
         self._settings = settings_for(self.address.provider, self.options)
-        self._model = _build(self.address)
-        own = () if self.address.api_key in {None, "none"} else (self.address.api_key,)
-        self._secrets = (*(key for key in own if key), *known_secrets())
+        self._opened: ProviderModel | None = None
+        self._secrets = known_secrets()
+
+    @property
+    def _model(self) -> ProviderModel:
+        if self._opened is None:
+            self._opened = _build(self.address)
+        return self._opened
 
     async def __aenter__(self) -> Self:
         await self._stack.enter_async_context(self._model)
@@ -243,15 +255,20 @@ async def _pages(models: Any) -> Any:
     return await listed if inspect.isawaitable(listed) else listed
 
 
-def price_known(at: Address) -> bool:
-    """Whether what a call costs can be told."""
+def price(at: Address, input_tokens: int, output_tokens: int) -> float | None:
+    """Return what that many tokens cost in US dollars; None where the model's price is not known."""
     from genai_prices import Usage, calc_price
 
+    usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens)
     try:
-        calc_price(Usage(input_tokens=1, output_tokens=1), model_ref=at.model, provider_id=at.provider)
+        return float(calc_price(usage, model_ref=at.model, provider_id=at.provider).total_price)
     except LookupError:
-        return False
-    return True
+        return None
+
+
+def price_known(at: Address) -> bool:
+    """Whether what a call costs can be told."""
+    return price(at, 1, 1) is not None
 
 
 def retry_after(headers: Mapping[str, str], body: object = None) -> float | None:

@@ -9,6 +9,8 @@ from typing import Any
 from assay.data.config import CriterionSpec, CustomMetricSpec, EvalConfig
 from assay.data.outcome import Criterion, Metric, Range
 from assay.errors import ConfigError, nearest
+from assay.judge.judge import Judge
+from assay.judge.judges import Judges, judge_options
 from assay.metrics.custom import PeerMetric, custom_metric
 from assay.metrics.entries import CATALOG, Entry
 from assay.metrics.options import read_options
@@ -18,6 +20,9 @@ _EVERYWHERE = frozenset({"include_intermediate_responses_in_final"})
 """What every criterion of ADK accepts, though few use it."""
 
 
+_JUDGE = "judge_model_options"
+
+
 def entry(name: str) -> Entry:
     """Return a criterion by name; raises ConfigError, with the nearest name, where there is none."""
     if name not in CATALOG:
@@ -25,8 +30,12 @@ def entry(name: str) -> Entry:
     return CATALOG[name]
 
 
-def build(config: EvalConfig, *, lenient: bool = False) -> tuple[tuple[Criterion, ...], tuple[str, ...]]:
+def build(
+    config: EvalConfig, *, lenient: bool = False, judges: Judges | None = None
+) -> tuple[tuple[Criterion, ...], tuple[str, ...]]:
     """Return the criteria that a configuration asks for, the always computed ones behind them, and warnings.
+
+    `judges` makes the judges of those that ask one.
 
     Raises ConfigError for an unknown criterion or option, a threshold outside the range, or one that is not built yet.
     """
@@ -37,7 +46,7 @@ def build(config: EvalConfig, *, lenient: bool = False) -> tuple[tuple[Criterion
         if spec.name in custom:
             made, said = _custom(spec, custom[spec.name], lenient=lenient)
         else:
-            made, said = _built_in(spec, custom, lenient=lenient)
+            made, said = _built_in(spec, custom, judges or Judges(), lenient=lenient)
         criteria.append(made)
         warnings += said
     named = {criterion.name for criterion in criteria}
@@ -46,19 +55,32 @@ def build(config: EvalConfig, *, lenient: bool = False) -> tuple[tuple[Criterion
     return (*criteria, *(_criterion(one, one.metric(), None) for one in always if one.metric)), tuple(warnings)
 
 
-def _built_in(spec: CriterionSpec, custom: Mapping[str, Any], *, lenient: bool) -> tuple[Criterion, list[str]]:
+def _built_in(
+    spec: CriterionSpec, custom: Mapping[str, Any], judges: Judges, *, lenient: bool
+) -> tuple[Criterion, list[str]]:
     known = CATALOG.get(spec.name)
     if known is None:
         hint = nearest(spec.name, [*CATALOG, *custom]) or "; `assay criteria` lists them, custom_metrics adds your own"
         raise ConfigError(f"{spec.pointer}: is not a criterion{hint}")
     if known.metric is None:
         raise ConfigError(f"{spec.pointer}: this criterion is not built yet in this version of assay")
-    values, warnings = read_options(known.metric, spec.options, spec.pointer, lenient=lenient, accepted=_EVERYWHERE)
+    accepted = _EVERYWHERE | ({_JUDGE} if known.judged else set())
+    values, warnings = read_options(known.metric, spec.options, spec.pointer, lenient=lenient, accepted=accepted)
+    if known.judged:
+        values["judge"] = _judge(spec, judges)
     try:
         metric = known.metric(**values)
     except ConfigError as error:
         raise ConfigError(f"{spec.pointer}/{error}") from None
     return _criterion(known, metric, _threshold(spec, known.range)), warnings
+
+
+def _judge(spec: CriterionSpec, judges: Judges) -> Judge:
+    pointer = f"{spec.pointer}/{_JUDGE}"
+    try:
+        return judges.judge(judge_options(spec.options.get(_JUDGE) or {}))
+    except (ValueError, ConfigError) as error:
+        raise ConfigError(f"{pointer}: {error}") from None
 
 
 def _criterion(known: Entry, metric: Metric, threshold: float | None) -> Criterion:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from assay.data.outcome import Range
+from assay.metrics.conversation import TaskSuccess, ToolUseQuality, TrajectoryQuality
 from assay.metrics.efficiency import InferenceCallCount, InvocationDuration, TokenUsage, ToolCallCount
+from assay.metrics.grounding import Hallucinations
 from assay.metrics.response import ResponseMatch
+from assay.metrics.response_evaluation import ResponseEvaluation
+from assay.metrics.response_judged import FinalResponseMatch
+from assay.metrics.rubrics import FinalResponseRubrics, ToolUseRubrics, TrajectoryRubrics
+from assay.metrics.safety import Safety
+from assay.metrics.simulator import UserSimulatorQuality
 from assay.metrics.trajectory import ToolTrajectory
 from assay.metrics.value import ReasoningValue
 
@@ -28,6 +35,11 @@ class Entry:
     range: Range = field(default_factory=Range)
     lower_is_better: bool = False
     sample: Any = 1.0
+
+    @property
+    def judged(self) -> bool:
+        """Whether it asks a judge."""
+        return self.metric is not None and "judge" in {one.name for one in fields(self.metric)}
 
     @property
     def always_computed(self) -> bool:
@@ -69,6 +81,7 @@ CATALOG: dict[str, Entry] = {
             "reference, judge",
             "invocation",
             "no",
+            FinalResponseMatch,
             sample={"threshold": 0.8, "judge_model_options": _JUDGE},
         ),
         Entry(
@@ -78,6 +91,7 @@ CATALOG: dict[str, Entry] = {
             "rubrics, judge",
             "invocation",
             "yes",
+            FinalResponseRubrics,
             sample={"threshold": 0.8, "judge_model_options": _JUDGE, "rubrics": _RUBRICS},
         ),
         Entry(
@@ -87,6 +101,7 @@ CATALOG: dict[str, Entry] = {
             "rubrics, judge",
             "invocation",
             "yes",
+            ToolUseRubrics,
             sample={
                 "threshold": 1.0,
                 "judge_model_options": _JUDGE,
@@ -105,6 +120,7 @@ CATALOG: dict[str, Entry] = {
             "rubrics, judge",
             "conversation",
             "yes",
+            TrajectoryRubrics,
             sample={"threshold": 0.8, "judge_model_options": _JUDGE, "rubrics": _RUBRICS},
         ),
         Entry(
@@ -114,6 +130,7 @@ CATALOG: dict[str, Entry] = {
             "judge",
             "reply, by sentence",
             "yes",
+            Hallucinations,
             sample={"threshold": 0.8, "judge_model_options": _JUDGE, "evaluate_intermediate_nl_responses": True},
         ),
         Entry(
@@ -123,6 +140,7 @@ CATALOG: dict[str, Entry] = {
             "judge or Vertex",
             "invocation",
             "yes",
+            Safety,
             sample=0.8,
         ),
         Entry(
@@ -132,6 +150,7 @@ CATALOG: dict[str, Entry] = {
             "scenario, judge",
             "user message, and the stop",
             "only",
+            UserSimulatorQuality,
             sample={"threshold": 1.0, "judge_model_options": _JUDGE, "stop_signal": "</finished>"},
         ),
         Entry(
@@ -141,6 +160,7 @@ CATALOG: dict[str, Entry] = {
             "judge or Vertex",
             "conversation",
             "yes",
+            TaskSuccess,
             sample=0.8,
         ),
         Entry(
@@ -150,6 +170,7 @@ CATALOG: dict[str, Entry] = {
             "judge or Vertex",
             "conversation",
             "yes",
+            TrajectoryQuality,
             sample=0.8,
         ),
         Entry(
@@ -159,6 +180,7 @@ CATALOG: dict[str, Entry] = {
             "judge or Vertex",
             "conversation",
             "yes",
+            ToolUseQuality,
             sample=0.8,
         ),
         Entry(
@@ -168,6 +190,7 @@ CATALOG: dict[str, Entry] = {
             "reference, judge or Vertex",
             "invocation",
             "no",
+            ResponseEvaluation,
             range=Range(1.0, 5.0),
             sample=4.0,
         ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import inspect
 from collections.abc import Callable
@@ -19,18 +20,24 @@ def signature(metric: Any) -> dict[str, Json]:
     if dataclasses.is_dataclass(metric) and not isinstance(metric, type):
         fields = {field.name: _value(getattr(metric, field.name)) for field in dataclasses.fields(metric) if field.repr}
         return {"metric": f"{type(metric).__module__}:{type(metric).__qualname__}", "options": fields}
-    name = getattr(metric, "__qualname__", type(metric).__qualname__)
-    return {"metric": f"{metric.__module__}:{name}", "source": _source(metric)}
+    if isinstance(metric, functools.partial):
+        return {**signature(metric.func), "args": _value(metric.args), "keywords": _value(metric.keywords)}
+    written = metric if hasattr(metric, "__qualname__") else type(metric)
+    return {"metric": f"{written.__module__}:{written.__qualname__}", "source": _source(written)}
 
 
 def _value(value: Any) -> Json:
     if callable(value):
         return signature(value)
     if isinstance(value, dict):
-        return {str(key): _value(inner) for key, inner in sorted(value.items())}
+        return {str(key): _value(inner) for key, inner in sorted(value.items(), key=lambda item: str(item[0]))}
     if isinstance(value, list | tuple):
         return [_value(inner) for inner in value]
-    return value if value is None or isinstance(value, str | int | float | bool) else repr(value)
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    # A default `repr` holds an address, which is another one in the next process.
+    kind: Any = type(value)
+    return f"{kind.__module__}:{kind.__qualname__}" if kind.__repr__ is object.__repr__ else repr(value)
 
 
 def _source(function: Callable[..., Any]) -> str | None:

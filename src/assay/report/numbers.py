@@ -16,7 +16,7 @@ def number(value: float | None) -> str:
     if value is None:
         return NONE
     if abs(value) >= 1000:
-        return f"{value:,.0f}"
+        return f"{value:,.0f}" if abs(value) < 1e15 else f"{value:.2e}"
     return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
 
 

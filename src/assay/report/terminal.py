@@ -55,6 +55,8 @@ def print_report(
         console.print(Text(f"… and {hidden:,} more that did not pass; `assay show {info.id}` lists them all", "dim"))
     console.print()
     console.print(summary_table(summary))
+    if any(one.calls is not None for one in summary.criteria):
+        console.print(judging_table(summary))
     console.print(closing(info, summary))
 
 
@@ -62,7 +64,9 @@ def case(result: CaseResult, *, everything: bool = False) -> RenderableType:
     """Return one attempt: its verdict, its criteria, and for what did not pass the reason."""
     mark, style = _MARKS[result.verdict]
     attempt = "" if result.attempt == 1 else f"  attempt {result.attempt}"
-    head = Text.assemble((f"{mark} ", style), (visible(result.case_id), "bold"), attempt, "  ", (result.verdict, style))
+    cap = "  (ended by the cap on invocations)" if result.ended_by == "cap" else ""
+    name = (visible(result.case_id), "bold")
+    head = Text.assemble((f"{mark} ", style), name, attempt, "  ", (result.verdict, style), (cap, "dim"))
     lines: list[RenderableType] = [head]
     if result.failure is not None:
         cause = f"{result.failure.side}: {visible(result.failure.cause)}"
@@ -253,6 +257,20 @@ def summary_table(summary: Summary) -> Table:
             *counts,
             style="dim" if one.threshold is None else None,
         )
+    return table
+
+
+def judging_table(summary: Summary) -> Table:
+    """Return what asking judges took, for each criterion that asked one."""
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), show_edge=False)
+    table.add_column("judged", overflow="fold")
+    for title in ("calls", "votes saved", "abstentions", "self-agreement", "cost"):
+        table.add_column(title, justify="right")
+    for one in summary.criteria:
+        if one.calls is not None:
+            cost = NONE if one.cost is None else f"${one.cost:.4f}"
+            numbers = (one.calls, one.calls_saved or 0, one.abstentions or 0)
+            table.add_row(one.criterion, *(f"{number:,}" for number in numbers), rate(one.self_agreement), cost)
     return table
 
 

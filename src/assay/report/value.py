@@ -83,7 +83,7 @@ def _table(rows: list[tuple[str, bytes]], width: int) -> Table:
     for origin, line in rows:
         result = msgspec.json.decode(line)
         if result["score"] is None:
-            table.add_row(plain(_short(result["id"] or origin)), plain("refused"), style="red")
+            table.add_row(plain(_short(result["id"] or origin)), *[""] * 5, plain("refused"), style="red")
         else:
             table.add_row(*_cells(result))
     return table

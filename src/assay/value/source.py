@@ -56,8 +56,8 @@ def files(paths: Sequence[str]) -> list[Path]:
 def documents(paths: Sequence[Path], said: Unknown) -> Iterator[Document]:
     """Yield the documents of files in order: of a JSON file its object, or each item of its list; else its lines.
 
-    Of a file in another format that assay reads, the reasoning of each of its recordings. FormatError for a file that
-    is neither.
+    Of a file in another format that assay reads, the reasoning of each of its recordings. A file that is neither is one
+    refused document, because a million others may stand beside it.
     """
     for path in paths:
         if str(path) != "-" and not _is_ours(path):
@@ -84,10 +84,19 @@ def recorded(recordings: Iterable[Recording], said: Unknown, origin: str) -> Ite
 
 
 def _foreign(path: Path, said: Unknown) -> Iterator[Document]:
-    loaded = recognise.read(path.read_bytes(), str(path))
-    if not loaded.recordings:
-        raise FormatError(str(path), [f"holds {loaded.kind} without recorded traces, so there is nothing to value"])
-    yield from recorded(loaded.recordings, said, str(path))
+    try:
+        loaded = recognise.read(path.read_bytes(), str(path))
+    except FormatError as error:
+        yield _unreadable(path, error.problems)
+        return
+    if loaded.recordings:
+        yield from recorded(loaded.recordings, said, str(path))
+    else:
+        yield _unreadable(path, [f"holds {loaded.kind} without recorded traces, so there is nothing to value"])
+
+
+def _unreadable(path: Path, problems: Iterable[str]) -> Document:
+    return Document(str(path), Refused(id=None, problems=tuple(Problem("", problem) for problem in problems)))
 
 
 def _lines(path: Path) -> Iterator[Document]:

@@ -1,0 +1,248 @@
+"""How is an agent of Google's ADK talked to? Through ADK's own runner, each conversation with services of its own."""
+
+from __future__ import annotations
+
+import copy
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from assay.agents.plain import plain
+from assay.agents.stopwatch import Stopwatch
+from assay.data.case import EvalCase, SessionInput
+from assay.data.noun import Json
+from assay.data.seams import Environment, Item
+from assay.data.trace import About, AgentDetails, Event, Message, Step, Thought
+from assay.errors import AgentError, UsageError
+from assay.formats.adk import content
+from assay.formats.reading import Reading
+from assay.importing import import_extra
+
+EXTRA = "agents-adk"
+_USER = "test_user_id"
+_KEPT = ("author", "content", "grounding_metadata", "usage_metadata", "model_version", "error_code", "error_message")
+
+
+def agent_at(target: str) -> AdkAgent:
+    """Return the agent at `adk:FOLDER`, found as ADK finds it: `app`, `root_agent` or `get_agent_async`.
+
+    Raises UsageError where there is none.
+    """
+    loader = import_extra("google.adk.cli.utils.agent_loader", EXTRA).AgentLoader
+    path = Path(target.partition(":")[2])
+    folder = path.resolve().parent if path.name in ("agent.py", "__init__.py") else path.resolve()
+    if not folder.is_dir():
+        raise UsageError(f"no such folder as {str(path)!r}; must be an agent folder, with agent.py or __init__.py")
+    try:
+        found = loader(str(folder.parent)).load_agent(folder.name)
+    except Exception as error:
+        make = _factory(folder.name)
+        if make is None:
+            raise UsageError(f"{type(error).__name__}: {error}") from error
+        return AdkAgent(str(path), folder.name, make=make)
+    return AdkAgent(str(path), folder.name, found)
+
+
+def agent_around(thing: Any) -> AdkAgent:
+    """Return the agent that is an ADK agent or app."""
+    return AdkAgent(thing.name, thing.name, thing)
+
+
+def _factory(name: str) -> Callable[..., Any] | None:
+    """The `get_agent_async` of an agent folder; ADK's loader, which imported it, does not look for one."""
+    for module in (sys.modules.get(f"{name}.agent"), sys.modules.get(name)):
+        make: Callable[..., Any] | None = getattr(module, "get_agent_async", None)
+        if make is not None:
+            return make
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class AdkAgent:
+    """An ADK agent or app (`found`), or a function that makes one for each conversation (`make`).
+
+    The session starts with the case's `session_input`: app name, user, pinned session id and state. What the agent
+    itself holds (toolsets, plugins) is shared by the conversations, and closed at the end of the last one.
+    """
+
+    path: str
+    name: str
+    found: Any = field(default=None, repr=False)
+    make: Callable[..., Any] | None = field(default=None, repr=False)
+    _open: list[object] = field(default_factory=list, repr=False)
+
+    @asynccontextmanager
+    async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[AdkSession]:  # noqa: ARG002
+        """Open a conversation."""
+        if self.make is not None:
+            found, stack = await self.make()
+            async with _Closing(stack), _conversation(found, self.name, case, []) as session:
+                yield session
+        else:
+            async with _conversation(self.found, self.name, case, self._open) as session:
+                yield session
+
+
+class _Closing:
+    """An exit stack that was handed over, or None."""
+
+    def __init__(self, stack: Any) -> None:
+        self._stack = stack
+
+    async def __aenter__(self) -> None:
+        return None
+
+    async def __aexit__(self, *error: object) -> None:
+        if self._stack is not None:
+            await self._stack.aclose()
+
+
+@asynccontextmanager
+async def _conversation(found: Any, name: str, case: EvalCase, others: list[object]) -> AsyncIterator[AdkSession]:
+    """Open a conversation beside `others` that share the agent; the last of them closes what the agent holds."""
+    runners = import_extra("google.adk.runners", EXTRA)
+    app_class = import_extra("google.adk.apps.app", EXTRA).App
+    given = case.session_input or SessionInput()
+    watch = _Watch()
+    plugin = _plugin(watch)
+    if isinstance(found, app_class):
+        app = found.model_copy(update={"plugins": [plugin, *found.plugins]})
+    else:
+        app = app_class(name="assay", root_agent=found, plugins=[plugin])
+    runner = runners.InMemoryRunner(app=app, app_name=given.app_name or name)
+    runner.app_name = given.app_name or name
+    others.append(watch)
+    try:
+        session = await runner.session_service.create_session(
+            app_name=runner.app_name,
+            user_id=given.user_id or _USER,
+            state=copy.deepcopy(given.state),
+            session_id=(given.extra or {}).get("session_id") or None,
+        )
+        yield AdkSession(runner, session, watch)
+    finally:
+        others.remove(watch)
+        if not others:
+            await runner.close()
+
+
+class AdkSession:
+    """One conversation, in an ADK session of its own."""
+
+    def __init__(self, runner: Any, session: Any, watch: _Watch) -> None:
+        self._runner = runner
+        self._session = session
+        self._watch = watch
+        self._state: dict[str, Json] = plain(session.state)
+
+    @property
+    def about(self) -> About:
+        """The agents that asked their model in the latest invocation, as they asked it, and the session's state."""
+        return About(tuple(self._watch.agents.values()), self._state)
+
+    async def send(self, message: str) -> AsyncIterator[Item]:
+        """Run one invocation; raises AgentError where it ends in an error event instead of a reply."""
+        types = import_extra("google.genai.types", EXTRA)
+        self._watch.begin()
+        ids = {"user_id": self._session.user_id, "session_id": self._session.id}
+        said = types.Content(role="user", parts=[types.Part(text=message)])
+        last: Any = None
+        async with aclosing(self._runner.run_async(**ids, new_message=said)) as events:
+            async for event in events:
+                if event.partial or event.author == "user":
+                    continue
+                last = event
+                for item in _items(event):
+                    yield item
+        yield self._watch.times.durations
+        session = await self._runner.session_service.get_session(app_name=self._runner.app_name, **ids)
+        self._state = plain(session.state)
+        if last is not None and last.error_code and not (last.content and last.content.parts):
+            raise AgentError(f"{last.author}: {last.error_code}: {last.error_message or 'no message'}")
+
+
+def _items(event: Any) -> list[Item]:
+    """What one event tells: how its steps are grouped, the steps, and the tokens of its model call."""
+    raw = {key: value for key, value in plain(event.model_dump(exclude_none=True)).items() if key in _KEPT}
+    reading = Reading("event", lenient=True)
+    group, steps, usage = content.event(raw, (), reading)
+    if event.is_final_response() and all(isinstance(step, Message | Thought) for step in steps):
+        steps = _reply(steps)
+    items: list[Item] = [Event(group.author, len(steps), group.extra), *steps]
+    return items if usage is None else [*items, usage]
+
+
+def _reply(steps: list[Step]) -> list[Step]:
+    """A final response's thoughts, and its texts as the one message that ADK takes them for."""
+    texts = [step for step in steps if isinstance(step, Message)]
+    if len(texts) < 2:
+        return steps
+    whole = Message("\n".join(one.text for one in texts if one.text), texts[0].author)
+    return [*(step for step in steps if isinstance(step, Thought)), whole]
+
+
+class _Watch:
+    """What the models were sent in one invocation, and when models and tools were at work."""
+
+    def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget the invocation before."""
+        self.agents: dict[str, AgentDetails] = {}
+        self.times = Stopwatch()
+
+    def asked(self, name: str, request: Any) -> None:
+        """An agent asks its model; its instructions and tools are those of its first request, as in ADK."""
+        config = request.config
+        if name not in self.agents:
+            tools = tuple(one for tool in config.tools or () for one in _declarations(tool))
+            self.agents[name] = AgentDetails(name, _text(config.system_instruction), tools)
+        self.times.start("model", name)
+
+
+def _text(instruction: Any) -> str:
+    """A system instruction as text: it is one, or a content of parts, or a list of either."""
+    if instruction is None or isinstance(instruction, str):
+        return instruction or ""
+    if isinstance(instruction, list):
+        return "\n".join(filter(None, map(_text, instruction)))
+    parts = getattr(instruction, "parts", None)
+    return _text(list(parts)) if parts is not None else str(getattr(instruction, "text", None) or "")
+
+
+def _declarations(tool: Any) -> list[dict[str, Any]]:
+    """The functions that a tool declares, or the tool itself where the model's provider runs it."""
+    dump = getattr(tool, "model_dump", None)
+    raw = plain(dump(exclude_none=True)) if dump is not None else {"name": getattr(tool, "__name__", str(tool))}
+    functions = raw.pop("function_declarations", [])
+    return [*functions, *([raw] if raw else [])]
+
+
+def _plugin(watch: _Watch) -> Any:
+    """A plugin of ADK's that tells a watch; made here, because its class derives from one of ADK's."""
+    base: Any = import_extra("google.adk.plugins.base_plugin", EXTRA).BasePlugin
+
+    class Watcher(base):  # type: ignore[misc]
+        async def before_model_callback(self, *, callback_context: Any, llm_request: Any) -> None:
+            watch.asked(callback_context.agent_name, llm_request)
+
+        async def after_model_callback(self, *, callback_context: Any, **_: Any) -> None:
+            watch.times.end("model", callback_context.agent_name)
+
+        async def on_model_error_callback(self, *, callback_context: Any, **_: Any) -> None:
+            watch.times.end("model", callback_context.agent_name)
+
+        async def before_tool_callback(self, *, tool_context: Any, **_: Any) -> None:
+            watch.times.start("tool", str(tool_context.function_call_id))
+
+        async def after_tool_callback(self, *, tool_context: Any, **_: Any) -> None:
+            watch.times.end("tool", str(tool_context.function_call_id))
+
+        async def on_tool_error_callback(self, *, tool_context: Any, **_: Any) -> None:
+            watch.times.end("tool", str(tool_context.function_call_id))
+
+    return Watcher(name="assay")

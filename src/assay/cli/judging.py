@@ -1,0 +1,78 @@
+"""What the command line says of judges, for every command that may ask one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from assay.errors import UsageError
+from assay.judge.judges import Judges
+from assay.llm.budget import Budget
+from assay.llm.cassette import Recorder, load_cassette
+from assay.llm.exchange import Exchange
+
+_OF_THE_RUN = ("judge_model", "votes", "all_votes")
+
+
+def judge_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options about judges."""
+    options = (
+        click.option(
+            "--judge-model",
+            metavar="NAME",
+            help="The model that judges, in place of what the config says; several, separated by commas, are a panel.",
+        ),
+        click.option("--votes", type=click.IntRange(1), help="How many votes on each question."),
+        click.option("--all-votes", is_flag=True, help="Ask for every vote, also when the result is certain."),
+        click.option(
+            "--cassette",
+            metavar="FILE",
+            type=click.Path(path_type=Path),
+            help="Record what the judges answer, or replay it.",
+        ),
+        click.option(
+            "--cassette-mode",
+            type=click.Choice(["record", "replay"]),
+            help="replay opens no connection, and fails where a call is missing.",
+        ),
+        click.option("--max-cost", type=click.FloatRange(0), metavar="USD", help="The most that judging may cost."),
+        click.option("--max-calls", type=click.IntRange(0), help="The most calls that judging may take."),
+        click.option("--judge-concurrency", type=click.IntRange(1), help="The most calls to judges at once."),
+        click.option(
+            "--reuse", metavar="RUN", help="Take the judges' replies of an earlier run where the question is equal."
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def judges_of(given: Mapping[str, Any], earlier: Mapping[str, Any] | None = None) -> Judges:
+    """Return the judges that the options ask for; of a run that is resumed, `earlier` is what it was told."""
+    said = {name: given[name] for name in _OF_THE_RUN if given[name] not in (None, False)}
+    if earlier is not None:
+        for name, value in said.items():
+            if earlier.get(name) != value:
+                raise UsageError(f"--resume: {name} must be that of the run, {earlier.get(name)!r}, got {value!r}")
+        said = dict(earlier)
+    path, mode = given["cassette"], given["cassette_mode"]
+    if (path is None) != (mode is None):
+        raise UsageError("--cassette FILE and --cassette-mode record|replay belong together")
+    exchange = Exchange(
+        budget=Budget(given["max_calls"], given["max_cost"]),
+        recorder=_recorder(path) if mode == "record" else None,
+        replay=load_cassette(path) if mode == "replay" else None,
+        replay_path=path,
+        concurrency=given["judge_concurrency"],
+    )
+    return Judges(exchange, said.get("judge_model"), said.get("votes"), bool(said.get("all_votes")))
+
+
+def _recorder(path: Path) -> Recorder:
+    try:
+        return Recorder(path)
+    except OSError as problem:
+        raise UsageError(f"--cassette {path}: {problem.strerror or problem}") from None

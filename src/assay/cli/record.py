@@ -1,0 +1,84 @@
+"""`assay record`: an agent on eval sets, to be scored later."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from assay import api
+from assay.cli.output import Progress
+from assay.data.recording import Recording
+from assay.text.display import shortened, visible
+
+_INTERRUPTED = 130
+_SHOWN = 10
+
+
+@click.command()
+@click.argument("evalset", nargs=-1, required=True)
+@click.option("--agent", metavar="TARGET", required=True, help="The agent; see `assay run --help`.")
+@click.option(
+    "-o", "--output", metavar="FILE", required=True, type=click.Path(path_type=Path, dir_okay=False), help="JSON lines."
+)
+@click.option(
+    "--attempts", type=click.IntRange(1), default=1, show_default=True, help="How many conversations for each case."
+)
+@click.option(
+    "--reply-timeout", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Longest wait for a reply."
+)
+@click.option("--lenient", is_flag=True, help="Misspelt keys are warnings.")
+@click.option("--only", multiple=True, metavar="ID", help="Only cases with this id; * and ? are wildcards. Repeatable.")
+@click.option("--concurrency", default=8, show_default=True, type=click.IntRange(1), help="How many cases at once.")
+@click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
+def record(
+    evalset: tuple[str, ...],
+    agent: str,
+    output: Path,
+    attempts: int,
+    reply_timeout: float | None,
+    lenient: bool,
+    only: tuple[str, ...],
+    concurrency: int,
+    quiet: bool,
+) -> None:
+    """Run an agent on eval sets, and write what it does; nothing is scored.
+
+    \b
+    assay record shop.evalset.json --agent shop.agent:reply -o shop.jsonl
+    assay score shop.jsonl --against shop.evalset.json
+
+    Exit codes: 0 all conversations ended, 1 some broke (they are written too), 2 wrong input or usage, 130 interrupted.
+    """  # noqa: D301
+    plan = api.plan_run(
+        list(evalset),
+        agent,
+        [],
+        attempts=attempts,
+        concurrency=concurrency,
+        reply_timeout=reply_timeout,
+        only=list(only),
+        lenient=lenient,
+    )
+    for warning in plan.warnings:
+        click.echo(f"warning: {visible(warning)}", err=True)
+    broken: list[Recording] = []
+    try:
+        with Progress(plan.total, quiet=quiet, doing="recording", bad="broken") as progress:
+
+            def heard(recording: Recording) -> None:
+                if recording.failure is not None:
+                    broken.append(recording)
+                progress.advance(good=recording.failure is None)
+
+            count = api.write_recordings(plan, output, on_recording=heard)
+    except KeyboardInterrupt:
+        click.echo(f"\ninterrupted; what is finished is in {output}", err=True)
+        sys.exit(_INTERRUPTED)
+    if not quiet:
+        click.echo(f"{count} of {plan.total} conversations recorded in {output}, {len(broken)} broken")
+    for one in broken[:_SHOWN]:
+        cause = one.failure.cause if one.failure else ""
+        click.echo(visible(f"{one.case_id}, attempt {one.attempt}: {shortened(cause, 200)}"), err=True)
+    sys.exit(1 if broken else 0)

@@ -1,0 +1,96 @@
+"""The shop as a LangChain agent, its model scripted at LangChain's own seam for chat models."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Annotated, Any, TypedDict
+
+from langchain.agents import create_agent
+from langchain_core.language_models.chat_models import BaseChatModel
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.utils.function_calling import convert_to_openai_tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.message import add_messages
+from langgraph.types import interrupt
+from shop import INSTRUCTIONS, PROMPT_TOKENS, REPLY_TOKENS, TOOLS, move
+
+_numbers = itertools.count(1)
+
+
+class ScriptedChat(BaseChatModel):  # type: ignore[misc]
+    """A chat model that decides as the shop does."""
+
+    @property
+    def _llm_type(self) -> str:
+        return "scripted"
+
+    def bind_tools(self, tools: Sequence[Any], **more: Any) -> Any:
+        """Declare tools as OpenAI's models do."""
+        return self.bind(tools=[convert_to_openai_tool(tool) for tool in tools], **more)
+
+    def _generate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:
+        last = max(i for i, message in enumerate(messages) if message.type == "human")
+        results = sum(message.type == "tool" for message in messages[last:])
+        query = str(messages[last].text)
+        content: Any = ""
+        calls = []
+        if "think" in query:
+            content = [{"type": "reasoning", "reasoning": "Who knows?"}, {"type": "text", "text": "I do."}]
+        else:
+            one = move(query, results)
+            content = one.text
+            calls = [{"name": one.call, "args": one.args, "id": f"c{next(_numbers)}"}] if one.call else []
+        usage = {
+            "input_tokens": PROMPT_TOKENS,
+            "output_tokens": REPLY_TOKENS,
+            "total_tokens": PROMPT_TOKENS + REPLY_TOKENS,
+        }
+        message = AIMessage(
+            content, tool_calls=calls, usage_metadata=usage, response_metadata={"model_name": "scripted"}
+        )
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+
+_shop: dict[str, Any] = {"tools": list(TOOLS.values()), "system_prompt": INSTRUCTIONS, "name": "shop"}
+agent = create_agent(ScriptedChat(), **_shop)
+saver = InMemorySaver()
+remembering = create_agent(ScriptedChat(), checkpointer=saver, **_shop)
+chain = ChatPromptTemplate([("system", INSTRUCTIONS), ("placeholder", "{messages}")]) | ScriptedChat()
+
+
+class State(TypedDict, total=False):
+    """A state with more than messages."""
+
+    messages: Annotated[list[AnyMessage], add_messages]
+    visits: int
+
+
+def _visit(state: State) -> dict[str, Any]:
+    return {"visits": state.get("visits", 0) + 1, "messages": [AIMessage("Welcome.")]}
+
+
+def _confirm(_: State) -> dict[str, Any]:
+    return {"messages": [AIMessage(f"You chose {interrupt('Which one?')}.")]}
+
+
+counting = StateGraph(State).add_node("visit", _visit).add_edge(START, "visit").add_edge("visit", END)
+asking = (
+    StateGraph(State)
+    .add_node("confirm", _confirm)
+    .add_edge(START, "confirm")
+    .add_edge("confirm", END)
+    .compile(checkpointer=InMemorySaver())
+)
+
+
+class Silent(TypedDict):
+    """A state without messages."""
+
+    text: str
+
+
+silent = StateGraph(Silent).add_node("say", lambda _: {"text": "hi"}).add_edge(START, "say").compile()

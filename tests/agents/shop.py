@@ -1,0 +1,86 @@
+"""A shop assistant for the tests of every framework: its tools, what its model decides, and what is expected of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from assay.data.case import EvalCase, EvalSet
+from assay.data.trace import Invocation, Message, ToolCall
+
+INSTRUCTIONS = "You help the customers of a shop."
+ORDERS = {"A-17": {"item": "teapot", "state": "shipped"}, "B-42": {"item": "lamp", "state": "in preparation"}}
+PROMPT_TOKENS, REPLY_TOKENS = 10, 5
+
+
+def get_order(order_id: str) -> dict[str, str]:
+    """Look up an order."""
+    return ORDERS[order_id]
+
+
+def cancel_order(order_id: str) -> dict[str, bool]:
+    """Cancel an order."""
+    return {"cancelled": order_id in ORDERS}
+
+
+TOOLS: dict[str, Any] = {"get_order": get_order, "cancel_order": cancel_order}
+
+
+@dataclass(frozen=True)
+class Move:
+    """What the model says, and which tool it calls."""
+
+    text: str = ""
+    call: str = ""
+    order_id: str = ""
+
+    @property
+    def args(self) -> dict[str, str]:
+        """The arguments of the call."""
+        return {"order_id": self.order_id}
+
+
+def move(query: str, results: int) -> Move:
+    """Return what the model does next, after so many results of tools since the user's message; deterministic."""
+    if "break" in query and results:
+        raise RuntimeError("the model is broken")
+    if "break" in query:
+        return Move(call="get_order", order_id="A-17")
+    if "A-17" in query:
+        return (Move(call="get_order", order_id="A-17"), Move("Your teapot is shipped."))[results]
+    if "B-42" in query:
+        return (
+            Move("Let me look at it first.", "get_order", "B-42"),
+            Move(call="cancel_order", order_id="B-42"),
+            Move("Order B-42 is cancelled."),
+        )[results]
+    return Move(f"You said: {query}")
+
+
+def _asked(query: str, reply: str, *calls: ToolCall) -> Invocation:
+    return Invocation(Message(query), calls, Message(reply))
+
+
+EVAL_SET = EvalSet(
+    "shop",
+    (
+        EvalCase(
+            "two_orders",
+            (
+                _asked("Where is A-17?", "Your teapot is shipped.", ToolCall("get_order", {"order_id": "A-17"})),
+                _asked(
+                    "Cancel B-42, please.",
+                    "Order B-42 is cancelled.",
+                    ToolCall("get_order", {"order_id": "B-42"}),
+                    ToolCall("cancel_order", {"order_id": "B-42"}),
+                ),
+            ),
+        ),
+    ),
+)
+CRITERIA: dict[str, Any] = {"tool_trajectory_avg_score": 1.0, "response_match_score": 1.0}
+
+
+def saying(*queries: str, name: str = "case") -> EvalSet:
+    """An eval set of one conversation in which a user says this, and nothing is expected."""
+    return EvalSet("said", (EvalCase(name, tuple(Invocation(Message(query)) for query in queries)),))

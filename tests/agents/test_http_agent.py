@@ -1,0 +1,181 @@
+"""Is an agent behind a chat endpoint recorded whole, and does it break alone?"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from chat_server import Answer, ChatServer, Reset, Silence, agent, completion
+from shop import CRITERIA, EVAL_SET, saying
+
+import assay
+from assay.agents import agent_of
+from assay.agents.http import KEY
+from assay.data.recording import Recording
+from assay.data.trace import Message, Thought, ToolCall, ToolResult, Usage
+
+
+def recorded(script: Any, *queries: str, **options: Any) -> Recording:
+    """What is recorded of a conversation with a server that answers by a script."""
+    with ChatServer(script) as server:
+        run = assay.evaluate(saying(*queries), server.url, CRITERIA, **options)
+    return next(run.recordings)[1]
+
+
+def test_a_conversation_is_scored() -> None:
+    """Two turns with tool calls pass the deterministic criteria."""
+    with ChatServer(agent) as server:
+        run = assay.evaluate(EVAL_SET, server.url, CRITERIA)
+    assert run.verdict == "passed"
+    usage = {one.criterion: one.mean.value for one in run.summary.criteria}
+    assert usage["tool_call_count_v1"] == 1.5
+    assert usage["token_usage_v1"] == 15
+
+
+def test_each_request_carries_the_conversation_so_far() -> None:
+    """The second request holds both user messages and the first reply, and no calls that are answered already."""
+    with ChatServer(agent) as server:
+        assay.evaluate(EVAL_SET, f"{server.url}#shop-1", CRITERIA)
+        body, _ = server.requests[1]
+    assert body == {
+        "model": "shop-1",
+        "messages": [
+            {"role": "user", "content": "Where is A-17?"},
+            {"role": "assistant", "content": "Your teapot is shipped."},
+            {"role": "user", "content": "Cancel B-42, please."},
+        ],
+    }
+
+
+def test_calls_in_the_one_message_come_before_its_text() -> None:
+    """Where an endpoint reports its calls beside its reply, the text is the reply."""
+    function = {"name": "get_order", "arguments": '{"order_id": "A-17"}'}
+    message = {
+        "role": "assistant",
+        "content": "Shipped.",
+        "reasoning_content": "I look it up.",
+        "tool_calls": [{"id": "c1", "type": "function", "function": function}],
+    }
+    (invocation,) = recorded(lambda _: completion(message), "Where is A-17?").trace.invocations
+    assert invocation.steps == (Thought("I look it up."), ToolCall("get_order", {"order_id": "A-17"}, "c1"))
+    assert invocation.reply == "Shipped."
+
+
+def test_reported_messages_are_the_steps() -> None:
+    """What was said, called and answered before the reply is recorded in order, with the ids of the calls."""
+    _, invocation = recorded(agent, "Where is A-17?", "Cancel B-42").trace.invocations
+    assert invocation.steps is not None
+    first, second, third, *_ = invocation.steps
+    assert first == Message("Let me look at it first.")
+    assert second == ToolCall("get_order", {"order_id": "B-42"}, "call-get_order-3")
+    assert third == ToolResult("get_order", {"item": "lamp", "state": "in preparation"}, "call-get_order-3")
+
+
+def test_reasoning_tokens_stand_apart() -> None:
+    """The tokens of the completion are split into reply and thoughts."""
+    usage = {
+        "prompt_tokens": 7,
+        "completion_tokens": 9,
+        "completion_tokens_details": {"reasoning_tokens": 4},
+        "prompt_tokens_details": {"cached_tokens": 3},
+    }
+    (invocation,) = recorded(
+        lambda _: completion({"role": "assistant", "content": "a"}, usage=usage), "hi"
+    ).trace.invocations
+    assert invocation.usages == (Usage(7, 5, 4, None, 3, "scripted"),)
+
+
+def test_a_key_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The key is sent as a bearer token, and is no part of what is kept of the run."""
+    monkeypatch.setenv(KEY, "sesame")
+    with ChatServer(agent) as server:
+        run = assay.evaluate(saying("hello"), server.url, CRITERIA)
+        _, headers = server.requests[0]
+    assert headers["authorization"] == "Bearer sesame"
+    assert "sesame" not in repr(run.info)
+
+
+@pytest.mark.parametrize(
+    ("answer", "cause"),
+    [
+        (Reset(), "Error"),
+        (500, "HTTP 500: it broke"),
+        (b'{"choices": [', "replied no JSON"),
+        (b"[1]", "must reply an object with 'choices'"),
+        ({"choices": []}, "must reply an object with 'choices'"),
+        ({"choices": [{"message": {"tool_calls": [{"id": 1}]}}]}, "must be a call"),
+        ({"messages": [7]}, "must be a message"),
+    ],
+)
+def test_a_fault_is_the_failure_of_its_case(answer: Answer, cause: str) -> None:
+    """What breaks in the second turn is told, and the first turn is kept."""
+
+    def script(body: dict[str, Any]) -> Answer:
+        return agent(body) if len(body["messages"]) == 1 else answer
+
+    one = recorded(script, "hello", "again")
+    assert one.failure is not None
+    assert one.failure.side == "agent"
+    assert cause in one.failure.cause
+    assert [invocation.reply for invocation in one.trace.invocations] == ["You said: hello", ""]
+
+
+def test_a_server_that_hangs_is_left_after_the_timeout() -> None:
+    """A reply that does not come in time is the agent's failure."""
+    one = recorded(lambda _: Silence(), "hello", reply_timeout=0.05)
+    assert one.failure is not None
+    assert one.failure.cause == "no reply within 0.05 seconds"
+
+
+def test_no_server_is_a_failure() -> None:
+    """Where nobody listens the case fails, and the run ends."""
+    with ChatServer(agent) as server:
+        url = server.url
+    run = assay.evaluate(saying("hello"), url, CRITERIA)
+    assert run.verdict == "failed"
+
+
+@pytest.mark.parametrize("text", ["", "x" * 10_000_000])
+def test_a_reply_is_scored_as_it_is(text: str) -> None:
+    """A reply of nothing and a reply of 10 MB are replies."""
+    one = recorded(lambda _: completion({"role": "assistant", "content": text}), "hello")
+    assert one.failure is None
+    assert one.trace.invocations[0].final_response == Message(text)
+
+
+def test_sessions_never_mix() -> None:
+    """In 50 conversations of 6 turns at once each reply carries what its own conversation said, and nothing else."""
+
+    def script(body: dict[str, Any]) -> Answer:
+        said = [message["content"] for message in body["messages"] if message["role"] == "user"]
+        return completion({"role": "assistant", "content": json.dumps(said)})
+
+    sets = [saying(*(f"{name} {turn}" for turn in range(6)), name=str(name)) for name in range(50)]
+    eval_set = assay.EvalSet("many", tuple(case for one in sets for case in one.cases))
+    with ChatServer(script) as server:
+        run = assay.evaluate(eval_set, server.url, {"response_match_score": 0.0}, concurrency=50)
+    for _, one in run.recordings:
+        for turn, invocation in enumerate(one.trace.invocations):
+            assert json.loads(invocation.reply) == [f"{one.case_id} {i}" for i in range(turn + 1)]
+
+
+@pytest.mark.parametrize(
+    ("target", "endpoint"),
+    [
+        ("http://host/v1", "http://host/v1/chat/completions"),
+        ("https://host:8443/a/chat/completions?x=1#m", "https://host:8443/a/chat/completions?x=1"),
+        ("http://host", "http://host/chat/completions"),
+    ],
+)
+def test_the_endpoint_follows_from_the_url(target: str, endpoint: str) -> None:
+    """A URL is the endpoint itself, or what stands before it."""
+    found: Any = agent_of(target)
+    assert found.url == endpoint
+
+
+@pytest.mark.parametrize(("target", "problem"), [("http:host", "must be a URL"), ("http://a:b@host", "no password")])
+def test_a_url_that_is_none_is_refused(target: str, problem: str) -> None:
+    """What cannot be reached, or should not be kept, is found out before anything runs."""
+    with pytest.raises(assay.UsageError, match=problem):
+        agent_of(target)

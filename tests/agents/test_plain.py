@@ -1,0 +1,66 @@
+"""What of foreign values is kept?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.agents.plain import plain
+
+
+@dataclass
+class Point:
+    x: int
+
+
+class Model:
+    """What a model of pydantic looks like from outside."""
+
+    def model_dump(self, **_: Any) -> dict[str, Any]:
+        return {"name": "kim", "at": Point(1)}
+
+
+class Hostile:
+    def __repr__(self) -> str:
+        raise ValueError("no")
+
+
+@pytest.mark.parametrize(
+    ("value", "kept"),
+    [
+        (Point(1), {"x": 1}),
+        (Model(), {"name": "kim", "at": {"x": 1}}),
+        ((1, {"a"}), [1, ["a"]]),
+        (float("nan"), None),
+        ("a\ud800b", "a�b"),
+        (datetime(2026, 1, 2, tzinfo=UTC), "2026-01-02T00:00:00Z"),
+        (Hostile(), "<Hostile>"),
+        ({1: "a"}, {"1": "a"}),
+    ],
+)
+def test_foreign_values_become_json(value: Any, kept: Any) -> None:
+    """Each value has the JSON that says most of it."""
+    assert plain(value) == kept
+
+
+def test_a_circle_ends() -> None:
+    """A value that holds itself becomes JSON of bounded depth."""
+    circle: list[Any] = []
+    circle.append(circle)
+    msgspec.json.encode(plain(circle))
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(), lambda x: st.lists(x) | st.dictionaries(st.text(), x)
+    )
+)
+def test_json_stays_as_it_is(value: Any) -> None:
+    """What is JSON already is not changed."""
+    assert plain(value) == value
