@@ -9,8 +9,8 @@ import pytest
 
 from assay import EvalCase, Recording, ScriptedAgent
 from assay.data.case import Scenario
-from assay.data.work import Work
-from assay.record import Users, record
+from assay.data.work import Users, Work
+from assay.record import record
 from assay.simulate.scripted import Line, ScriptedUsers
 
 CASE = EvalCase("order", scenario=Scenario("Hello", "Ask where order A-17 is."))
@@ -21,8 +21,10 @@ def held(lines: Sequence[Line], replies: int = 9, *, cap: int | None = None, use
     agent = ScriptedAgent({"order": [[f"reply {i}"] for i in range(1, replies + 1)]})
     playing: Users | None = ScriptedUsers({"order": lines}) if users else None
 
+    work = Work(0, "order", CASE, (), users=playing, cap=cap)
+
     async def first() -> Recording:
-        async for _, recording in record([Work(0, "order", CASE, ())], agent, users=playing, cap=cap):
+        async for _, recording in record([work], agent):
             return recording
         raise AssertionError("nothing was recorded")
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from assay.data.case import EvalCase, EvalSet
 from assay.data.config import CriterionSpec, EvalConfig
-from assay.data.noun import Noun
+from assay.data.noun import Json, Noun
 from assay.data.outcome import Criterion
 from assay.data.recording import Failure, Recording
 from assay.data.trace import Trace
@@ -52,6 +52,7 @@ class Criteria(Noun, frozen=True):
     origin: str
     sha256: str | None = None
     warnings: tuple[str, ...] = ()
+    user_simulator: dict[str, Json] | None = None
 
 
 def read_file(path: Path, *, lenient: bool = False) -> tuple[Loaded, str]:
@@ -122,7 +123,8 @@ def criteria_of(
         criteria, warnings = build(config, lenient=lenient, judges=judges)
     except ConfigError as error:
         raise ConfigError(f"{origin}: {error}") from None
-    return Criteria(criteria, origin, digest, tuple(f"{origin}: {warning}" for warning in warnings))
+    said = tuple(f"{origin}: {warning}" for warning in warnings)
+    return Criteria(criteria, origin, digest, said, config.user_simulator)
 
 
 def criteria_in(path: Path, *, lenient: bool = False, judges: Judges | None = None) -> Criteria:
@@ -151,11 +153,12 @@ def criteria_for(source: Source, *, lenient: bool = False, judges: Judges | None
 
 
 class Wanted(Noun, frozen=True):
-    """An eval set with the criteria for it; `only` are globs for the ids of its cases, none for all."""
+    """An eval set with what its configuration says; `only` are globs for the ids of its cases, none for all."""
 
     eval_set: EvalSet
     criteria: tuple[Criterion, ...]
     only: tuple[str, ...] = ()
+    user_simulator: dict[str, Json] | None = None
 
 
 def works(wanted: Sequence[Wanted]) -> list[Work]:

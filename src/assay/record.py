@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 import traceback
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -14,10 +14,9 @@ import msgspec
 from msgspec.structs import replace
 
 from assay.concurrency import concurrently, ends_the_run
-from assay.data.case import EvalCase
 from assay.data.noun import Json, Noun
 from assay.data.recording import EndedBy, Failure, Recording, Side
-from assay.data.seams import Agent, Item, Session, Simulator
+from assay.data.seams import Agent, Item, Session
 from assay.data.trace import About, Durations, Event, Invocation, Message, Step, Trace, Usage, split_reply
 from assay.data.work import Work
 from assay.errors import AgentError, SimulatorError
@@ -27,16 +26,10 @@ _LONGEST_TRACEBACK = 20_000
 N = TypeVar("N", bound=Noun)
 
 
-Users = Callable[[EvalCase, int], Simulator]
-"""Who plays the user of a scenario, for a case and an attempt."""
-
-
 async def record(
     works: Iterable[Work],
     agent: Agent,
     *,
-    users: Users | None = None,
-    cap: int | None = None,
     attempts: int = 1,
     concurrency: int = 8,
     reply_timeout: float | None = None,
@@ -44,9 +37,9 @@ async def record(
 ) -> AsyncIterator[tuple[Work, Recording]]:
     """Yield a recording of each attempt at each case, in the order of completion, at most `concurrency` at once.
 
-    A fixed conversation is said as it stands; in a scenario `users` play the user, for `cap` invocations at the most
-    (None: as long as they like). `reply_timeout` is in seconds. Conversations in `held` (position, attempt) are not
-    held again. Whatever an agent or a simulated user does ends its own conversation only.
+    A fixed conversation is said as it stands, a scenario by those who play its user. `reply_timeout` is in seconds.
+    Conversations in `held` (position, attempt) are not held again. Whatever an agent or a simulated user does ends its
+    own conversation only.
     """
 
     async def planned() -> AsyncIterator[tuple[Work, int]]:
@@ -59,7 +52,7 @@ async def record(
         work, attempt = plan
         talk = _Talk(work, attempt, reply_timeout)
         script = work.case.conversation
-        asking = _scripted(script) if script is not None else _simulated(work.case, attempt, talk, users, cap)
+        asking = _scripted(script) if script is not None else _simulated(work, attempt, talk)
         return work, await talk.hold(agent, asking)
 
     async for pair in concurrently(planned(), hold, limit=concurrency):
@@ -71,14 +64,12 @@ async def _scripted(script: Iterable[Invocation]) -> AsyncIterator[Invocation]:
         yield Invocation(asked.user, id=asked.id)
 
 
-async def _simulated(
-    case: EvalCase, attempt: int, talk: _Talk, users: Users | None, cap: int | None
-) -> AsyncIterator[Invocation]:
+async def _simulated(work: Work, attempt: int, talk: _Talk) -> AsyncIterator[Invocation]:
     """What a simulated user says, until it stops or has said as much as it may."""
-    if users is None:
+    if work.users is None:
         raise SimulatorError("the case is a scenario, and nobody plays its user")
-    user = users(case, attempt)
-    while cap is None or len(talk.done) < cap:
+    user = work.users(work.case, attempt)
+    while work.cap is None or len(talk.done) < work.cap:
         try:
             message = await user.next_message(Trace(tuple(talk.done)))
         except Exception as error:

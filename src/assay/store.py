@@ -74,6 +74,7 @@ class Store:
         """Open the database, and create what it lacks. Raises UsageError where it cannot be reached."""
         self.url = url
         self._waiting: list[dict[str, Any]] = []
+        self._direct: sa.Connection | None = None
         self._committed = time.monotonic()
         try:
             parsed = sa.make_url(url)
@@ -97,6 +98,9 @@ class Store:
     def close(self) -> None:
         """Commit what waits, and close the connections."""
         self.commit()
+        if self._direct is not None:
+            self._direct.close()
+            self._direct = None
         self._engine.dispose()
 
     def begin(self, run: RunInfo) -> None:
@@ -156,11 +160,17 @@ class Store:
 
     def replies(self, run_id: str) -> Kept[Reply]:
         """Return the replies of a run's models, by the key of their call; what is set is committed at once."""
-        return Kept(self._engine, self._write, _REPLIES, run_id, Reply)
+        return Kept(self._at_once(), self._insert, run_id, Reply)
 
     def ballots(self, run_id: str) -> Kept[Ballot]:
         """Return the ballots of a run's judges, by id; what is set is committed at once."""
-        return Kept(self._engine, self._write, _BALLOTS, run_id, Ballot)
+        return Kept(self._at_once(), self._insert, run_id, Ballot)
+
+    def _at_once(self) -> sa.Connection:
+        """Return the connection on which every statement is committed as it is made."""
+        if self._direct is None:
+            self._direct = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+        return self._direct
 
     def _rows(self, table: sa.Table, run_id: str) -> Iterable[Any]:
         query = sa.select(table).where(table.c.run_id == run_id).order_by(table.c.position, table.c.attempt)
@@ -175,39 +185,36 @@ class Kept(MutableMapping[str, T]):
     """One kind of record of one run, in the database: memory does not grow with it."""
 
     def __init__(
-        self,
-        engine: sa.Engine,
-        write: Callable[[sa.Table, list[dict[str, Any]]], None],
-        table: sa.Table,
-        run_id: str,
-        kind: type[T],
+        self, connection: sa.Connection, insert: Callable[[sa.Table], Any], run_id: str, kind: type[T]
     ) -> None:
-        self._engine, self._write_rows, self._table, self._run_id = engine, write, table, run_id
+        self._connection, self._run_id = connection, run_id
+        self._table = _REPLIES if kind is Reply else _BALLOTS
         self._decoder = msgspec.json.Decoder(kind)
         self._encode = msgspec.json.Encoder().encode
-        own = table.c.run_id == run_id
-        self._all = sa.select(table.c.key).where(own).order_by(table.c.key)
-        self._one = sa.select(table.c.body).where(own, table.c.key == sa.bindparam("wanted"))
+        own = self._table.c.run_id == run_id
+        self._all = sa.select(self._table.c.key).where(own).order_by(self._table.c.key)
+        self._one = sa.select(self._table.c.body).where(own, self._table.c.key == sa.bindparam("wanted"))
+        statement = insert(self._table)
+        self._insert = statement.on_conflict_do_update(
+            index_elements=["run_id", "key"], set_={"body": statement.excluded.body}
+        )
 
     def __getitem__(self, key: str) -> T:
-        with self._engine.connect() as connection:
-            body = connection.execute(self._one, {"wanted": key}).scalar()
+        body = self._connection.execute(self._one, {"wanted": key}).scalar()
         if body is None:
             raise KeyError(key)
         return self._decoder.decode(body)
 
     def __setitem__(self, key: str, value: T) -> None:
-        self._write_rows(self._table, [{"run_id": self._run_id, "key": key, "body": self._encode(value)}])
+        self._connection.execute(self._insert, {"run_id": self._run_id, "key": key, "body": self._encode(value)})
 
     def __delitem__(self, key: str) -> None:
-        with self._engine.begin() as connection:
-            own = (self._table.c.run_id == self._run_id, self._table.c.key == key)
-            if not connection.execute(sa.delete(self._table).where(*own)).rowcount:
-                raise KeyError(key)
+        own = (self._table.c.run_id == self._run_id, self._table.c.key == key)
+        if not self._connection.execute(sa.delete(self._table).where(*own)).rowcount:
+            raise KeyError(key)
 
     def __iter__(self) -> Iterator[str]:
-        with self._engine.connect() as connection:
-            yield from connection.execute(self._all).scalars().all()
+        yield from self._connection.execute(self._all).scalars().all()
 
     def __len__(self) -> int:
         return sum(1 for _ in self)

@@ -303,3 +303,26 @@ def test_show_prints_every_vote(tmp_path: Path) -> None:
     assert told.count("valid  같은 뜻") == 3
     assert "vote 3, openai/gpt-4o-mini (served by gpt-4o-mini), wave 1" in told
     assert "$0.000210" in told
+
+
+def test_ping_asks_one_question_of_each_kind(tmp_path: Path) -> None:
+    """It says what is answered in form, how long that took, and what a run would cost."""
+    evalset, config = write_case_files(tmp_path, 1)
+
+    def say(request: Request) -> str:
+        quoted = {"quote": "clear"} if "quote" in request.text else {}
+        return "no form at all" if "grade" in request.text else request.answers(**quoted)
+
+    with Loopback(say) as server:
+        command(tmp_path, server, str(evalset), "--agent", "echo:reply", "--config", str(config)).communicate(
+            timeout=60
+        )
+        store = f"sqlite:///{tmp_path}/k.db"
+        env = {**os.environ, "OPENAI_BASE_URL": f"{server.url}/v1", "OPENAI_API_KEY": SECRET}
+        line = [sys.executable, "-c", COMMAND, "judge", "ping", "--judge-model", MODEL, "--store", store]
+        asked = subprocess.run([*line, "--run", api.runs(store)[0].id], env=env, capture_output=True, check=False)
+    told = asked.stdout.decode()
+    assert asked.returncode == 1, asked.stderr.decode()
+    assert told.count("✓ openai/gpt-4o-mini") == 4
+    assert "✗ openai/gpt-4o-mini: grades" in told
+    assert "3 calls, with openai/gpt-4o-mini $0.0006" in told

@@ -64,10 +64,10 @@ def answered(outcomes: list[Reply | BaseException]) -> int:
 
 
 def test_without_a_limit_the_pace_doubles() -> None:
-    """120 calls of 0.4 s would take 3 s with the 16 in flight that it starts with."""
+    """120 calls of 0.4 s would take 2.4 s with the 20 in flight that it starts with."""
     outcomes, seconds = run(load(Server(), 120))
     assert answered(outcomes) == 120
-    assert seconds < 120 * 0.4 / 16
+    assert seconds < 120 * 0.4 / 20
 
 
 @pytest.mark.parametrize("after", [None, 1.0])
@@ -168,7 +168,7 @@ def test_a_row_of_lost_calls_ends_the_calls() -> None:
     """A key that is refused is not tried four hundred times."""
     model = Scripted(lambda _: CallError("HTTP 401"))
     outcomes, _ = run(load(model, 400))
-    assert len(model.prompts) <= 20 + 16
+    assert len(model.prompts) <= 20 + 20
     assert "failed calls in a row: HTTP 401" in str(outcomes[-1])
 
 

@@ -31,7 +31,7 @@ OURS = "{{ stop_signal }} {{ conversation_plan }} {{ conversation_history }}"
 def said(*replies: str, so_far: Trace = SO_FAR, case: EvalCase = CASE, **options: Any) -> tuple[str | None, Scripted]:
     """What the user says when the model says this, and the model with the prompts it was sent."""
     model = Scripted(list(replies))
-    user = SimulatedUsers(model, UserOptions(**options), {"HURRIED": PERSONA})(case, 1)
+    user = SimulatedUsers(model, UserOptions(**options))(case, 1)
     return asyncio.run(user.next_message(so_far)), model
 
 
@@ -96,15 +96,15 @@ def test_every_place_in_every_conversation_is_its_own_draw() -> None:
 
 def test_a_persona_is_described() -> None:
     """The user is told who to be."""
-    case = EvalCase("order", scenario=Scenario("hi", PLAN, "HURRIED"))
+    case = EvalCase("order", scenario=Scenario("hi", PLAN, PERSONA))
     assert "At most five words." in said("ok", case=case)[1].prompts[0].text
 
 
 def test_an_unknown_persona_is_found_before_anything_runs() -> None:
     """A misspelt persona names the right one."""
-    case = EvalCase("order", scenario=Scenario("hi", PLAN, "HURIED"))
-    with pytest.raises(ConfigError, match="did you mean 'HURRIED'"):
-        SimulatedUsers(Scripted([]), personas={"HURRIED": PERSONA}).check([case])
+    case = EvalCase("order", scenario=Scenario("hi", PLAN, "NOVISE"))
+    with pytest.raises(ConfigError, match="did you mean 'NOVICE'"):
+        SimulatedUsers(Scripted([])).check([case])
 
 
 def test_custom_instructions_take_the_place_of_ours() -> None:
@@ -116,7 +116,7 @@ def test_custom_instructions_take_the_place_of_ours() -> None:
 def test_custom_instructions_reach_the_parts_of_a_persona() -> None:
     """A template may loop over behaviours, as ADK's do."""
     template = OURS + "{% for b in persona.behaviors %}[{{ b.name }}]{% endfor %}{{ persona }}"
-    case = EvalCase("order", scenario=Scenario("hi", PLAN, "HURRIED"))
+    case = EvalCase("order", scenario=Scenario("hi", PLAN, PERSONA))
     prompt = said("ok", case=case, custom_instructions=template)[1].prompts[0].text
     assert "[short]" in prompt
     assert "At most five words." in prompt

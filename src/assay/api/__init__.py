@@ -14,6 +14,7 @@ from assay.api.valuing import shared_cache, value
 from assay.data.case import EvalSet
 from assay.data.recording import Recording
 from assay.data.trace import Trace
+from assay.data.work import Users
 from assay.errors import FormatError
 from assay.judge.judges import Judges
 from assay.load import Match, fits, read_file, recordings_in, sources
@@ -51,6 +52,7 @@ def evaluate(
     only: Sequence[str] = (),
     store: str | None = None,
     judges: Judges | None = None,
+    users: Users | None = None,
     reuse: str | None = None,
 ) -> Run:
     """Run an agent on every case of an eval set, and score what it does.
@@ -58,7 +60,8 @@ def evaluate(
     `agent` is a function of the conversation so far, `module:function`, or anything with the shape of the seam `Agent`.
     `criteria` None takes the `test_config.json` beside each file, else ADK's defaults. `reply_timeout` is in seconds.
     `store` is a SQLAlchemy URL; None keeps the results for as long as the returned run lives. `judges` says which
-    models judge, and how; `reuse` is the id of a run of the store whose judges' replies are taken again. Raises
+    models judge, and how; `users` play the users of scenarios, in place of what the configuration says
+    (`user_simulator_config`); `reuse` is the id of a run of the store whose judges' replies are taken again. Raises
     UsageError before anything runs; afterwards nothing that an agent or a metric does raises.
     """
     plan = plan_run(
@@ -70,6 +73,7 @@ def evaluate(
         reply_timeout=reply_timeout,
         only=only,
         judges=judges,
+        users=users,
     )
     return execute(plan, store=store, reuse=reuse)
 

@@ -111,7 +111,7 @@ async def _judged(
 ) -> tuple[Summary, RunInfo]:
     """Run a plan with its judges' models open, and what they say kept in the store."""
     judges = plan.judges
-    if not judges.made:
+    if not judges.made and not plan.simulates:
         return await _go(plan, store, on_result, resumed=resumed)
     judges.exchange.ledger.replies = store.replies(plan.info.id)
     judges.ballots = store.ballots(plan.info.id)

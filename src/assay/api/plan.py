@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from assay import __version__, load
 from assay.agents import agent_of
+from assay.api.simulating import with_users
 from assay.data.case import EvalCase, EvalSet
 from assay.data.config import EvalConfig
 from assay.data.noun import Noun
@@ -23,12 +24,13 @@ from assay.data.recording import Recording
 from assay.data.seams import Agent
 from assay.data.summary import RunInfo
 from assay.data.trace import Trace
-from assay.data.work import Work
+from assay.data.work import Users, Work
 from assay.errors import UsageError
 from assay.formats.adk.config import config as read_config
 from assay.formats.reading import Reading
 from assay.judge.judges import Judges
 from assay.metrics.signature import signature
+from assay.simulate.user import SimulatedUsers
 from assay.text.display import compact, shortened
 
 N = TypeVar("N", bound=Noun)
@@ -60,6 +62,11 @@ class Plan:
     judges: Judges = field(default_factory=Judges)
 
     @property
+    def simulates(self) -> bool:
+        """Whether a language model plays a user."""
+        return any(isinstance(work.users, SimulatedUsers) for work in self.works)
+
+    @property
     def total(self) -> int:
         """How many attempts there are to score."""
         return len(self.works) * self.attempts if self.recorded is None else len(self.recorded)
@@ -76,17 +83,13 @@ def plan_run(
     only: Sequence[str] = (),
     lenient: bool = False,
     judges: Judges | None = None,
+    users: Users | None = None,
 ) -> Plan:
     """Read and check everything that `evaluate` needs. Raises UsageError."""
     judges = judges or Judges()
     wanted, notes = _wanted(eval_set, criteria, lenient=lenient, judges=judges)
     todo = load.chosen(load.works(wanted), wanted, only)
-    scenarios = [work.id for work in todo if work.case.conversation is None]
-    if scenarios:
-        raise UsageError(
-            f"case {scenarios[0]!r} has no fixed conversation to hold; simulated users are not built yet "
-            f"({len(scenarios)} such cases)"
-        )
+    todo, signed, said = with_users(todo, wanted, users, judges, lenient=lenient)
     target = agent_of(agent)
     arguments = {
         "paths": _given(eval_set),
@@ -98,7 +101,7 @@ def plan_run(
         "attempts": attempts,
         "reply_timeout": reply_timeout,
     }
-    info = _info("run", arguments, notes, wanted, {"agent": signature(target)})
+    info = _info("run", arguments, notes, wanted, {"agent": signature(target), **signed})
     return Plan(
         info,
         tuple(todo),
@@ -106,7 +109,7 @@ def plan_run(
         attempts=attempts,
         concurrency=concurrency,
         reply_timeout=reply_timeout,
-        warnings=notes.warnings,
+        warnings=(*notes.warnings, *said),
         judges=judges,
     )
 
@@ -212,7 +215,7 @@ def _wanted(
         )
         eval_set, digest = _as_stored(eval_set, f"the eval set {eval_set.id!r}")
         notes = _Notes(((eval_set.id, digest),), ((made.origin, made.sha256),), made.warnings)
-        return [load.Wanted(eval_set, made.criteria)], notes
+        return [load.Wanted(eval_set, made.criteria, user_simulator=made.user_simulator)], notes
     found = load.sources(_paths(eval_set), lenient=lenient)
     return _wanted_of(
         found, criteria, [source.loaded.eval_set or EvalSet("") for source in found], lenient=lenient, judges=judges
@@ -248,7 +251,7 @@ def _wanted_of(
     given = _criteria(criteria, lenient=lenient, judges=judges)
     made = [given or load.criteria_for(source, lenient=lenient, judges=judges) for source in found]
     wanted = [
-        load.Wanted(one, criteria.criteria, source.only)
+        load.Wanted(one, criteria.criteria, source.only, criteria.user_simulator)
         for one, criteria, source in zip(sets, made, found, strict=True)
     ]
     notes = _Notes(

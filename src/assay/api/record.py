@@ -64,6 +64,14 @@ class _Lines:
 
     async def fill(self, plan: Plan, on_recording: Heard) -> None:
         """Write a line for every conversation as it ends; nothing waits in memory."""
+        if not plan.simulates:
+            await self._write(plan, on_recording)
+            return
+        async with plan.judges.exchange:
+            await plan.judges.exchange.check()
+            await self._write(plan, on_recording)
+
+    async def _write(self, plan: Plan, on_recording: Heard) -> None:
         offset = 0
         async for work, recording in conversations(plan):
             written = line(recording)

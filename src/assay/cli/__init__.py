@@ -19,6 +19,7 @@ COMMANDS = {
     "check": "Say what files are, and what is wrong with them.",
     "criteria": "Show the criteria, explain one, or print a config for a situation.",
     "runs": "List the runs in the store.",
+    "judge": "Ask whether the model that judges is ready.",
     "show": "Show a run of the store, or one of its cases.",
 }
 _USAGE = 2

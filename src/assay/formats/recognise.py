@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from pathlib import PurePath
 from typing import Any
 
@@ -15,6 +17,7 @@ from assay.errors import FormatError
 from assay.formats import knowledgepulse, messages
 from assay.formats import recordings as ours
 from assay.formats.adk import config, evalset, legacy, result, session
+from assay.formats.adk.write import scenario_json
 from assay.formats.jsontext import decode, members, repaired, strict_utf8
 from assay.formats.reading import Place, Reading
 
@@ -116,17 +119,23 @@ def _object(top: dict[str, Any], reading: Reading, stem: str) -> Loaded:
         return Loaded(reading.path, "eval set result", expected, recordings)
     if keys & {"criteria", "custom_metrics", "customMetrics"}:
         return Loaded(reading.path, "EvalConfig", config=config.config(whole, reading))
-    if isinstance(whole.get("events"), list):
-        return Loaded(reading.path, "session", recordings=(session.recording(whole, reading, stem=stem),))
-    if isinstance(whole.get("messages"), list):
-        one = messages.conversation(whole, (), reading, name=stem)
-        return Loaded(reading.path, "chat messages", recordings=(one,))
+    for key, read_list in (("scenarios", _scenarios), ("events", _session), ("messages", _chat)):
+        if isinstance(whole.get(key), list):
+            return read_list(whole, reading, stem)
     if messages.is_tau(whole):
         return _array([whole], reading, stem)
     for key, what in _REFUSED.items():
         if isinstance(whole.get(key), list):
             raise FormatError(reading.path, [f"/{key}: holds {what}, which are not read yet; allowed: {_KINDS}"])
     raise FormatError(reading.path, [f"/: must be {_KINDS}, got the keys {', '.join(map(repr, list(keys)[:8]))}"])
+
+
+def _session(top: dict[str, Any], reading: Reading, stem: str) -> Loaded:
+    return Loaded(reading.path, "session", recordings=(session.recording(top, reading, stem=stem),))
+
+
+def _chat(top: dict[str, Any], reading: Reading, stem: str) -> Loaded:
+    return Loaded(reading.path, "chat messages", recordings=(messages.conversation(top, (), reading, name=stem),))
 
 
 def _reasoning(items: list[Any], reading: Reading, place: str) -> Loaded | None:
@@ -176,6 +185,18 @@ def _eval_set(top: dict[str, Any], reading: Reading, stem: str) -> Loaded:
 
 def _is_null(value: Any) -> bool:
     return bytes(memoryview(value)[:5]) == b"null" if isinstance(value, msgspec.Raw) else value is None
+
+
+def _scenarios(top: dict[str, Any], reading: Reading, stem: str) -> Loaded:
+    """A scenario's case is named like google-adk's: the first 8 digits of the SHA-256 of its sorted JSON."""
+    at: Place = ((), "scenarios")
+    cases: list[EvalCase] = []
+    for i, raw in enumerate(top["scenarios"]):
+        one = evalset.scenario(raw, (at, i), reading)
+        text = json.dumps({"user_persona": None, **scenario_json(one)}, sort_keys=True)
+        cases.append(EvalCase(hashlib.sha256(text.encode()).hexdigest()[:8], scenario=one))
+    _no_twins(cases, at, "starting_prompt", reading)
+    return Loaded(reading.path, "scenarios", EvalSet(stem, tuple(cases)))
 
 
 def _split(raw: msgspec.Raw) -> Any:

@@ -37,10 +37,10 @@ class Ticket:
 class Pace:
     """Decides when the next call goes out.
 
-    Two limits are learnt. Calls in flight: starts at `start`, one more for every success, halves on a refusal and
-    comes back to what was accepted. Calls a second: free, until a refusal comes at a number in flight that was accepted
-    before; then just below the accepted rate. What a refusal taught is tried out again after a while. Whatever it
-    learns, no more than `most` calls are in flight.
+    Two limits are learnt. Calls in flight: starts at `start`, three more for every success (one more after the first
+    refusal), halves on a refusal and comes back to what was accepted. Calls a second: free, until a refusal comes at a
+    number in flight that was accepted before; then just below the accepted rate. What a refusal taught is tried out
+    again after a while. Whatever it learns, no more than `most` calls are in flight.
 
     A refusal stops all calls for as long as the other side asks, else for a quarter of a second, twice as long for
     each further refusal in a row. After `rounds` in a row, or `losses` calls in a row that failed for good, the pace is
@@ -175,7 +175,7 @@ class Pace:
         """Allow a little more after a success."""
         quiet = now - self._quiet_since > HOLD
         if self._limit + 1 <= self._ceiling:
-            self._limit += 1
+            self._limit = min(self._ceiling, self._limit + (1 if self.refusals else 3))
         elif quiet and self._ceiling < self.most:
             self._ceiling = min(self.most, self._ceiling + 1 / self._ceiling)
             self._limit = self._ceiling

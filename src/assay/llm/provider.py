@@ -255,15 +255,20 @@ async def _pages(models: Any) -> Any:
     return await listed if inspect.isawaitable(listed) else listed
 
 
-def price_known(at: Address) -> bool:
-    """Whether what a call costs can be told."""
+def price(at: Address, input_tokens: int, output_tokens: int) -> float | None:
+    """Return what that many tokens cost in US dollars; None where the model's price is not known."""
     from genai_prices import Usage, calc_price
 
+    usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens)
     try:
-        calc_price(Usage(input_tokens=1, output_tokens=1), model_ref=at.model, provider_id=at.provider)
+        return float(calc_price(usage, model_ref=at.model, provider_id=at.provider).total_price)
     except LookupError:
-        return False
-    return True
+        return None
+
+
+def price_known(at: Address) -> bool:
+    """Whether what a call costs can be told."""
+    return price(at, 1, 1) is not None
 
 
 def retry_after(headers: Mapping[str, str], body: object = None) -> float | None:

@@ -64,7 +64,9 @@ def case(result: CaseResult, *, everything: bool = False) -> RenderableType:
     """Return one attempt: its verdict, its criteria, and for what did not pass the reason."""
     mark, style = _MARKS[result.verdict]
     attempt = "" if result.attempt == 1 else f"  attempt {result.attempt}"
-    head = Text.assemble((f"{mark} ", style), (visible(result.case_id), "bold"), attempt, "  ", (result.verdict, style))
+    cap = "  (ended by the cap on invocations)" if result.ended_by == "cap" else ""
+    name = (visible(result.case_id), "bold")
+    head = Text.assemble((f"{mark} ", style), name, attempt, "  ", (result.verdict, style), (cap, "dim"))
     lines: list[RenderableType] = [head]
     if result.failure is not None:
         cause = f"{result.failure.side}: {visible(result.failure.cause)}"

@@ -16,6 +16,7 @@ from assay.errors import ConfigError, SimulatorError, nearest
 from assay.llm.model import Model, Prompt
 from assay.llm.prompts import render
 from assay.simulate.instructions import custom_prompt, validated
+from assay.simulate.personas import persona_of
 from assay.text.display import compact
 
 STOP_SIGNAL = "</finished>"
@@ -86,14 +87,16 @@ class SimulatedUsers:
 
     model: Model
     options: UserOptions = field(default_factory=UserOptions)
-    personas: Mapping[str, Persona] = field(default_factory=dict)
 
     def check(self, cases: Sequence[EvalCase]) -> None:
         """Raise ConfigError where a case cannot be simulated, before anything runs."""
         for case in cases:
             if case.scenario is None:
                 continue
-            persona = self._persona(case, case.scenario)
+            try:
+                persona = persona_of(case.scenario)
+            except ConfigError as error:
+                raise ConfigError(f"case {case.id!r}: {error}") from None
             if self.options.custom_instructions is not None:
                 validated(self.options.custom_instructions, persona=persona is not None)
 
@@ -101,16 +104,7 @@ class SimulatedUsers:
         """Return the user of one conversation."""
         if case.scenario is None:
             raise SimulatorError(f"case {case.id!r} has no scenario to simulate")
-        return SimulatedUser(self.model, self.options, case, attempt, self._persona(case, case.scenario))
-
-    def _persona(self, case: EvalCase, scenario: Scenario) -> Persona | None:
-        given = scenario.persona
-        if given is None or isinstance(given, Persona):
-            return given
-        if given not in self.personas:
-            hint = nearest(given, self.personas) or f"; allowed: {', '.join(self.personas)}, or one given in full"
-            raise ConfigError(f"case {case.id!r}: user_persona {given!r} is not a built-in one{hint}")
-        return self.personas[given]
+        return SimulatedUser(self.model, self.options, case, attempt, persona_of(case.scenario))
 
 
 class SimulatedUser:

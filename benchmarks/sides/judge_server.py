@@ -1,0 +1,66 @@
+"""A model's server for benches: lognormal latency with mean 0.4 s, and a limit of rate or of calls at once.
+
+Prints its port, then, when its input ends, what it saw as JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import random
+import sys
+import time
+from collections import deque
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+
+from loopback import Action, Loopback, Request, Say, Status
+
+
+class Limits:
+    """Says what to do with a request."""
+
+    def __init__(self, rate: int, room: int, after: str, mean: float, seed: int) -> None:
+        self.rate, self.room, self.after, self.mean = rate, room, after, mean
+        self.refused = 0
+        self.taken: deque[float] = deque()
+        self.ends: list[float] = []
+        self.dice = random.Random(seed)
+
+    def __call__(self, request: Request) -> Action:
+        """Refuse what is over the limit, else agree with oneself nine times in ten."""
+        now = time.monotonic()
+        while self.taken and self.taken[0] <= now - 1:
+            self.taken.popleft()
+        self.ends = [end for end in self.ends if end > now]
+        if (self.rate and len(self.taken) >= self.rate) or (self.room and len(self.ends) >= self.room):
+            self.refused += 1
+            return Status(429, {"Retry-After": self.after} if self.after else {})
+        self.taken.append(now)
+        delay = self.dice.lognormvariate(math.log(self.mean) - 0.18, 0.6) if self.mean else 0.0
+        self.ends.append(now + delay)
+        answer = "valid" if self.dice.random() < 0.9 else "invalid"
+        return Say(request.answers(answer), delay=delay)
+
+
+def main() -> None:
+    """Serve until the input ends."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rate", type=int, default=0)
+    parser.add_argument("--room", type=int, default=0)
+    parser.add_argument("--after", default="")
+    parser.add_argument("--mean", type=float, default=0.4)
+    parser.add_argument("--seed", type=int, default=7)
+    given = parser.parse_args()
+    limits = Limits(given.rate, given.room, given.after, given.mean, given.seed)
+    with Loopback(limits) as server:
+        print(server.port, flush=True)
+        sys.stdin.read()
+        seen = {"requests": len(server.requests), "refused": limits.refused, "most": server.most_in_flight}
+        print(json.dumps(seen), flush=True)
+
+
+if __name__ == "__main__":
+    main()

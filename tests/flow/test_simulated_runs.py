@@ -1,0 +1,122 @@
+"""Runs with a simulated user, against a model server on a real socket."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay import ConfigError, UsageError, api
+from assay.data.outcome import CaseResult
+from assay.simulate.scripted import ScriptedUsers
+from loopback import Drop, Loopback, Request, Say, Status
+
+CONFIG = {
+    "criteria": {"tool_call_count_v1": 3},
+    "user_simulator_config": {"model": "openai/user", "max_allowed_invocations": 3},
+}
+
+
+def files(folder: Path, config: dict[str, Any] | None = None, cases: int = 1) -> Path:
+    """Write a file of scenarios with a config beside it."""
+    scenarios = [
+        {"starting_prompt": f"Hello {i}", "conversation_plan": "Ask where order A-17 is."} for i in range(cases)
+    ]
+    (folder / "test_config.json").write_text(json.dumps(config or CONFIG))
+    path = folder / "shop.scenarios.json"
+    path.write_text(json.dumps({"scenarios": scenarios}))
+    return path
+
+
+def echo(trace: Any) -> str:
+    """An agent that repeats the user."""
+    return f"You said: {trace.invocations[-1].query}"
+
+
+def run(
+    folder: Path, server: Loopback, monkeypatch: pytest.MonkeyPatch, cases: int = 1, **options: Any
+) -> list[CaseResult]:
+    """Hold the conversations with a server as the user, and return the results."""
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+    return list(api.evaluate(files(folder, cases=cases), echo, **options).cases)
+
+
+def test_a_model_plays_the_user_until_it_stops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first message is the scenario's, the second the model's, and its stop signal is never said."""
+    replies = iter(["Where is A-17?", "Thanks </finished>"])
+    with Loopback(lambda _: next(replies)) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+        done = api.evaluate(files(tmp_path), echo)
+        [(_, recording)] = done.recordings
+    assert [one.query for one in recording.trace.invocations] == ["Hello 0", "Where is A-17?"]
+    assert recording.ended_by == "stop"
+
+
+def test_the_cap_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user who never stops is stopped, and the result says so."""
+    with Loopback(lambda request: f"message {request.number}") as server:
+        [result] = run(tmp_path, server, monkeypatch)
+    assert (result.ended_by, result.verdict) == ("cap", "passed")
+    assert len(server.requests) == 2
+
+
+def test_a_model_that_is_gone_is_the_simulators_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The case is an error of the simulator, with the turns so far."""
+    with Loopback(lambda _: Status(400)) as server:
+        [result] = run(tmp_path, server, monkeypatch)
+    assert result.failure is not None
+    assert result.failure.side == "simulator"
+
+
+def test_a_dropped_connection_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The simulator's calls go through the same pace and retries as the judge's."""
+
+    def flaky(request: Request) -> Drop | Say:
+        return Drop() if request.number == 1 else Say("</finished>")
+
+    with Loopback(flaky) as server:
+        [result] = run(tmp_path, server, monkeypatch)
+    assert (result.failure, result.ended_by) == (None, "stop")
+
+
+def test_conversations_do_not_mix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each simulated user sees its own conversation only."""
+    with Loopback(lambda _: "and then?") as server:
+        run(tmp_path, server, monkeypatch, cases=8, attempts=2)
+        texts = [request.text for request in server.requests]
+    assert len(texts) == 32
+    assert all(sum(f"Hello {i}" in text for i in range(8)) == 1 for text in texts)
+
+
+def test_without_a_key_nothing_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A simulator that cannot be asked is found before the first conversation."""
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(UsageError, match="OPENAI_API_KEY"):
+        api.evaluate(files(tmp_path), echo)
+
+
+def test_a_typo_in_the_simulators_config_is_found(tmp_path: Path) -> None:
+    """An unknown option is a ConfigError with its place."""
+    config = {**CONFIG, "user_simulator_config": {"modle": "x"}}
+    with pytest.raises(ConfigError, match="/user_simulator_config/modle"):
+        api.evaluate(files(tmp_path, config), echo)
+
+
+def test_callers_may_name_who_plays(tmp_path: Path) -> None:
+    """In Python the users can be anything with the shape of the seam."""
+    path = files(tmp_path)
+    case_id = api.load_eval_set(path).cases[0].id
+    done = api.evaluate(path, echo, users=ScriptedUsers({case_id: ["Hello 0", "bye"]}))
+    [(_, recording)] = done.recordings
+    assert [one.reply for one in recording.trace.invocations] == ["You said: Hello 0", "You said: bye"]
+
+
+def test_scenarios_are_named_as_google_adk_names_them(tmp_path: Path) -> None:
+    """The id of a scenario's case is that of `adk eval_set add_eval_case`: SHA-256 of its sorted JSON, 8 digits.
+
+    Here of {"conversation_plan": "Ask where order A-17 is.", "starting_prompt": "Hello 0", "user_persona": null}.
+    """
+    assert api.load_eval_set(files(tmp_path)).cases[0].id == "849613b3"
