@@ -57,7 +57,7 @@ test-agents-%: .venv-agents/%/.ready
 	.venv-agents/$*/bin/pytest -m agents tests/agents/test_$(subst -,_,$*)_agent.py tests/agents/test_shape.py
 
 test-peer: $(PEER)/.ready ## Run the tests that compare with google-adk 2.13
-	$(PEER)/bin/pytest -m peer
+	$(PEER)/bin/pytest -m peer tests/differential
 
 lint: $(VENV)/.ready ## Check style
 	$(BIN)/ruff check .

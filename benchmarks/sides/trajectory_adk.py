@@ -1,4 +1,4 @@
-"""google-adk: `tool_trajectory_avg_score` of COUNT conversations by MATCH_TYPE, of DIFFERING invocations one differs."""
+"""google-adk: trajectories of COUNT conversations by MATCH_TYPE, of DIFFERING invocations one differs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ material = [
 ]
 criterion = ToolTrajectoryCriterion(threshold=1.0, match_type=match_type)
 evaluator = TrajectoryEvaluator(eval_metric=EvalMetric(metric_name="tool_trajectory_avg_score", criterion=criterion))
-start = time.process_time()
-total = sum(evaluator.evaluate_invocations(ours, theirs).overall_score for ours, theirs in material)
-cpu = time.process_time() - start
-print(json.dumps({"invocations": 4 * count, "cpu": cpu, "mean": total / count}))
+passes = []
+for _ in range(max(5, 8000 // count)):
+    start = time.process_time()
+    total = sum(evaluator.evaluate_invocations(ours, theirs).overall_score for ours, theirs in material)
+    passes.append(time.process_time() - start)
+print(json.dumps({"invocations": 4 * count, "passes": passes, "mean": total / count}))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
-from google.adk.evaluation.eval_case import Invocation as PeerInvocation
-from google.adk.evaluation.eval_metrics import BaseCriterion, EvalMetric
-from google.adk.evaluation.evaluator import EvaluationResult
-from google.adk.evaluation.metric_evaluator_registry import DEFAULT_METRIC_EVALUATOR_REGISTRY
+import pytest
 from hypothesis import strategies as st
 
 from assay import EvalCase, Invocation, Score, Trace
@@ -15,6 +13,18 @@ from assay.data.config import CriterionSpec, EvalConfig
 from assay.formats.adk.evalset import invocations
 from assay.formats.reading import Reading
 from assay.metrics.catalog import build
+
+pytest.importorskip("google.adk", reason="google-adk is not installed: make test-peer")
+with warnings.catch_warnings():  # its imports warn; the tests import this module before they import more of it
+    warnings.simplefilter("ignore")
+    import google.adk.evaluation.eval_result  # noqa: F401  (warns)
+    from google.adk.evaluation.eval_case import Invocation as PeerInvocation
+    from google.adk.evaluation.eval_metrics import BaseCriterion, EvalMetric
+    from google.adk.evaluation.evaluator import EvaluationResult
+    from google.adk.evaluation.metric_evaluator_registry import DEFAULT_METRIC_EVALUATOR_REGISTRY
+
+PEER = [pytest.mark.peer, pytest.mark.filterwarnings(r"ignore:.*EXPERIMENTAL.*:UserWarning")]
+"""The marks of every test here: google-adk may say that its parts are experimental, any other warning is an error."""
 
 Json = dict[str, Any]
 

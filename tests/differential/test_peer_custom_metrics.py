@@ -10,7 +10,7 @@ import pytest
 
 from assay import Outcome, Verdict, api
 
-pytestmark = pytest.mark.peer
+pytestmark = both.PEER
 
 METRICS = """
 from google.adk.evaluation.eval_case import Invocation

@@ -21,7 +21,7 @@ from assay.formats.recognise import read
 from assay.metrics.entries import CATALOG
 from assay.report import adk
 
-pytestmark = pytest.mark.peer
+pytestmark = both.PEER
 
 TURNS = st.lists(st.builds(both.turn, both.CALLS, events=st.booleans(), reply=st.text(max_size=9)), max_size=3)
 SETS = st.lists(TURNS, max_size=3)

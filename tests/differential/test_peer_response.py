@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from assay.text.rouge import characters
 
-pytestmark = pytest.mark.peer
+pytestmark = both.PEER
 NAME = "response_match_score"
 
 WORDS = st.sampled_from(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-pytestmark = pytest.mark.peer
+pytestmark = both.PEER
 NAME = "tool_trajectory_avg_score"
 
 

@@ -9,6 +9,7 @@ import time
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -22,7 +23,9 @@ from assay.data.summary import RunInfo, Summary
 from assay.judge.ballot import Ballot, Reusable
 from assay.llm.model import Reply
 from assay.score import score
-from assay.store import SECONDS, Store
+
+if TYPE_CHECKING:
+    from assay.store import Store
 
 Heard = Callable[[CaseResult], None]
 
@@ -73,7 +76,7 @@ def execute(
 
     On an interruption everything that was finished is in the store.
     """
-    opened = Store(store) if store is not None else _passing_store()
+    opened = _opened(store) if store is not None else _passing_store()
     try:
         summary, info = blocking(_judged(plan, opened, on_result or (lambda _: None), resumed=resumed, reuse=reuse))
     except BaseException:
@@ -82,24 +85,30 @@ def execute(
     return Run(info, summary, opened)
 
 
+def _opened(url: str) -> Store:
+    from assay.store import Store  # SQL is imported only where it is used: reading files needs none
+
+    return Store(url)
+
+
 def _passing_store() -> Store:
     """A store in a folder that goes when nobody holds the store any more."""
     folder = tempfile.mkdtemp(prefix="assay-")
-    store = Store(f"sqlite:///{folder}/run.db")
+    store = _opened(f"sqlite:///{folder}/run.db")
     weakref.finalize(store, shutil.rmtree, folder, ignore_errors=True)
     return store
 
 
 def reread(store: str, run_id: str) -> Run:
     """Return a run of the store, finished or not, with its numbers computed from its results."""
-    opened = Store(store)
+    opened = _opened(store)
     info = opened.run(run_id)
     return Run(info, aggregate(opened.results(info.id)), opened)
 
 
 def runs(store: str) -> list[RunInfo]:
     """Return the runs of a store, the newest first."""
-    opened = Store(store)
+    opened = _opened(store)
     try:
         return opened.runs()
     finally:
@@ -160,6 +169,8 @@ async def _go(plan: Plan, store: Store, on_result: Heard, *, resumed: bool) -> t
 
 async def _commit_often(store: Store) -> None:
     """Write the results that wait, also while nothing else comes: a process may be killed at any moment."""
+    from assay.store import SECONDS
+
     while True:
         await asyncio.sleep(SECONDS)
         try:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from assay.data.outcome import Verdict
 from assay.errors import UsageError
-from assay.store import DEFAULT_URL, Store
 from assay.value import embed as embedding
 from assay.value import job as jobs
 from assay.value import source
@@ -111,6 +110,8 @@ def plan_value(paths: Sequence[str], asked: Asked, *, from_run: str | None = Non
 
 
 def _of_run(run_id: str, store: str | None, said: source.Unknown) -> list[source.Document]:
+    from assay.store import DEFAULT_URL, Store  # SQL is imported only where it is used
+
     opened = Store(store or DEFAULT_URL)
     try:
         run = opened.run(run_id)

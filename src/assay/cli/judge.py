@@ -11,7 +11,11 @@ from assay.store import DEFAULT_URL
 
 @click.group()
 def judge() -> None:
-    """Look after the models that judge."""
+    """Look after the models that judge.
+
+    \b
+    assay judge ping --judge-model openai/my-model
+    """  # noqa: D301
 
 
 @judge.command()

@@ -47,7 +47,8 @@ class SessionInput(Noun, frozen=True):
 class EvalCase(Noun, frozen=True):
     """One conversation to have, and what is expected of it: `conversation` or `scenario`, never both.
 
-    `expected_calls` are those of the whole conversation, for criteria with `scope: conversation`.
+    `expected_calls` are those of the whole conversation, for criteria with `scope: conversation`. `created` is in
+    seconds since 1970.
     """
 
     id: str
@@ -58,6 +59,7 @@ class EvalCase(Noun, frozen=True):
     expected_calls: tuple[ToolCall, ...] | None = None
     final_session_state: dict[str, Json] | None = None
     extra: Extra = None
+    created: float | None = None
 
 
 class EvalSet(Noun, frozen=True):

@@ -143,7 +143,7 @@ class Invocation(Noun, frozen=True):
 
     The same noun holds what was expected. `steps` is what came before the reply, in order; None says that nothing was
     recorded (or expected) about it, which is not the same as "no steps". `final_response` None: there is no reply (or
-    no reference).
+    no reference). `created` is in seconds since 1970.
     """
 
     user: Message
@@ -156,6 +156,7 @@ class Invocation(Noun, frozen=True):
     about: About | None = None
     events: tuple[Event, ...] | None = None
     extra: Extra = None
+    created: float | None = None
 
     @property
     def query(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from assay.errors import FormatError, nearest
@@ -48,6 +49,14 @@ def shown(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}...{text[0] if isinstance(value, str) else ''}"
 
 
+@lru_cache(maxsize=1024)
+def _nearly(key: str, names: tuple[str, ...]) -> str:
+    """Which of the names is meant by a key that is nearly one of them, in words; empty where it is near to none."""
+    snake = "".join(f"_{c.lower()}" if c.isupper() else c for c in key)
+    known = set(names)
+    return nearest(snake, known) if difflib.get_close_matches(snake, known, n=1, cutoff=0.8) else ""
+
+
 class Reading:
     """The errors and warnings found so far in one file."""
 
@@ -76,10 +85,9 @@ class Reading:
 
     def unknown(self, at: Place, key: str, names: Iterable[str], *, quiet: bool = False) -> None:
         """Note a key that nobody knows: an error where it is nearly a known one, else kept with a warning."""
-        snake = "".join(f"_{c.lower()}" if c.isupper() else c for c in key)
-        known = set(names)
-        if not self.lenient and difflib.get_close_matches(snake, known, n=1, cutoff=0.8):
-            self.error((at, key), f"is not a known key{nearest(snake, known)}")
+        hint = "" if self.lenient else _nearly(key, tuple(names))
+        if hint:
+            self.error((at, key), f"is not a known key{hint}")
         elif not quiet:
             self.warning((at, key), "is not a known key; kept, and not used")
 

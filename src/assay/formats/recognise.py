@@ -170,8 +170,10 @@ def _eval_set(top: dict[str, Any], reading: Reading, stem: str) -> Loaded:
         raw_cases = []
     cases: list[EvalCase] = []
     recordings: list[Recording] = []
-    for i, raw in enumerate(raw_cases):
-        one = evalset.case(_value(raw), (at, i), reading)
+    raw_cases.reverse()  # so that what was read can be let go of, case by case
+    while raw_cases:
+        i = len(cases)
+        one = evalset.case(_value(raw_cases.pop()), (at, i), reading)
         cases.append(one)
         recorded = evalset.recorded(one, (at, i), reading)
         if recorded is not None:
@@ -205,6 +207,8 @@ def _split(raw: msgspec.Raw) -> Any:
 
 
 def _no_twins(cases: list[EvalCase], at: Place, key: str, reading: Reading) -> None:
+    if len({one.id for one in cases}) == len(cases):
+        return
     seen: dict[str, int] = {}
     for i, one in enumerate(cases):
         if one.id in seen:

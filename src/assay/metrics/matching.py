@@ -42,10 +42,7 @@ def _same_booleans(actual: Any, expected: Any) -> bool:
         items = enumerate(actual)
     else:
         return (type(actual) is bool) is (type(expected) is bool)
-    for key, value in items:
-        if not _same_booleans(value, expected[key]):
-            return False
-    return True
+    return all(_same_booleans(value, expected[key]) for key, value in items)
 
 
 def _ignore(actual: Any, expected: Any) -> bool:  # noqa: ARG001

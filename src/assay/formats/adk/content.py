@@ -36,6 +36,7 @@ _USAGE = {
     "cached_content_token_count": "cached_tokens",
 }
 _USAGE_KEYS = {spelling: _USAGE[name] for spelling, name in spellings(*_USAGE).items()}
+_ROLES = {role: {"role": role} for role in ("user", "model")}
 
 
 def message(raw: Any, at: Place, reading: Reading, *, role: str) -> Message:
@@ -154,7 +155,12 @@ def event(raw: Any, at: Place, reading: Reading) -> tuple[Event, list[Step], Usa
         if "parts" in content:
             parts = reading.array(content, "parts", (at, "content"))
             steps = steps_of(parts, author, ((at, "content"), "parts"), reading)
-    return Event(author, len(steps), extra or None), steps, usage(extra, at, reading)
+    return Event(author, len(steps), _shared(extra) or None), steps, usage(extra, at, reading)
+
+
+def _shared(extra: dict[str, Any]) -> dict[str, Any]:
+    """What nearly every event says beyond our fields is its role: all of them may say so in one dictionary."""
+    return _ROLES.get(extra["role"], extra) if len(extra) == 1 and type(extra.get("role")) is str else extra
 
 
 def usage(event_keys: dict[str, Any], at: Place, reading: Reading) -> Usage | None:

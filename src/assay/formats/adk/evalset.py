@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sys import intern
 from typing import Any
 
 from msgspec.structs import replace
@@ -90,8 +91,7 @@ def case(raw: Any, at: Place, reading: Reading) -> EvalCase:
     if len(given) != 1 and len(reading.errors) == errors:
         got = "both" if given else "neither"
         reading.error(at, f"must have exactly one of 'conversation' and 'conversation_scenario', got {got}")
-    if "creation_timestamp" in known:
-        extra = (extra or {}) | {"creation_timestamp": known["creation_timestamp"]}
+    extra, created = _created(known, extra)
     if "actual_conversation" in known:
         extra = (extra or {}) | {"actualConversation": known["actual_conversation"]}
     expected = known.get("expected_tool_uses")
@@ -106,7 +106,16 @@ def case(raw: Any, at: Place, reading: Reading) -> EvalCase:
         None if expected is None else _calls(reading.array(known, "expected_tool_uses", at), at, reading),
         reading.mapping(known, "final_session_state", at),
         extra,
+        created,
     )
+
+
+def _created(known: dict[str, Any], extra: dict[str, Any] | None) -> tuple[dict[str, Any] | None, float | None]:
+    """Return what else was said, and the time if it is a number; one that is not is kept as it is."""
+    created = known.get("creation_timestamp")
+    if created is None or type(created) in (float, int):
+        return extra, created
+    return (extra or {}) | {"creation_timestamp": created}, None
 
 
 def _calls(raw: list[Any], at: Place, reading: Reading) -> tuple[ToolCall, ...]:
@@ -142,8 +151,7 @@ def invocation(raw: Any, at: Place, reading: Reading) -> Invocation:
     steps, events, usages, unknown = _intermediate(known, at, reading)
     if unknown:
         extra = (extra or {}) | {"intermediate_data": unknown}
-    if "creation_timestamp" in known:
-        extra = (extra or {}) | {"creation_timestamp": known["creation_timestamp"]}
+    extra, created = _created(known, extra)
     return Invocation(
         user,
         steps,
@@ -155,6 +163,7 @@ def invocation(raw: Any, at: Place, reading: Reading) -> Invocation:
         _about(known["app_details"], (at, "app_details"), reading) if "app_details" in known else None,
         events,
         extra,
+        created,
     )
 
 
@@ -302,8 +311,8 @@ def _persona(raw: Any, at: Place, reading: Reading) -> Persona:
 def _session_input(raw: Any, at: Place, reading: Reading) -> SessionInput:
     known, extra = reading.fields(raw, _SESSION_INPUT, at, open_ended=True)
     return SessionInput(
-        reading.text(known, "app_name", at),
-        reading.text(known, "user_id", at),
+        intern(reading.text(known, "app_name", at)),
+        intern(reading.text(known, "user_id", at)),
         reading.mapping(known, "state", at) or {},
         extra,
     )

@@ -41,6 +41,7 @@ def case_json(case: EvalCase) -> dict[str, Json]:
         session_input=case.session_input and _session_input(case.session_input),
         rubrics=[_rubric(one) for one in case.rubrics] or None,
         final_session_state=case.final_session_state,
+        creation_timestamp=case.created,
         expected_tool_uses=None if case.expected_calls is None else [_call(one) for one in case.expected_calls],
         **(case.extra or {}),
     )
@@ -110,6 +111,7 @@ def invocation_json(invocation: Invocation) -> dict[str, Json]:
         model_duration=durations and durations.model,
         tool_duration=durations and durations.tool,
         rubrics=[_rubric(one) for one in invocation.rubrics] or None,
+        creation_timestamp=invocation.created,
         app_details=invocation.about and _app_details(invocation.about),
         **extra,
     )
