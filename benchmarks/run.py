@@ -8,7 +8,7 @@ import os
 import platform
 from pathlib import Path
 
-BENCHES = ("startup", "whole_run", "rouge", "trajectory", "loading", "value", "judge")
+BENCHES = ("startup", "whole_run", "rouge", "trajectory", "loading", "value", "judge", "conversations")
 """Modules of this folder, each with `main(peer)`: the path of a Python that has google-adk."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
@@ -47,10 +48,16 @@ class A2AAgent:
         """Open a conversation with connections of its own."""
         httpx = import_extra("httpx", EXTRA)
         client = import_extra("a2a.client", EXTRA)
-        async with httpx.AsyncClient(timeout=None) as connections:
+        async with httpx.AsyncClient(timeout=None, verify=_certificates()) as connections:
             card = await client.A2ACardResolver(connections, self.url).get_agent_card()
             factory = client.ClientFactory(client.ClientConfig(httpx_client=connections))
             yield A2ASession(factory.create(card), card.name)
+
+
+@functools.cache
+def _certificates() -> Any:
+    """What servers are verified by; loading it takes long, and is done once."""
+    return import_extra("httpx", EXTRA).create_ssl_context()
 
 
 class A2ASession:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -59,8 +60,18 @@ class ChatAgent:
         httpx = import_extra("httpx2", "http")
         key = os.environ.get(KEY)
         headers = {"authorization": f"Bearer {key}"} if key else {}
-        async with httpx.AsyncClient(headers=headers, timeout=None) as client:
+        async with httpx.AsyncClient(headers=headers, timeout=None, verify=_verify(self.url)) as client:
             yield ChatSession(client, httpx.HTTPError, self.url, self.model)
+
+
+@functools.cache
+def _certificates() -> Any:
+    return import_extra("httpx2", "http").create_ssl_context()
+
+
+def _verify(url: str) -> Any:
+    """What a client verifies a server by; loading the certificates takes long, and is done once and where needed."""
+    return _certificates() if url.startswith("https:") else False
 
 
 class ChatSession:

@@ -19,7 +19,9 @@ _ARGUMENTS = ("paths", "agent", "config", "only", "lenient", "reply_timeout")
 
 @click.command()
 @click.argument("evalset", nargs=-1)
-@click.option("--agent", metavar="TARGET", help="The agent: module:function, importable from the current folder.")
+@click.option(
+    "--agent", metavar="TARGET", help="The agent: module:function, adk:FOLDER, http://HOST/v1, …; docs/agents.md."
+)
 @click.option("--attempts", type=click.IntRange(1), help="How many conversations for each case.  [default: 1]")
 @click.option(
     "--reply-timeout", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Longest wait for a reply."
@@ -59,6 +61,8 @@ def run(
 
     The agent is a function, sync or async. It receives the conversation so far (an assay.Trace whose last invocation
     holds the user's message) and returns a reply, or yields steps: strings, assay.ToolCall, assay.ToolResult, ...
+    Or it is elsewhere: http://HOST/v1#MODEL, adk:FOLDER, openai-agents:MODULE:NAME, langgraph:MODULE:NAME,
+    pydantic-ai:MODULE:NAME, a2a:URL.
     """  # noqa: D301
     given: dict[str, Any] = {
         "paths": list(evalset) or None,
