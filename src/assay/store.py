@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 
 import msgspec
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 
 from assay.data.outcome import CaseResult
 from assay.data.recording import Recording
@@ -93,7 +92,7 @@ class Store:
             hint = "; install the extra 'postgres'" if isinstance(error, ImportError) else ""
             raise UsageError(f"--store: cannot open {_safe(url)}: {_first_line(error)}{hint}") from None
         weakref.finalize(self, self._engine.dispose)
-        self._insert = postgresql.insert if parsed.get_backend_name() == "postgresql" else sqlite.insert
+        self._insert = _insert_of(parsed.get_backend_name())
 
     def close(self) -> None:
         """Commit what waits, and close the connections."""
@@ -228,6 +227,17 @@ def _row(run_id: str, position: int, attempt: int, case_id: str, body: Any) -> d
         "case_id": _storable(case_id),
         "body": msgspec.json.encode(body),
     }
+
+
+def _insert_of(backend: str) -> Any:
+    """The `INSERT` that can replace a row; a dialect is imported only where it is spoken."""
+    if backend == "postgresql":
+        from sqlalchemy.dialects.postgresql import insert as of_postgres
+
+        return of_postgres
+    from sqlalchemy.dialects.sqlite import insert as of_sqlite
+
+    return of_sqlite
 
 
 def _storable(text: str) -> str:
