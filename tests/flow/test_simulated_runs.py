@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from assay import ConfigError, UsageError, api
+from assay import UsageError, api
 from assay.data.outcome import CaseResult
 from assay.simulate.scripted import ScriptedUsers
 from loopback import Drop, Loopback, Request, Say, Status
@@ -99,9 +99,9 @@ def test_without_a_key_nothing_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_typo_in_the_simulators_config_is_found(tmp_path: Path) -> None:
-    """An unknown option is a ConfigError with its place."""
+    """An unknown option is named with its place, before anything runs."""
     config = {**CONFIG, "user_simulator_config": {"modle": "x"}}
-    with pytest.raises(ConfigError, match="/user_simulator_config/modle"):
+    with pytest.raises(UsageError, match="/user_simulator_config/modle"):
         api.evaluate(files(tmp_path, config), echo)
 
 

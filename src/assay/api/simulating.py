@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from assay.data.noun import Json
 from assay.data.work import Users, Work
-from assay.errors import ConfigError, UsageError
+from assay.errors import UsageError
 from assay.judge.judges import Judges
 from assay.llm.prompts import version
 from assay.load import Wanted
@@ -22,8 +22,8 @@ def with_users(
 ) -> tuple[list[Work], dict[str, Json], list[str]]:
     """Return the work with somebody who plays the user of each scenario, their signatures, and warnings.
 
-    `users` stand in place of what the configurations say. Raises UsageError for a case with nothing to say,
-    ConfigError where a scenario cannot be played.
+    `users` stand in place of what the configurations say. Raises UsageError for a case with nothing to say, or a
+    scenario that cannot be played.
     """
     told = [one.user_simulator for one in wanted for _ in one.eval_set.cases]
     played: list[Work] = []
@@ -38,7 +38,10 @@ def with_users(
             signatures["user_simulator"] = signature(users)
             played.append(replace(work, users=users))
         else:
-            made, cap, signed, said = _configured(told[work.position] or {}, judges, lenient=lenient)
+            try:
+                made, cap, signed, said = _configured(told[work.position] or {}, judges, lenient=lenient)
+            except UsageError as error:
+                raise UsageError(f"case {work.id!r} is a scenario, and nobody can play its user: {error}") from None
             made.check([work.case])
             signatures["user_simulator"] = signed
             warnings += said
@@ -50,10 +53,7 @@ def _configured(
     raw: dict[str, Json], judges: Judges, *, lenient: bool
 ) -> tuple[SimulatedUsers, int | None, Json, list[str]]:
     options, warnings = user_options(raw, lenient=lenient)
-    try:
-        model = judges.exchange.model(options.model, options.model_configuration, structured=False)
-    except ConfigError as error:
-        raise ConfigError(f"/user_simulator_config: {str(error).replace('judge_model', 'model')}") from None
+    model = judges.exchange.model(options.model, options.model_configuration, structured=False)
     prompt = "custom" if options.custom_instructions is not None else version("simulated_user")
     signed = {**msgspec.to_builtins(options), "prompt": prompt}
     return SimulatedUsers(model, options), options.cap, signed, warnings

@@ -68,7 +68,7 @@ class Exchange:
             return Named(name, self._before(self.own[name], signature), options)
         at = address(name, base_url=base_url)
         if self.budget.max_cost is not None and not price_known(at):
-            raise ConfigError(f"judge_model {name!r}: its price is not known, so that --max-cost cannot be kept")
+            raise ConfigError(f"model {name!r}: its price is not known, so that --max-cost cannot be kept")
         provider = Provider(at, options, structured=structured)
         self._providers.append(provider)
         most = self.concurrency or Pace.most

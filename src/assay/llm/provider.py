@@ -70,7 +70,7 @@ class Address:
             return key
         if self.provider == "ollama" or (self.provider == "openai" and self.base_url):
             return "none"
-        raise UnusableModelError(f"judge_model {self.provider}/{self.model}: no key; set {' or '.join(names)}")
+        raise UnusableModelError(f"model {self.provider}/{self.model}: no key; set {' or '.join(names)}")
 
 
 def address(name: str, *, base_url: str | None = None) -> Address:
@@ -89,7 +89,7 @@ def address(name: str, *, base_url: str | None = None) -> Address:
     if not provider or not model:
         names = [*(f"{known}/" for known in KEYS), *PREFIXES]
         raise ConfigError(
-            f"judge_model: {name!r} names no provider; begin it with one of {', '.join(names)}, or give base_url"
+            f"model {name!r} names no provider; begin it with one of {', '.join(names)}, or give base_url"
             f"{nearest(name.partition('/')[0] + '/', names)}"
         )
     endpoint = base_url or os.environ.get(ENDPOINTS[provider])
@@ -243,7 +243,7 @@ class Provider:
             )
 
     def _where(self) -> str:
-        return f"judge_model {self.address.provider}/{self.address.model} at {self.address.base_url or 'its provider'}"
+        return f"model {self.address.provider}/{self.address.model} at {self.address.base_url or 'its provider'}"
 
     def _client_models(self) -> Any:
         client: Any = self._model.provider.client if self._model.provider else None
