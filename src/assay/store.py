@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import msgspec
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import mysql, postgresql, sqlite
 
 from assay.data.outcome import CaseResult
 from assay.data.recording import Recording
@@ -183,12 +183,17 @@ _UPSERTS: dict[str, Callable[[sa.Table], Any]] = {"postgresql": postgresql.inser
 def _replacing(dialect: str, table: sa.Table) -> list[sa.Executable]:
     """The statements that, given rows one after the other, put them in place of those with the same key."""
     keys = [column.name for column in table.primary_key]
+    changed = [column.name for column in table.columns if column.name not in keys]
+    if dialect in ("mysql", "mariadb"):
+        given = mysql.insert(table)
+        return [given.on_duplicate_key_update({name: given.inserted[name] for name in changed})]
     if dialect not in _UPSERTS:
         same = (table.c[key] == sa.bindparam(key) for key in keys)
         return [sa.delete(table).where(*same), sa.insert(table)]
     statement = _UPSERTS[dialect](table)
-    changed = {column.name: statement.excluded[column.name] for column in table.columns if column.name not in keys}
-    return [statement.on_conflict_do_update(index_elements=keys, set_=changed)]
+    return [
+        statement.on_conflict_do_update(index_elements=keys, set_={name: statement.excluded[name] for name in changed})
+    ]
 
 
 T = TypeVar("T")
