@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from assay import api
+from assay.cli.environment import read_environment
 from assay.cli.judging import judge_options, judges_of
 from assay.cli.output import Output, common_options, go
 from assay.data.summary import RunInfo
@@ -76,6 +77,7 @@ def run(
     arguments = _merged(given, earlier) if earlier else {**given, "only": list(only), "lenient": lenient}
     if not arguments["paths"] or not arguments["agent"]:
         raise click.UsageError("needs at least one EVALSET and --agent TARGET", ctx)
+    read_environment(agent=arguments["agent"], config=arguments["config"], paths=arguments["paths"])
     output = Output(json_file, junit, adk_results, allow_unscored, quiet)
     with output.only_json_on_stdout():
         plan = api.plan_run(

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from assay import api
+from assay.cli.environment import read_environment
 from assay.cli.judging import judge_options, judges_of
 from assay.cli.output import Output, common_options, go
 from assay.load import Match
@@ -53,6 +54,7 @@ def score(
     assay score sessions/ --against shop.evalset.json --match session
     assay score dialogues.jsonl --config efficiency.json --json - | jq .summary
     """  # noqa: D301
+    read_environment(config=config, paths=[*against, *recorded])
     output = Output(json_file, junit, adk_results, allow_unscored, quiet)
     with output.only_json_on_stdout():
         plan = api.plan_score(
