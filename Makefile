@@ -27,7 +27,7 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 $(PEER)/.ready: pyproject.toml constraints-peer.txt
 	$(PYTHON) -m venv $(PEER)
 	$(PEER)/bin/python -m pip install $(PIP_QUIET) -c constraints-peer.txt pip
-	$(PEER)/bin/python -m pip install $(PIP_QUIET) -c constraints-peer.txt -e '.[words,adk]' --group test
+	$(PEER)/bin/python -m pip install $(PIP_QUIET) -c constraints-peer.txt -e '.[words,adk]' --group agents
 	@touch $@
 
 demo: $(VENV)/.ready ## Run the example agent on its eval set, and show the report

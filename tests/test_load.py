@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from assay import api
 from assay.data.case import EvalCase, EvalSet, SessionInput
 from assay.data.recording import Recording
 from assay.data.trace import Trace
@@ -265,3 +266,16 @@ def test_recordings_are_matched_by_order() -> None:
         ("b", 1, True),
         ("c", 1, False),
     ]
+
+
+def test_results_of_one_eval_set_are_attempts_at_its_cases(tmp_path: Path) -> None:
+    """ADK writes a file for each run: a folder of them holds the attempts at the same cases."""
+    for name in ("first", "second"):
+        invocation = {"user_content": {"parts": [{"text": "hi"}]}, "final_response": {"parts": [{"text": name}]}}
+        expected = {"user_content": {"parts": [{"text": "hi"}]}, "final_response": {"parts": [{"text": "first"}]}}
+        pair = {"actual_invocation": invocation, "expected_invocation": expected}
+        case = {"eval_id": "a", "eval_metric_result_per_invocation": [pair]}
+        body = {"eval_set_id": "s", "eval_case_results": [case]}
+        (tmp_path / f"{name}.evalset_result.json").write_text(json.dumps(body))
+    run = api.score(tmp_path, criteria={"response_match_score": 1.0})
+    assert [(one.case_id, one.attempt, one.verdict) for one in run.cases] == [("a", 1, "passed"), ("a", 2, "failed")]

@@ -259,6 +259,43 @@ def match(
     return pairs, [f"recording {one.case_id or one.trace.session_id!r} belongs to no case" for one in left]
 
 
+def together(found: Sequence[Source]) -> list[Source]:
+    """Return the files with those that recorded the same eval set made one, so that its recordings are attempts.
+
+    The same is a set with the same id, and the same expectation of every case that both hold.
+    """
+    merged: list[Source] = []
+    for source in found:
+        home = next((i for i, one in enumerate(merged) if _same_set(one, source)), None)
+        if home is None:
+            merged.append(source)
+        else:
+            merged[home] = _joined(merged[home], source)
+    return merged
+
+
+def _same_set(one: Source, other: Source) -> bool:
+    ours, theirs = one.loaded.eval_set, other.loaded.eval_set
+    if ours is None or theirs is None or not (ours.id and ours.id == theirs.id) or one.only or other.only:
+        return False
+    known = {case.id: case for case in ours.cases}
+    recorded = one.loaded.recordings and other.loaded.recordings
+    return bool(recorded) and all(known.get(case.id, case) == case for case in theirs.cases)
+
+
+def _joined(one: Source, other: Source) -> Source:
+    ours, theirs = one.loaded.eval_set or EvalSet(""), other.loaded.eval_set or EvalSet("")
+    known = {case.id for case in ours.cases}
+    cases = (*ours.cases, *(case for case in theirs.cases if case.id not in known))
+    loaded = replace(
+        one.loaded,
+        eval_set=replace(ours, cases=cases),
+        recordings=(*one.loaded.recordings, *other.loaded.recordings),
+        warnings=(*one.loaded.warnings, *other.loaded.warnings),
+    )
+    return replace(one, loaded=loaded)
+
+
 def match_each(
     todo: Sequence[Work], wanted: Sequence[Wanted], found: Sequence[Source], *, by: Match = "id"
 ) -> tuple[list[tuple[Work, Recording]], list[str]]:

@@ -11,6 +11,10 @@ from typing import Any, TypeVar
 
 import msgspec
 import sqlalchemy as sa
+<<<<<<< HEAD
+=======
+from sqlalchemy.dialects import mysql, postgresql, sqlite
+>>>>>>> main
 
 from assay.data.outcome import CaseResult
 from assay.data.recording import Recording
@@ -22,12 +26,13 @@ from assay.llm.model import Reply
 DEFAULT_URL = "sqlite:///.assay/assay.db"
 
 _METADATA = sa.MetaData()
+_BODY = sa.LargeBinary(2**31 - 1)  # the size matters to MySQL, whose smallest kind holds 64 KiB
 _RUNS = sa.Table(
     "assay_runs",
     _METADATA,
     sa.Column("id", sa.String(64), primary_key=True),
     sa.Column("started", sa.String(40), nullable=False),
-    sa.Column("body", sa.LargeBinary, nullable=False),
+    sa.Column("body", _BODY, nullable=False),
 )
 
 
@@ -39,7 +44,7 @@ def _of_attempts(name: str) -> sa.Table:
         sa.Column("position", sa.Integer, primary_key=True, autoincrement=False),
         sa.Column("attempt", sa.Integer, primary_key=True, autoincrement=False),
         sa.Column("case_id", sa.Text, nullable=False),
-        sa.Column("body", sa.LargeBinary, nullable=False),
+        sa.Column("body", _BODY, nullable=False),
     )
 
 
@@ -53,7 +58,7 @@ def _of_calls(name: str) -> sa.Table:
         _METADATA,
         sa.Column("run_id", sa.String(64), primary_key=True),
         sa.Column("key", sa.String(128), primary_key=True),
-        sa.Column("body", sa.LargeBinary, nullable=False),
+        sa.Column("body", _BODY, nullable=False),
     )
 
 
@@ -92,7 +97,11 @@ class Store:
             hint = "; install the extra 'postgres'" if isinstance(error, ImportError) else ""
             raise UsageError(f"--store: cannot open {_safe(url)}: {_first_line(error)}{hint}") from None
         weakref.finalize(self, self._engine.dispose)
+<<<<<<< HEAD
         self._insert = _insert_of(parsed.get_backend_name())
+=======
+        self._dialect = parsed.get_backend_name()
+>>>>>>> main
 
     def close(self) -> None:
         """Commit what waits, and close the connections."""
@@ -124,11 +133,9 @@ class Store:
             self._waiting = []
 
     def _write(self, table: sa.Table, rows: list[dict[str, Any]]) -> None:
-        statement = self._insert(table)
-        keys = [column.name for column in table.primary_key]
-        changed = {column.name: statement.excluded[column.name] for column in table.columns if column.name not in keys}
         with self._engine.begin() as connection:
-            connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=changed), rows)
+            for statement in _replacing(self._dialect, table):
+                connection.execute(statement, rows)
 
     def runs(self) -> list[RunInfo]:
         """Return all runs, the newest first."""
@@ -159,11 +166,11 @@ class Store:
 
     def replies(self, run_id: str) -> Kept[Reply]:
         """Return the replies of a run's models, by the key of their call; what is set is committed at once."""
-        return Kept(self._at_once(), self._insert, run_id, Reply)
+        return Kept(self._at_once(), self._dialect, run_id, Reply)
 
     def ballots(self, run_id: str) -> Kept[Ballot]:
         """Return the ballots of a run's judges, by id; what is set is committed at once."""
-        return Kept(self._at_once(), self._insert, run_id, Ballot)
+        return Kept(self._at_once(), self._dialect, run_id, Ballot)
 
     def _at_once(self) -> sa.Connection:
         """Return the connection on which every statement is committed as it is made."""
@@ -177,15 +184,32 @@ class Store:
             yield from connection.execution_options(yield_per=_BATCH).execute(query)
 
 
+_UPSERTS: dict[str, Callable[[sa.Table], Any]] = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
+
+
+def _replacing(dialect: str, table: sa.Table) -> list[sa.Executable]:
+    """The statements that, given rows one after the other, put them in place of those with the same key."""
+    keys = [column.name for column in table.primary_key]
+    changed = [column.name for column in table.columns if column.name not in keys]
+    if dialect in ("mysql", "mariadb"):
+        given = mysql.insert(table)
+        return [given.on_duplicate_key_update({name: given.inserted[name] for name in changed})]
+    if dialect not in _UPSERTS:
+        same = (table.c[key] == sa.bindparam(key) for key in keys)
+        return [sa.delete(table).where(*same), sa.insert(table)]
+    statement = _UPSERTS[dialect](table)
+    return [
+        statement.on_conflict_do_update(index_elements=keys, set_={name: statement.excluded[name] for name in changed})
+    ]
+
+
 T = TypeVar("T")
 
 
 class Kept(MutableMapping[str, T]):
     """One kind of record of one run, in the database: memory does not grow with it."""
 
-    def __init__(
-        self, connection: sa.Connection, insert: Callable[[sa.Table], Any], run_id: str, kind: type[T]
-    ) -> None:
+    def __init__(self, connection: sa.Connection, dialect: str, run_id: str, kind: type[T]) -> None:
         self._connection, self._run_id = connection, run_id
         self._table = _REPLIES if kind is Reply else _BALLOTS
         self._decoder = msgspec.json.Decoder(kind)
@@ -193,10 +217,7 @@ class Kept(MutableMapping[str, T]):
         own = self._table.c.run_id == run_id
         self._all = sa.select(self._table.c.key).where(own).order_by(self._table.c.key)
         self._one = sa.select(self._table.c.body).where(own, self._table.c.key == sa.bindparam("wanted"))
-        statement = insert(self._table)
-        self._insert = statement.on_conflict_do_update(
-            index_elements=["run_id", "key"], set_={"body": statement.excluded.body}
-        )
+        self._replacing = _replacing(dialect, self._table)
 
     def __getitem__(self, key: str) -> T:
         body = self._connection.execute(self._one, {"wanted": key}).scalar()
@@ -205,7 +226,9 @@ class Kept(MutableMapping[str, T]):
         return self._decoder.decode(body)
 
     def __setitem__(self, key: str, value: T) -> None:
-        self._connection.execute(self._insert, {"run_id": self._run_id, "key": key, "body": self._encode(value)})
+        row = {"run_id": self._run_id, "key": key, "body": self._encode(value)}
+        for statement in self._replacing:
+            self._connection.execute(statement, [row])
 
     def __delitem__(self, key: str) -> None:
         own = (self._table.c.run_id == self._run_id, self._table.c.key == key)

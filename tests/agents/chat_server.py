@@ -29,6 +29,11 @@ Script = Callable[[dict[str, Any]], Answer]
 """A request's body to a reply's body; bytes are sent as they are, a number is an HTTP status."""
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128  # with the default of 5, fifty clients at once are turned away on a busy machine
+
+
 class ChatServer:
     """The server, as a context manager; `requests` are the bodies and headers that it was sent."""
 
@@ -71,8 +76,7 @@ class ChatServer:
             def log_message(self, *_: object) -> None:
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}/v1"
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
 

@@ -156,6 +156,7 @@ def test_sessions_never_mix() -> None:
     with ChatServer(script) as server:
         run = assay.evaluate(eval_set, server.url, {"response_match_score": 0.0}, concurrency=50)
     for _, one in run.recordings:
+        assert one.failure is None
         for turn, invocation in enumerate(one.trace.invocations):
             assert json.loads(invocation.reply) == [f"{one.case_id} {i}" for i in range(turn + 1)]
 

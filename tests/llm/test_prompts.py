@@ -19,6 +19,7 @@ TEMPLATES = {
     "rubric_tool_use": ("1", "9184309693f9"),
     "rubric_trajectory": ("1", "f810449a4428"),
     "safety": ("1", "95c75d2b231c"),
+    "scenarios": ("1", "bc72db277b4e"),
     "segments": ("1", "a281a5b4e57e"),
     "simulated_message": ("1", "76477c514344"),
     "simulated_stop": ("1", "c13fd0396503"),

@@ -8,6 +8,7 @@ from typing import Any
 
 from assay.api.check import Checked, check
 from assay.api.execute import Run, execute, reread, runs
+from assay.api.inventing import scenarios
 from assay.api.plan import Criteria, Paths, Plan, plan_run, plan_score, resume
 from assay.api.record import write_recordings
 from assay.api.valuing import shared_cache, value
@@ -34,6 +35,7 @@ __all__ = [
     "reread",
     "resume",
     "runs",
+    "scenarios",
     "score",
     "shared_cache",
     "value",

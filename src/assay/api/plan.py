@@ -136,9 +136,10 @@ def plan_score(
         todo = load.works(wanted)
         pairs, unmatched = load.match(todo, load.told_apart(todo, found) if found else heard, by=match)
     elif found is not None:
-        wanted, notes = _wanted_by(found, criteria, lenient=lenient, judges=judges)
+        sets = load.together(found)
+        wanted, notes = _wanted_by(sets, criteria, lenient=lenient, judges=judges)
         todo = load.works(wanted)
-        pairs, unmatched = load.match_each(todo, wanted, found, by=match)
+        pairs, unmatched = load.match_each(todo, wanted, sets, by=match)
     else:
         wanted, notes = _wanted(_cases_of(heard), criteria, lenient=lenient, judges=judges)
         todo = load.works(wanted)

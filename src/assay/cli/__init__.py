@@ -14,6 +14,7 @@ from assay.errors import AssayError, nearest
 COMMANDS = {
     "run": "Run an agent on eval sets, and score what it does.",
     "record": "Run an agent on eval sets, and write what it does.",
+    "scenarios": "Write new scenarios for an agent with a model.",
     "score": "Score what was recorded elsewhere.",
     "value": "Say what reasoning traces are worth, and keep those worth sharing.",
     "check": "Say what files are, and what is wrong with them.",

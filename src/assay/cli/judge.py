@@ -35,9 +35,11 @@ def ping(judge_model: str | None, run: str | None, store: str) -> None:
     """  # noqa: D301
     from assay.api.ping import cost_of
     from assay.api.ping import ping as send
+    from assay.cli.environment import read_environment
     from assay.judge.judges import DEFAULT_MODEL, Judges
     from assay.text.display import visible
 
+    read_environment(paths=["."])
     answers = send(Judges(model=judge_model))
     for one in answers:
         mark = "✗" if one.problem else "✓"

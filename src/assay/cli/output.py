@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import functools
 import os
 import re
 import sys
@@ -33,8 +34,69 @@ _SILENCE = 10.0
 _FILLING = re.compile(r" +(?=\n|$)")
 
 
+@dataclass(frozen=True)
+class Output:
+    """Where the results of a run go."""
+
+    json_file: str | None
+    junit: Path | None
+    adk_results: Path | None
+    allow_unscored: bool
+    quiet: bool
+
+    def __post_init__(self) -> None:
+        """Find out before anything runs that a report could not be written. Raises UsageError."""
+        for option, given in (("--json", self.json_file), ("--junit", self.junit)):
+            if given and str(given) != "-":
+                _make_room(option, Path(given).parent)
+                if Path(given).is_dir():
+                    raise UsageError(f"{option}: must be a file, got the folder {given}")
+        if self.adk_results:
+            _make_room("--adk-results", self.adk_results)
+
+    def only_json_on_stdout(self) -> AbstractContextManager[object]:
+        """Send to stderr what an agent or a metric prints, where stdout is for JSON."""
+        return redirect_stdout(sys.stderr) if self.json_file == "-" else nullcontext()
+
+    @property
+    def terminal(self) -> Console:
+        """The terminal, or what stands in for it; stderr where stdout is taken by JSON."""
+        return console(stderr=self.json_file == "-")
+
+
+@dataclass(frozen=True)
+class Common:
+    """What `run` and `score` are told alike."""
+
+    config: Path | None
+    lenient: bool
+    only: tuple[str, ...]
+    concurrency: int
+    store: str
+    output: Output
+
+
 def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that every scoring command takes."""
+    """Add the options that every scoring command takes; the command receives them as `common`."""
+
+    @functools.wraps(command)
+    def gathered(
+        *args: Any,
+        config: Path | None,
+        lenient: bool,
+        only: tuple[str, ...],
+        concurrency: int,
+        store: str,
+        json_file: str | None,
+        junit: Path | None,
+        adk_results: Path | None,
+        allow_unscored: bool,
+        quiet: bool,
+        **own: Any,
+    ) -> Any:
+        output = Output(json_file, junit, adk_results, allow_unscored, quiet)
+        return command(*args, common=Common(config, lenient, only, concurrency, store, output), **own)
+
     options = (
         click.option(
             "--config",
@@ -67,39 +129,10 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--allow-unscored", is_flag=True, help="Exit with 0 instead of 3 where something is unscored."),
         click.option("--quiet", "-q", is_flag=True, help="Print the verdict only."),
     )
+    made: Callable[..., Any] = gathered
     for option in reversed(options):
-        command = option(command)
-    return command
-
-
-@dataclass(frozen=True)
-class Output:
-    """Where the results of a run go."""
-
-    json_file: str | None
-    junit: Path | None
-    adk_results: Path | None
-    allow_unscored: bool
-    quiet: bool
-
-    def __post_init__(self) -> None:
-        """Find out before anything runs that a report could not be written. Raises UsageError."""
-        for option, given in (("--json", self.json_file), ("--junit", self.junit)):
-            if given and str(given) != "-":
-                _make_room(option, Path(given).parent)
-                if Path(given).is_dir():
-                    raise UsageError(f"{option}: must be a file, got the folder {given}")
-        if self.adk_results:
-            _make_room("--adk-results", self.adk_results)
-
-    def only_json_on_stdout(self) -> AbstractContextManager[object]:
-        """Send to stderr what an agent or a metric prints, where stdout is for JSON."""
-        return redirect_stdout(sys.stderr) if self.json_file == "-" else nullcontext()
-
-    @property
-    def terminal(self) -> Console:
-        """The terminal, or what stands in for it; stderr where stdout is taken by JSON."""
-        return console(stderr=self.json_file == "-")
+        made = option(made)
+    return made
 
 
 def _make_room(option: str, folder: Path) -> None:

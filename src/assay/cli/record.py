@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from assay import api
+from assay.cli.environment import read_environment
 from assay.cli.output import Progress
 from assay.data.recording import Recording
 from assay.text.display import shortened, visible
@@ -28,6 +29,12 @@ _SHOWN = 10
 @click.option(
     "--reply-timeout", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Longest wait for a reply."
 )
+@click.option(
+    "--config",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="An EvalConfig, for its user_simulator_config. Default: the nearest test_config.json.",
+)
 @click.option("--lenient", is_flag=True, help="Misspelt keys are warnings.")
 @click.option("--only", multiple=True, metavar="ID", help="Only cases with this id; * and ? are wildcards. Repeatable.")
 @click.option("--concurrency", default=8, show_default=True, type=click.IntRange(1), help="How many cases at once.")
@@ -38,6 +45,7 @@ def record(
     output: Path,
     attempts: int,
     reply_timeout: float | None,
+    config: Path | None,
     lenient: bool,
     only: tuple[str, ...],
     concurrency: int,
@@ -51,10 +59,11 @@ def record(
 
     Exit codes: 0 all conversations ended, 1 some broke (they are written too), 2 wrong input or usage, 130 interrupted.
     """  # noqa: D301
+    read_environment(agent=agent, config=config, paths=evalset)
     plan = api.plan_run(
         list(evalset),
         agent,
-        [],
+        config,
         attempts=attempts,
         concurrency=concurrency,
         reply_timeout=reply_timeout,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
 
 from assay import api
+from assay.cli.environment import read_environment
 from assay.cli.judging import judge_options, judges_of
-from assay.cli.output import Output, common_options, go
+from assay.cli.output import Common, common_options, go
 from assay.data.summary import RunInfo
 from assay.errors import UsageError
 
@@ -38,16 +38,7 @@ def run(
     attempts: int | None,
     reply_timeout: float | None,
     resume: str | None,
-    config: Path | None,
-    lenient: bool,
-    only: tuple[str, ...],
-    concurrency: int,
-    json_file: str | None,
-    junit: Path | None,
-    adk_results: Path | None,
-    store: str,
-    allow_unscored: bool,
-    quiet: bool,
+    common: Common,
     **judge: Any,
 ) -> None:
     """Run an agent on eval sets, and score what it does.
@@ -67,23 +58,23 @@ def run(
     given: dict[str, Any] = {
         "paths": list(evalset) or None,
         "agent": agent,
-        "config": str(config) if config else None,
-        "only": list(only) or None,
-        "lenient": lenient or None,
+        "config": str(common.config) if common.config else None,
+        "only": list(common.only) or None,
+        "lenient": common.lenient or None,
         "reply_timeout": reply_timeout,
     }
-    earlier = _earlier(store, resume) if resume else None
-    arguments = _merged(given, earlier) if earlier else {**given, "only": list(only), "lenient": lenient}
+    earlier = _earlier(common.store, resume) if resume else None
+    arguments = _merged(given, earlier) if earlier else {**given, "only": list(common.only), "lenient": common.lenient}
     if not arguments["paths"] or not arguments["agent"]:
         raise click.UsageError("needs at least one EVALSET and --agent TARGET", ctx)
-    output = Output(json_file, junit, adk_results, allow_unscored, quiet)
-    with output.only_json_on_stdout():
+    read_environment(agent=arguments["agent"], config=arguments["config"], paths=arguments["paths"])
+    with common.output.only_json_on_stdout():
         plan = api.plan_run(
             arguments["paths"],
             arguments["agent"],
             arguments["config"],
             attempts=attempts or (earlier.config["attempts"] if earlier else 1),
-            concurrency=concurrency,
+            concurrency=common.concurrency,
             reply_timeout=arguments["reply_timeout"],
             only=arguments["only"],
             lenient=arguments["lenient"],
@@ -91,7 +82,7 @@ def run(
         )
     if earlier:
         plan = api.resume(plan, earlier)
-    sys.exit(go(plan, store, output, resumed=earlier is not None, reuse=judge["reuse"]))
+    sys.exit(go(plan, common.store, common.output, resumed=earlier is not None, reuse=judge["reuse"]))
 
 
 def _earlier(store: str, run_id: str) -> RunInfo:

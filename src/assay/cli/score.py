@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
 
 from assay import api
+from assay.cli.environment import read_environment
 from assay.cli.judging import judge_options, judges_of
-from assay.cli.output import Output, common_options, go
+from assay.cli.output import Common, common_options, go
 from assay.load import Match
 
 
@@ -30,16 +30,7 @@ def score(
     recorded: tuple[str, ...],
     against: tuple[str, ...],
     match: Match,
-    config: Path | None,
-    lenient: bool,
-    only: tuple[str, ...],
-    concurrency: int,
-    json_file: str | None,
-    junit: Path | None,
-    adk_results: Path | None,
-    store: str,
-    allow_unscored: bool,
-    quiet: bool,
+    common: Common,
     **judge: Any,
 ) -> None:
     """Score what was recorded elsewhere.
@@ -53,16 +44,16 @@ def score(
     assay score sessions/ --against shop.evalset.json --match session
     assay score dialogues.jsonl --config efficiency.json --json - | jq .summary
     """  # noqa: D301
-    output = Output(json_file, junit, adk_results, allow_unscored, quiet)
-    with output.only_json_on_stdout():
+    read_environment(config=common.config, paths=[*against, *recorded])
+    with common.output.only_json_on_stdout():
         plan = api.plan_score(
             list(recorded),
             list(against) or None,
-            config,
+            common.config,
             match=match,
-            concurrency=concurrency,
-            only=only,
-            lenient=lenient,
+            concurrency=common.concurrency,
+            only=common.only,
+            lenient=common.lenient,
             judges=judges_of(judge),
         )
-    sys.exit(go(plan, store, output, reuse=judge["reuse"]))
+    sys.exit(go(plan, common.store, common.output, reuse=judge["reuse"]))

@@ -1,0 +1,53 @@
+"""`assay scenarios`: new scenarios for an agent, written by a model."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from assay.cli.environment import read_environment
+from assay.errors import CaseError, UsageError
+
+
+@click.command()
+@click.argument("agent")
+@click.option("--count", type=click.IntRange(1), default=10, show_default=True, help="How many.")
+@click.option("--instruction", default="", metavar="TEXT", help="What they should be about.")
+@click.option("--model", default="gemini-2.5-flash", show_default=True, metavar="NAME", help="Who writes them.")
+@click.option(
+    "-o", "--output", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), help="Default: stdout."
+)
+def scenarios(agent: str, count: int, instruction: str, model: str, output: Path | None) -> None:
+    """Write new scenarios for an agent with a language model, varied and without repetitions.
+
+    AGENT is a target as for `assay run`; the model is told what it says of itself. The file is read by `assay run`.
+
+    \b
+    assay scenarios adk:shop_agent --count 20 -o shop.scenarios.json
+    assay scenarios shop.agent:reply --instruction "Refunds, in Korean"
+
+    Exit codes: 0 as many as asked for, 1 fewer, because the model repeated itself, 2 wrong input or usage.
+    """  # noqa: D301
+    import json
+
+    from assay import api
+    from assay.formats.adk.write import scenario_json
+
+    read_environment(agent=agent, paths=["."])
+    try:
+        found = api.scenarios(agent, count=count, instruction=instruction, model=model)
+    except CaseError as error:
+        raise UsageError(f"{model}: {error}") from None
+    text = json.dumps({"scenarios": [scenario_json(one) for one in found]}, ensure_ascii=False, indent=2)
+    if output is None:
+        click.echo(text)
+    else:
+        try:
+            output.write_text(f"{text}\n", encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f"{output}: {error.strerror}") from None
+    if len(found) < count:
+        click.echo(f"{len(found)} of {count}: the model repeated itself", err=True)
+    sys.exit(0 if len(found) == count else 1)

@@ -1,0 +1,59 @@
+"""`assay scenarios`, against a model server on a real socket."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from assay import api
+from commands import assay
+from loopback import Loopback
+
+REPLY = json.dumps(
+    {
+        "scenarios": [
+            {"starting_prompt": "Hi", "conversation_plan": "Ask where order A-17 is."},
+            {"starting_prompt": "환불해 주세요", "conversation_plan": "주문을 취소하고 환불을 요청한다."},
+        ]
+    }
+)
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder with an agent in it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "door_agent.py").write_text('def reply(trace):\n    """Opens doors."""\n    return "open"\n')
+
+
+def test_what_is_written_is_read_by_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file holds the scenarios, text of any language as itself, and is an eval set to `assay run`."""
+    with Loopback(lambda _: REPLY) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+        done = assay("scenarios", "door_agent:reply", "--count", "2", "--model", "openai/x", "-o", "new.json")
+        text = server.requests[0].text
+    assert done.code == 0, done.err
+    assert "Opens doors." in text
+    assert "환불해 주세요" in Path("new.json").read_text(encoding="utf-8")
+    assert [one.scenario is not None for one in api.load_eval_set("new.json").cases] == [True, True]
+
+
+def test_fewer_than_asked_for_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exit code 1, with the ones there are on stdout."""
+    with Loopback(lambda _: REPLY) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+        done = assay("scenarios", "door_agent:reply", "--count", "3", "--model", "openai/x")
+    assert done.code == 1
+    assert len(json.loads(done.out)["scenarios"]) == 2
+    assert "2 of 3" in done.err
+
+
+def test_nothing_to_go_by_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An agent that says nothing of itself needs an instruction."""
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    Path("mute_agent.py").write_text("def reply(trace):\n    return 'open'\n")
+    done = assay("scenarios", "mute_agent:reply", "--model", "openai/x")
+    assert done.code == 2
+    assert "--instruction" in done.err
