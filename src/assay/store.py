@@ -5,13 +5,12 @@ from __future__ import annotations
 import sqlite3
 import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from collections.abc import Iterable, Iterator, MutableMapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 import sqlalchemy as sa
-from sqlalchemy.dialects import mysql, postgresql, sqlite
 
 from assay.data.outcome import CaseResult
 from assay.data.recording import Recording
@@ -177,23 +176,32 @@ class Store:
             yield from connection.execution_options(yield_per=_BATCH).execute(query)
 
 
-_UPSERTS: dict[str, Callable[[sa.Table], Any]] = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
-
-
 def _replacing(dialect: str, table: sa.Table) -> list[sa.Executable]:
-    """The statements that, given rows one after the other, put them in place of those with the same key."""
+    """The statements that, given rows one after the other, put them in place of those with the same key.
+
+    A dialect is imported only where it is spoken.
+    """
     keys = [column.name for column in table.primary_key]
     changed = [column.name for column in table.columns if column.name not in keys]
-    if dialect in ("mysql", "mariadb"):
-        given = mysql.insert(table)
+    given: Any
+    if dialect == "sqlite":
+        from sqlalchemy.dialects.sqlite import insert as of_sqlite
+
+        given = of_sqlite(table)
+    elif dialect == "postgresql":
+        from sqlalchemy.dialects.postgresql import insert as of_postgres
+
+        given = of_postgres(table)
+    elif dialect in ("mysql", "mariadb"):
+        from sqlalchemy.dialects.mysql import insert as of_mysql
+
+        given = of_mysql(table)
         return [given.on_duplicate_key_update({name: given.inserted[name] for name in changed})]
-    if dialect not in _UPSERTS:
+    else:
         same = (table.c[key] == sa.bindparam(key) for key in keys)
         return [sa.delete(table).where(*same), sa.insert(table)]
-    statement = _UPSERTS[dialect](table)
-    return [
-        statement.on_conflict_do_update(index_elements=keys, set_={name: statement.excluded[name] for name in changed})
-    ]
+    new = {name: given.excluded[name] for name in changed}
+    return [given.on_conflict_do_update(index_elements=keys, set_=new)]
 
 
 T = TypeVar("T")

@@ -21,7 +21,7 @@ from assay import api
 from assay.api import Plan, Run
 from assay.data.outcome import CaseResult, Verdict
 from assay.errors import UsageError
-from assay.report import adk, json, junit
+from assay.report import json
 from assay.report.terminal import closing, print_report
 from assay.store import DEFAULT_URL
 from assay.text.display import visible
@@ -235,8 +235,12 @@ def _write_files(run: Run, plan: Plan, output: Output) -> None:
         with Path(output.json_file).open("wb") as file:
             json.write(file, run.info, run.summary, run.cases)
     if output.junit:
+        from assay.report import junit
+
         junit.write(output.junit, run.info, run.summary, run.cases, allow_unscored=output.allow_unscored)
     if output.adk_results:
+        from assay.report import adk
+
         adk.write(output.adk_results, run.info, plan.works, run.cases, run.recordings)
 
 

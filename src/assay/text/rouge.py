@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 from assay.errors import ConfigError
+from assay.text.porter import stemmer
 
 RougeType = Literal["rouge1", "rouge2", "rougeL"]
 Tokens = Literal["characters", "words"]
@@ -97,19 +98,12 @@ class _Stems(dict[str, str]):
     def __missing__(self, word: str) -> str:
         if len(self) >= _STEMS_KEPT:
             self.clear()
-        self[word] = stem = str(_stemmer().stem(word)) if len(word) > 3 and word.isascii() else word
+        self[word] = stem = str(stemmer().stem(word)) if len(word) > 3 and word.isascii() else word
         return stem
 
 
 _STEMS_KEPT = 200_000
 _stem = _Stems().__getitem__
-
-
-@cache
-def _stemmer() -> Any:
-    from nltk.stem.porter import PorterStemmer
-
-    return PorterStemmer()
 
 
 def rouge(candidate: Sequence[str], reference: Sequence[str], *, kind: RougeType = "rouge1") -> Rouge:
