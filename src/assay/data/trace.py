@@ -35,14 +35,29 @@ class ToolCall(Noun, frozen=True, tag_field="kind", tag="tool_call"):
     extra: Extra = None
 
 
+class Injected(Noun, frozen=True):
+    """What a simulated environment did on purpose to a tool's answer.
+
+    `effect` names it, `detail` says what exactly. `invalidates` says that the attempt is no evidence about the agent.
+    """
+
+    effect: str
+    detail: str = ""
+    invalidates: bool = False
+
+
 class ToolResult(Noun, frozen=True, tag_field="kind", tag="tool_result"):
-    """What a tool answered; `id` is that of its call where the recording has ids."""
+    """What a tool answered; `id` is that of its call where the recording has ids.
+
+    `injected` is what a simulated environment did to the answer, in the order in which it was done.
+    """
 
     name: str
     response: Json = None
     id: str = ""
     author: str = ""
     extra: Extra = None
+    injected: tuple[Injected, ...] = ()
 
 
 Step = Message | Thought | ToolCall | ToolResult
