@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
@@ -22,6 +21,7 @@ from assay.errors import ConfigError, FormatError, UsageError, nearest
 from assay.formats.recognise import Loaded, read
 from assay.judge.judges import Judges
 from assay.metrics.catalog import build
+from assay.text.globs import fits
 
 Match = Literal["id", "session", "order"]
 NO_RECORDING = "no recording"
@@ -201,11 +201,6 @@ def _unique_ids(pairs: list[tuple[str, str]]) -> list[str]:
 
 def _matches(names: Sequence[str], globs: Sequence[str]) -> bool:
     return not globs or any(fits(name, glob) for name in names for glob in globs)
-
-
-def fits(name: str, glob: str) -> bool:
-    """Whether a glob means a name: the name itself, brackets and all, or a pattern of * and ?."""
-    return name == glob or fnmatch.fnmatchcase(name, glob.replace("[", "[[]"))
 
 
 def _check_globs(globs: Sequence[str], names: Sequence[tuple[str, str]]) -> None:

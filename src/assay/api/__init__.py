@@ -18,7 +18,8 @@ from assay.data.trace import Trace
 from assay.data.work import Users
 from assay.errors import FormatError
 from assay.judge.judges import Judges
-from assay.load import Match, fits, read_file, recordings_in, sources
+from assay.load import Match, read_file, recordings_in, sources
+from assay.text.globs import fits
 
 __all__ = [
     "Checked",
