@@ -22,7 +22,8 @@ Line = Item | str | Exception
 class ScriptedAgent:
     """An agent that plays, for each case by its id, one list of lines per invocation; an exception is raised.
 
-    A `ToolResult` is what the real tool answers to the first call of that tool before it that has no result yet. A case or an invocation that the script does not know is an AgentError.
+    A `ToolResult` is what the real tool answers to the first call of that tool before it that has no result yet. A case
+    or an invocation that the script does not know is an AgentError.
     """
 
     script: Mapping[str, Sequence[Sequence[Line]]]

@@ -43,7 +43,7 @@ class ScriptedUser:
 
 @dataclass(frozen=True, slots=True)
 class ScriptedEnvironment:
-    """An environment that gives the calls of each tool, by its name, one answer after the other; an exception is raised.
+    """An environment that gives, for each tool by its name, one answer after the other; an exception is raised.
 
     Calls beyond the script, and tools that it does not know, are answered by the real tools. Every conversation begins
     at the beginning.
