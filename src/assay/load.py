@@ -21,6 +21,7 @@ from assay.errors import ConfigError, FormatError, UsageError, nearest
 from assay.formats.recognise import Loaded, read
 from assay.judge.judges import Judges
 from assay.metrics.catalog import build
+from assay.simulate.environment_options import EnvironmentOptions, environment_options
 from assay.text.globs import fits
 
 Match = Literal["id", "session", "order"]
@@ -53,6 +54,7 @@ class Criteria(Noun, frozen=True):
     sha256: str | None = None
     warnings: tuple[str, ...] = ()
     user_simulator: dict[str, Json] | None = None
+    environment: EnvironmentOptions | None = None
 
 
 def read_file(path: Path, *, lenient: bool = False) -> tuple[Loaded, str]:
@@ -121,10 +123,14 @@ def criteria_of(
     """Return the criteria of a configuration; a ConfigError names where it is from."""
     try:
         criteria, warnings = build(config, lenient=lenient, judges=judges)
+        environment = None
+        if config.environment is not None:
+            environment, unknown = environment_options(config.environment, lenient=lenient)
+            warnings = (*warnings, *unknown)
     except ConfigError as error:
         raise ConfigError(f"{origin}: {error}") from None
     said = tuple(f"{origin}: {warning}" for warning in warnings)
-    return Criteria(criteria, origin, digest, said, config.user_simulator)
+    return Criteria(criteria, origin, digest, said, config.user_simulator, environment)
 
 
 def criteria_in(path: Path, *, lenient: bool = False, judges: Judges | None = None) -> Criteria:
@@ -159,6 +165,7 @@ class Wanted(Noun, frozen=True):
     criteria: tuple[Criterion, ...]
     only: tuple[str, ...] = ()
     user_simulator: dict[str, Json] | None = None
+    environment: EnvironmentOptions | None = None
 
 
 def works(wanted: Sequence[Wanted]) -> list[Work]:

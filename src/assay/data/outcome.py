@@ -11,7 +11,7 @@ import msgspec
 from assay.data.case import EvalCase
 from assay.data.noun import Json, Noun
 from assay.data.recording import EndedBy, Failure
-from assay.data.trace import Trace
+from assay.data.trace import Injected, Trace
 
 
 class Verdict(StrEnum):
@@ -181,6 +181,14 @@ class Fault(Noun, frozen=True):
     evidence: tuple[str, ...] = ()
 
 
+class Injection(Noun, frozen=True):
+    """What a simulated environment did to the answer of a tool, in which invocation (from 1)."""
+
+    invocation: int
+    tool: str
+    injected: Injected
+
+
 class CaseResult(Noun, frozen=True):
     """All outcomes of one attempt at one case. `position` is the case's place in the input, from 0."""
 
@@ -193,6 +201,7 @@ class CaseResult(Noun, frozen=True):
     ended_by: EndedBy = "script"
     usage: dict[str, int] | None = None
     warnings: tuple[str, ...] = ()
+    injections: tuple[Injection, ...] = ()
 
     @property
     def verdict(self) -> Verdict:

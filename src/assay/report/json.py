@@ -7,7 +7,7 @@ from typing import Any, BinaryIO, Literal
 
 import msgspec
 
-from assay.data.outcome import CaseResult, Outcome, Score
+from assay.data.outcome import CaseResult, Injection, Outcome, Score
 from assay.data.summary import CriterionSummary, RunInfo, Summary
 
 CaseVerdict = Literal["passed", "failed", "error", "unscored", "informational"]
@@ -77,6 +77,16 @@ class OutcomeShape(Shape, frozen=True):
     parts: list[PartShape]
 
 
+class InjectedShape(Shape, frozen=True):
+    """What a simulated environment did to the answer of a tool, in which invocation (from 1)."""
+
+    invocation: int
+    tool: str
+    effect: str
+    detail: str
+    invalidates: bool
+
+
 class CaseShape(Shape, frozen=True):
     """One attempt at one case."""
 
@@ -88,6 +98,7 @@ class CaseShape(Shape, frozen=True):
     ended_by: Literal["script", "stop", "cap", "failure"]
     usage: dict[str, int] | None
     outcomes: list[OutcomeShape]
+    injected: list[InjectedShape]
 
 
 class RateShape(Shape, frozen=True):
@@ -165,7 +176,13 @@ def _case(result: CaseResult) -> CaseShape:
         result.ended_by,
         result.usage,
         [_outcome(one) for one in result.outcomes],
+        [_injected(one) for one in result.injections],
     )
+
+
+def _injected(one: Injection) -> InjectedShape:
+    injected = one.injected
+    return InjectedShape(one.invocation, one.tool, injected.effect, injected.detail, injected.invalidates)
 
 
 def _outcome(outcome: Outcome) -> OutcomeShape:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from assay.data.case import EvalCase
 from assay.data.noun import Json
 from assay.data.seams import Real
-from assay.data.trace import Injected, ToolCall, ToolResult
-from assay.errors import SimulatedToolError
+from assay.data.trace import Injected, ToolCall, ToolResult, Trace
+from assay.errors import SimulatedToolError, nearest
 from assay.llm.model import Model
 from assay.simulate.effects import CHANGES, chance, holds
 from assay.simulate.environment_options import (
@@ -48,6 +48,19 @@ class SimulatedEnvironments:
     def __call__(self, case: EvalCase, attempt: int) -> SimulatedEnvironment:
         """Return the environment of one conversation."""
         return SimulatedEnvironment(self.options, self.model, case.id, attempt)
+
+    def undeclared(self, trace: Trace) -> list[str]:
+        """Return a warning for each tool of the configuration that none of a conversation's agents declares.
+
+        Of agents that do not tell their tools nothing can be said.
+        """
+        declared = {name for agent in trace.agents for name in agent.tool_names}
+        unknown = [name for name in self.options.tool_names if name not in declared] if declared else []
+        return [
+            f"the environment is to answer {name!r}, a tool that no agent of the conversation declares"
+            f"{nearest(name, declared)}"
+            for name in unknown
+        ]
 
 
 class SimulatedEnvironment:

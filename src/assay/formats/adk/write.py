@@ -10,6 +10,7 @@ from assay.data.case import EvalCase, EvalSet, Persona, Scenario, SessionInput
 from assay.data.noun import Json
 from assay.data.rubric import Rubric
 from assay.data.trace import About, Event, Invocation, Message, Step, Thought, ToolCall, ToolResult
+from assay.formats.adk.content import INJECTED
 
 
 def eval_set_json(eval_set: EvalSet) -> dict[str, Json]:
@@ -126,9 +127,9 @@ def _content(message: Message, role: str) -> dict[str, Json]:
 def _intermediate(invocation: Invocation) -> dict[str, Json]:
     if invocation.events is not None:
         return {"invocation_events": _events(invocation.steps or (), invocation.events)}
-    if invocation.usages is not None:
-        return {"invocation_events": recorded_events(invocation)}
     steps = invocation.steps or ()
+    if invocation.usages is not None or any(isinstance(step, ToolResult) and step.injected for step in steps):
+        return {"invocation_events": recorded_events(invocation)}
     said = [step for step in steps if isinstance(step, Message | Thought)]
     data = {
         "tool_uses": [_call(step) for step in steps if isinstance(step, ToolCall)],
@@ -198,11 +199,20 @@ def _part(step: Step) -> dict[str, Json]:
         return {
             "function_response": _result(step, {k: v for k, v in extra.items() if k != "part"}),
             **extra.get("part", {}),
+            **_metadata(step),
         }
     if isinstance(extra.get("parts"), int):
         extra.pop("parts")
     text = {"text": step.text} if step.text or not extra else {}
     return {**text, "thought": True, **extra} if isinstance(step, Thought) else {**text, **extra}
+
+
+def _metadata(result: ToolResult) -> dict[str, Json]:
+    """What was injected into a result, where ADK has room for what is nobody else's: in the metadata of its part."""
+    if not result.injected:
+        return {}
+    before = ((result.extra or {}).get("part") or {}).get("part_metadata") or {}
+    return {"part_metadata": {**before, INJECTED: msgspec.to_builtins(result.injected)}}
 
 
 def _call(call: ToolCall, extra: dict[str, Json] | None = None) -> dict[str, Json]:
