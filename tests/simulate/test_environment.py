@@ -87,7 +87,7 @@ def test_effects_happen_in_their_order() -> None:
 
 def test_an_effect_without_effect_is_not_told() -> None:
     """What was empty already was not emptied, and a first answer is not stale."""
-    injection = {"injected_response": {}}
+    injection: dict[str, Any] = {"injected_response": {}}
     environment = made(
         {
             "tool_simulation_configs": [{"tool_name": "get", "injection_configs": [injection]}],
