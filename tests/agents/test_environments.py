@@ -74,14 +74,15 @@ def kind(request: pytest.FixtureRequest) -> str:
     return found
 
 
-def held(kind: str, environments: Environments | Mapping[str, Any], *queries: str) -> Recording:
-    """A conversation with the shop, in virtual time."""
+def held(kind: Any, environments: Environments | Mapping[str, Any], *queries: str) -> Recording:
+    """A conversation with the shop made so, or with another agent, in virtual time."""
+    target = KINDS[kind][0] if isinstance(kind, str) else kind
     if isinstance(environments, Mapping):
         environments = SimulatedEnvironments(environment_options(environments)[0])
     work = Work(0, "case", shop.saying(*queries).cases[0], (), environments=environments)
 
     async def first() -> Recording:
-        (found,) = [one async for _, one in record([work], agent_of(KINDS[kind][0]))]
+        (found,) = [one async for _, one in record([work], agent_of(target))]
         return found
 
     return clock.run(first())[0]
@@ -277,3 +278,122 @@ def test_the_same_seed_is_the_same_run(kind: str, monkeypatch: pytest.MonkeyPatc
     assert len(first) == 24
     assert first == heard(16)
     assert len({msgspec.json.encode(one) for one in first}) > 6
+
+
+EMPTIED = {"chaos_effects": [{"effect": "empty"}]}
+
+
+@pytest.mark.agents
+def test_adk_sub_agents_and_what_steers_adk() -> None:
+    """The tools of an agent that was transferred to are reached, and the transfer itself happens as ever."""
+    agents = pytest.importorskip("google.adk.agents")
+    from adk_shop.agent import ScriptedLlm
+    from google.adk.models.llm_response import LlmResponse
+    from google.genai import types
+
+    class Handing(ScriptedLlm):
+        async def generate_content_async(self, llm_request: Any, stream: bool = False) -> Any:  # noqa: ARG002
+            """Transfer where that can be done, then look up an order, then reply."""
+            if "transfer_to_agent" in llm_request.tools_dict:
+                call = types.FunctionCall(name="transfer_to_agent", args={"agent_name": "cashier"})
+            else:
+                call = types.FunctionCall(name="get_order", args={"order_id": "A-17"})
+            done = llm_request.contents[-1].parts[-1].function_response
+            part = types.Part(text="Done.") if done and call.name == "get_order" else types.Part(function_call=call)
+            yield LlmResponse(content=types.Content(role="model", parts=[part]))
+
+    model = Handing(model="scripted")
+    closed: dict[str, Any] = {"disallow_transfer_to_parent": True, "disallow_transfer_to_peers": True}
+    cashier = agents.Agent(name="cashier", model=model, tools=[shop.get_order], **closed)
+    root = agents.Agent(name="root", model=model, sub_agents=[cashier])
+    recording = held(root, EMPTIED, "hi")
+    assert [(one.name, one.response, one.author) for one in results(recording)][1:] == [("get_order", {}, "cashier")]
+    assert recording.trace.invocations[0].reply == "Done."
+    assert cashier.tools == [shop.get_order]
+
+
+@pytest.mark.agents
+def test_openai_agents_that_are_handed_over_to() -> None:
+    """The tools of the agent that took over are reached, also after the next message; the handover happens as ever."""
+    pytest.importorskip("agents.lifecycle")
+    import openai_shop
+
+    recording = held(openai_shop.agent, EMPTIED, "The price of B-42?", "Where is A-17?")
+    told = [(one.name, one.response, one.author) for one in results(recording)]
+    assert told[1:] == [("cancel_order", {}, "cashier"), ("get_order", {}, "cashier")]
+    assert told[0][0] == "transfer_to_cashier"
+    assert not results(recording)[0].injected
+
+
+@pytest.mark.agents
+def test_pydantic_output_is_no_tool() -> None:
+    """The tool that the library makes for structured output is left alone."""
+    pytest.importorskip("pydantic_ai")
+    import pydantic_ai_shop
+
+    assert (
+        held(pydantic_ai_shop.pricing, EMPTIED, "price?").trace.invocations[0].reply == '{"price":10,"currency":"EUR"}'
+    )
+
+
+@pytest.mark.agents
+def test_graphs_within_graphs() -> None:
+    """The tools of an agent that is a node of a graph are reached."""
+    graphs = pytest.importorskip("langgraph.graph")
+    import langgraph_shop
+
+    outer = graphs.StateGraph(graphs.MessagesState).add_node("shop", langgraph_shop.agent)
+    outer = outer.add_edge(graphs.START, "shop").compile()
+    (result,) = results(held(outer, EMPTIED, "Where is A-17?"))
+    assert result.response == {}
+    assert [one.effect for one in result.injected] == ["empty"]
+
+
+@pytest.mark.agents
+@pytest.mark.parametrize("way", ["async", "sync"])
+def test_wrappers_of_a_tool_node_stand_around_the_environment(way: str) -> None:
+    """A user's own wrapper, a retry say, hears what the environment answers."""
+    tool_node = pytest.importorskip("langgraph.prebuilt").ToolNode
+    from langgraph.graph import END, START, MessagesState, StateGraph
+    from langgraph_shop import ScriptedChat
+
+    heard: list[str] = []
+
+    def note(message: Any) -> Any:
+        heard.append(str(message.content))
+        return message
+
+    async def of_async(request: Any, execute: Callable[[Any], Any]) -> Any:
+        return note(await execute(request))
+
+    wrapper = {"awrap_tool_call": of_async} if way == "async" else {"wrap_tool_call": lambda one, run: note(run(one))}
+    model = ScriptedChat().bind_tools(list(shop.TOOLS.values()))
+    graph = StateGraph(MessagesState)
+    graph.add_node("model", lambda state: {"messages": [model.invoke(state["messages"])]})
+    graph.add_node("tools", tool_node(list(shop.TOOLS.values()), **wrapper))
+    graph.add_edge(START, "model").add_edge("tools", "model")
+    graph.add_conditional_edges("model", lambda state: "tools" if state["messages"][-1].tool_calls else END)
+    (result,) = results(held(graph.compile(), EMPTIED, "Where is A-17?"))
+    assert (result.response, heard) == ({}, ["{}"])
+
+
+@pytest.mark.agents
+def test_what_else_a_command_changes_it_changes_still() -> None:
+    """A tool that returns a command has its message changed, and the state that it writes is written."""
+    pytest.importorskip("langgraph")
+    import langgraph_shop
+
+    recording = held(langgraph_shop.noting, EMPTIED, "Where is A-17?")
+    (result,) = results(recording)
+    assert (result.response, told(result)) == ("", ['empty: was "A-17 is lost"'])
+    assert recording.trace.final_state == {"noted": "A-17"}
+
+
+@pytest.mark.agents
+def test_a_graph_whose_tools_cannot_be_reached_is_refused() -> None:
+    """It has no tool node; the environment would silently do nothing."""
+    pytest.importorskip("langgraph")
+    import langgraph_shop
+
+    with pytest.raises(assay.UsageError, match="no ToolNode is in the graph"):
+        assay.evaluate(shop.saying("hi"), langgraph_shop.counting, shop.CRITERIA, environment=EMPTIED)
