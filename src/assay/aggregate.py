@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple, get_args
 
-from assay.data.outcome import CaseResult, Judging, Outcome, Range, Verdict
-from assay.data.summary import CriterionSummary, Estimate, Summary
+from assay.data.outcome import CaseResult, FaultSide, Judging, Outcome, Range, Verdict
+from assay.data.summary import CriterionSummary, Estimate, Summary, Valid
 from assay.stats.interval import Clusters, effective_trials, wilson
 
 
@@ -19,10 +19,12 @@ def aggregate(results: Iterable[CaseResult]) -> Summary:
     """
     tallies: dict[str, _Tally] = {}
     cases: Counter[Verdict] = Counter()
+    invalid: Counter[str] = Counter()
     agent_errors = other_errors = 0
     for attempts in _by_case(results):
         for result in attempts:
             cases[result.verdict] += 1
+            invalid.update(fault.side for fault in (result.evidence or ())[:1])
             if result.verdict is Verdict.ERROR and result.failure is not None:
                 agent_errors += result.failure.side == "agent"
                 other_errors += result.failure.side != "agent"
@@ -31,7 +33,9 @@ def aggregate(results: Iterable[CaseResult]) -> Summary:
     unapplied = [name for name, tally in tallies.items() if tally.gates and not tally.applied]
     verdict, reasons = _verdict(cases, agent_errors, other_errors, unapplied)
     criteria = tuple(tally.summary() for tally in tallies.values())
-    return Summary(verdict, criteria, {one.value: cases[one] for one in Verdict if cases[one]}, tuple(reasons))
+    counts = {one.value: cases[one] for one in Verdict if cases[one]}
+    spoiled = {side: invalid[side] for side in get_args(FaultSide) if invalid[side]}
+    return Summary(verdict, criteria, counts, spoiled, tuple(reasons))
 
 
 def _by_case(results: Iterable[CaseResult]) -> Iterator[list[CaseResult]]:
@@ -73,46 +77,47 @@ class _Tally:
         self.applied = False
         self._verdicts: Counter[Verdict] = Counter()
         self._errors = 0
-        self._values = Clusters()
-        self._passes = Clusters()
+        self._all = _Numbers()
+        self._valid: _Numbers | None = _Numbers()
         self._latest: Outcome | None = None
         self._judging = _Judging()
 
     def add(self, attempts: list[CaseResult]) -> None:
         """Count the outcomes of all attempts at one case."""
-        values: list[float] = []
-        passes: list[float] = []
-        for result in attempts:
-            for outcome in result.outcomes:
-                if outcome.criterion == self.name:
-                    self._count(result, outcome, values, passes)
-        self._values.add(values)
-        self._passes.add(passes)
+        counted = [
+            _Counted(result, outcome, outcome.verdict)
+            for result in attempts
+            for outcome in result.outcomes
+            if outcome.criterion == self.name
+        ]
+        for one in counted:
+            self._count(one)
+        self._all.add(counted)
+        if any(result.evidence is None for result in attempts):
+            self._valid = None
+        if self._valid is not None:
+            self._valid.add([one for one in counted if not one.result.evidence])
 
-    def _count(self, result: CaseResult, outcome: Outcome, values: list[float], passes: list[float]) -> None:
-        verdict = outcome.verdict
-        self._latest = outcome
-        if outcome.judging is not None:
-            self._judging.add(outcome.judging)
-        self.gates = self.gates or outcome.threshold is not None
-        self.applied = self.applied or verdict is not Verdict.NOT_APPLICABLE
-        if verdict is not Verdict.NOT_APPLICABLE and outcome.score.value is not None:
-            values.append(outcome.score.value)
-        if verdict is Verdict.UNSCORED and result.failure is not None and result.failure.side == "agent":
+    def _count(self, one: _Counted) -> None:
+        self._latest = one.outcome
+        if one.outcome.judging is not None:
+            self._judging.add(one.outcome.judging)
+        self.gates = self.gates or one.outcome.threshold is not None
+        self.applied = self.applied or one.applies
+        if one.agent_failed:
             self._errors += 1
-            passes.append(0.0)
-            return
-        self._verdicts[verdict] += 1
-        if verdict in (Verdict.PASSED, Verdict.FAILED):
-            passes.append(float(verdict is Verdict.PASSED))
+        else:
+            self._verdicts[one.verdict] += 1
 
     def summary(self) -> CriterionSummary:
         """Return the numbers."""
         latest = self._latest
+        scale = latest.range if latest else Range()
+        valid = self._valid
         return CriterionSummary(
             self.name,
-            _mean(self._values, latest.range if latest else Range()),
-            _pass_rate(self._passes),
+            _mean(self._all.values, scale),
+            _pass_rate(self._all.passes),
             self._verdicts[Verdict.PASSED],
             self._verdicts[Verdict.FAILED],
             self._verdicts[Verdict.UNSCORED],
@@ -122,7 +127,49 @@ class _Tally:
             threshold=latest.threshold if latest else None,
             lower_is_better=latest.lower_is_better if latest else False,
             **self._judging.summary(),
+            valid=None if valid is None else Valid(valid.n, _mean(valid.values, scale), _pass_rate(valid.passes)),
         )
+
+
+class _Counted(NamedTuple):
+    """One outcome of one attempt, with its verdict."""
+
+    result: CaseResult
+    outcome: Outcome
+    verdict: Verdict
+
+    @property
+    def applies(self) -> bool:
+        return self.verdict is not Verdict.NOT_APPLICABLE
+
+    @property
+    def agent_failed(self) -> bool:
+        """Whether the agent broke the conversation before this could be scored: it did not pass."""
+        failure = self.result.failure
+        return self.verdict is Verdict.UNSCORED and failure is not None and failure.side == "agent"
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether it counts for or against the pass rate; None: neither."""
+        if self.agent_failed:
+            return False
+        return self.verdict is Verdict.PASSED if self.verdict in (Verdict.PASSED, Verdict.FAILED) else None
+
+
+class _Numbers:
+    """The values of one criterion and what passed, over some of the attempts, clustered by case."""
+
+    def __init__(self) -> None:
+        self.n = 0
+        self.values = Clusters()
+        self.passes = Clusters()
+
+    def add(self, counted: list[_Counted]) -> None:
+        """Count outcomes of one case."""
+        applied = [one for one in counted if one.applies]
+        self.n += len(applied)
+        self.values.add(one.outcome.score.value for one in applied if one.outcome.score.value is not None)
+        self.passes.add(float(one.passed) for one in applied if one.passed is not None)
 
 
 class _Judging:

@@ -65,7 +65,7 @@ def test_the_keys_are_those_of_the_contract(reports: list[Any]) -> None:
     outcome = first["outcomes"][0]
     assert [*report] == ["run", "verdict", "cases", "summary"]
     assert [*report["run"]][:5] == ["id", "started", "version", "config", "signatures"]
-    assert [*first] == ["id", "attempt", "verdict", "error", "fault", "ended_by", "usage", "outcomes"]
+    assert [*first] == ["id", "attempt", "verdict", "error", "fault", "invalid", "ended_by", "usage", "outcomes"]
     contract = "criterion value threshold verdict reason calls calls_saved abstentions cost self_agreement parts"
     assert [*outcome] == contract.split()
     assert [*outcome["parts"][0]] == ["label", "value", "applicable", "reason", "evidence", "parts"]

@@ -7,8 +7,8 @@ from typing import Any, BinaryIO, Literal
 
 import msgspec
 
-from assay.data.outcome import CaseResult, Outcome, Score
-from assay.data.summary import CriterionSummary, RunInfo, Summary
+from assay.data.outcome import CaseResult, Fault, FaultSide, Outcome, Score
+from assay.data.summary import CriterionSummary, Estimate, RunInfo, Summary, Valid
 
 CaseVerdict = Literal["passed", "failed", "error", "unscored", "informational"]
 OutcomeVerdict = Literal["passed", "failed", "unscored", "not_applicable", "informational"]
@@ -37,9 +37,9 @@ class ErrorShape(Shape, frozen=True):
 
 
 class FaultShape(Shape, frozen=True):
-    """On which side a case failed, and what shows it."""
+    """A side on which something went wrong, and what shows it."""
 
-    side: str
+    side: FaultSide
     evidence: list[str]
 
 
@@ -78,13 +78,18 @@ class OutcomeShape(Shape, frozen=True):
 
 
 class CaseShape(Shape, frozen=True):
-    """One attempt at one case."""
+    """One attempt at one case.
+
+    `fault` is the side on which it failed, null where it passed or only informs. `invalid` is all evidence that it says
+    nothing about the agent, passed or not; empty where it is valid, null where nobody looked.
+    """
 
     id: str
     attempt: int
     verdict: CaseVerdict
     error: ErrorShape | None
     fault: FaultShape | None
+    invalid: list[FaultShape] | None
     ended_by: Literal["script", "stop", "cap", "failure"]
     usage: dict[str, int] | None
     outcomes: list[OutcomeShape]
@@ -100,7 +105,7 @@ class RateShape(Shape, frozen=True):
 
 
 class ValidShape(Shape, frozen=True):
-    """The numbers over valid cases only."""
+    """The numbers over valid attempts only, passed or not; `n` is to how many of them the criterion applied."""
 
     n: int
     mean: float | None
@@ -155,17 +160,22 @@ _json = msgspec.json.Encoder().encode
 
 
 def _case(result: CaseResult) -> CaseShape:
-    failure, fault = result.failure, result.fault
+    failure, fault, evidence = result.failure, result.fault, result.evidence
     return CaseShape(
         result.case_id,
         result.attempt,
         result.verdict.value,  # type: ignore[arg-type]
         ErrorShape(failure.side, failure.cause, failure.traceback) if failure else None,
-        FaultShape(fault.side, list(fault.evidence)) if fault else None,
+        _fault(fault) if fault else None,
+        None if evidence is None else [_fault(one) for one in evidence],
         result.ended_by,
         result.usage,
         [_outcome(one) for one in result.outcomes],
     )
+
+
+def _fault(fault: Fault) -> FaultShape:
+    return FaultShape(fault.side, list(fault.evidence))
 
 
 def _outcome(outcome: Outcome) -> OutcomeShape:
@@ -193,14 +203,13 @@ def _part(score: Score) -> PartShape:
 
 
 def _summary(one: CriterionSummary) -> SummaryShape:
-    rate = one.pass_rate
     return SummaryShape(
         one.criterion,
         one.mean.value,
         one.mean.low,
         one.mean.high,
         one.mean.method,
-        RateShape(rate.value, rate.low, rate.high, rate.method),
+        _rate(one.pass_rate),
         one.passed,
         one.failed,
         one.unscored,
@@ -208,8 +217,16 @@ def _summary(one: CriterionSummary) -> SummaryShape:
         one.informational,
         one.errors,
         one.self_agreement,
-        None,
+        _valid(one.valid) if one.valid else None,
     )
+
+
+def _valid(one: Valid) -> ValidShape:
+    return ValidShape(one.n, one.mean.value, one.mean.low, one.mean.high, _rate(one.pass_rate))
+
+
+def _rate(rate: Estimate) -> RateShape:
+    return RateShape(rate.value, rate.low, rate.high, rate.method)
 
 
 if __name__ == "__main__":

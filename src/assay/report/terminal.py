@@ -55,6 +55,8 @@ def print_report(
         console.print(Text(f"… and {hidden:,} more that did not pass; `assay show {info.id}` lists them all", "dim"))
     console.print()
     console.print(summary_table(summary))
+    if summary.invalid:
+        console.print(valid_table(summary))
     if any(one.calls is not None for one in summary.criteria):
         console.print(judging_table(summary))
     console.print(closing(info, summary))
@@ -66,11 +68,13 @@ def case(result: CaseResult, *, everything: bool = False) -> RenderableType:
     attempt = "" if result.attempt == 1 else f"  attempt {result.attempt}"
     cap = "  (ended by the cap on invocations)" if result.ended_by == "cap" else ""
     name = (visible(result.case_id), "bold")
-    head = Text.assemble((f"{mark} ", style), name, attempt, "  ", (result.verdict, style), (cap, "dim"))
-    lines: list[RenderableType] = [head]
+    head = Text.assemble(
+        (f"{mark} ", style), name, attempt, "  ", (result.verdict, style), *_fault(result), (cap, "dim")
+    )
+    lines: list[RenderableType] = [head, *_evidence_of(result)]
     if result.failure is not None:
-        cause = f"{result.failure.side}: {visible(result.failure.cause)}"
-        lines.append(_in(4, Text(cause, "magenta")))
+        if result.failure.side not in {fault.side for fault in result.evidence or ()}:
+            lines.append(_in(4, Text(f"{result.failure.side}: {visible(result.failure.cause)}", "magenta")))
         if everything and result.failure.traceback:
             lines.append(_in(6, Text(visible(result.failure.traceback.rstrip()), "dim")))
     lines += [_in(4, Text(visible(f"warning: {one}"), "yellow")) for one in result.warnings]
@@ -86,6 +90,34 @@ def case(result: CaseResult, *, everything: bool = False) -> RenderableType:
 
 def _in(indent: int, what: RenderableType) -> RenderableType:
     return Padding(what, (0, 0, 0, indent), expand=False)
+
+
+def _fault(result: CaseResult) -> Iterator[tuple[str, str]]:
+    """On which side an attempt failed, or that one which passed says nothing about the agent."""
+    if result.fault is not None:
+        yield f"  fault: {result.fault.side}", "dim" if result.fault.side == "agent" else "yellow"
+    elif result.evidence:
+        yield "  invalid", "yellow"
+
+
+def _evidence_of(result: CaseResult) -> Iterator[RenderableType]:
+    for fault in result.evidence or ():
+        for text in fault.evidence:
+            yield _in(4, Text(visible(f"{fault.side}: {text}"), "yellow"))
+
+
+def invalid(results: Iterable[CaseResult]) -> Iterator[RenderableType]:
+    """Yield what spoiled each invalid attempt, for those who can repair it; nothing where all are valid."""
+    first = True
+    for result in results:
+        if result.evidence:
+            if first:
+                yield Text("\ninvalid attempts, which say nothing about the agent until this is repaired", "bold")
+            first = False
+            attempt = "" if result.attempt == 1 else f"  attempt {result.attempt}"
+            mark, style = _MARKS[result.verdict]
+            head = Text.assemble((f"{mark} ", style), visible(result.case_id), attempt, "  ", (result.verdict, style))
+            yield Group(head, *_evidence_of(result))
 
 
 def _is_aside(outcome: Outcome) -> bool:
@@ -260,6 +292,27 @@ def summary_table(summary: Summary) -> Table:
     return table
 
 
+def valid_table(summary: Summary) -> Table:
+    """Return the numbers of each criterion over valid attempts only."""
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), show_edge=False)
+    table.add_column("valid attempts only", overflow="fold")
+    for title in ("attempts", "mean", "95 % interval", "pass rate", "95 % interval"):
+        table.add_column(title, justify="right")
+    for one in summary.criteria:
+        if one.valid is None or (one.mean.value is None and one.threshold is None):
+            continue
+        table.add_row(
+            visible(one.criterion),
+            f"{one.valid.n:,}",
+            beside(one.valid.mean.value, one.threshold),
+            interval(one.valid.mean) or NONE,
+            rate(one.valid.pass_rate.value),
+            interval(one.valid.pass_rate, percent=True) or NONE,
+            style="dim" if one.threshold is None else None,
+        )
+    return table
+
+
 def judging_table(summary: Summary) -> Table:
     """Return what asking judges took, for each criterion that asked one."""
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), show_edge=False)
@@ -291,6 +344,10 @@ def closing(info: RunInfo, summary: Summary) -> RenderableType:
         lines = [Text.assemble((f"{mark} NOT FINISHED", f"bold {style}"), f", so far {summary.verdict}", why)]
     else:
         lines = [Text.assemble((f"{mark} {summary.verdict.upper()}", f"bold {style}"), why)]
+    if summary.invalid:
+        sides = ", ".join(f"{side} {n:,}" for side, n in summary.invalid.items())
+        spoiled = f"{sum(summary.invalid.values()):,} of {count(total, 'attempt')} invalid: {sides}"
+        lines.append(Text(f"{spoiled}; `assay show {info.id}` lists them", "yellow"))
     methods = _methods(summary.criteria)
     tail = f"{count(total, 'attempt')}{seconds}: {counts or 'none'}" + (f"  (intervals: {methods})" if methods else "")
     lines.append(Text(tail, "dim"))
