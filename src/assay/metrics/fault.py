@@ -45,27 +45,25 @@ def evidence(
 
 def _unscored(outcomes: Sequence[Outcome]) -> Said:
     for outcome in outcomes:
-        leaves = (outcome.score,) if outcome.own_value else _leaves(outcome.score)
-        for leaf in leaves:
-            if leaf.value is None and leaf.side is not None and leaf.side != "agent":
-                yield leaf.side, f"{outcome.criterion}: {leaf.reason}"
+        for score in _applicable(outcome.score):
+            if score.value is None and score.side is not None and score.side != "agent":
+                yield score.side, f"{outcome.criterion}: {score.reason}"
 
 
-def _leaves(score: Score) -> Iterator[Score]:
-    """What bounds are taken of, where it applies."""
-    if not score.parts:
+def _applicable(score: Score) -> Iterator[Score]:
+    """A score and its parts, but for those that do not apply."""
+    if score.applicable:
         yield score
-    for part in score.parts:
-        if part.applicable:
-            yield from _leaves(part)
+        for part in score.parts:
+            yield from _applicable(part)
 
 
 def _simulated(outcomes: Sequence[Outcome]) -> Said:
     for outcome in outcomes:
         if outcome.criterion == SIMULATOR and outcome.verdict is Verdict.FAILED:
-            for part in outcome.score.parts:
-                if part.value == 0.0:
-                    yield "simulator", f"{SIMULATOR}: {part.label}: {part.reason}"
+            broken = [f"{part.label}: {part.reason}" for part in outcome.score.parts if part.value == 0.0]
+            for text in broken or [outcome.score.reason or "failed"]:
+                yield "simulator", f"{SIMULATOR}: {text}"
 
 
 def _injected(trace: Trace) -> Said:
