@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 import assay
+from assay import api
 from assay.agents.scripted import ScriptedAgent
 from assay.aggregate import aggregate
 from assay.data.case import EvalCase, EvalSet, Scenario
@@ -405,6 +407,20 @@ def test_results_that_nobody_looked_at_are_read_and_not_called_valid() -> None:
     result = msgspec.json.decode(old, type=CaseResult)
     assert (result.verdict, result.fault, result.evidence) == ("failed", None, None)
     assert only([result, attempt(1, 1.0)]).valid is None
+
+
+def test_a_resumed_run_has_the_same_faults(tmp_path: Path) -> None:
+    """Evidence is of the case and the recording, also of those that were scored before the interruption."""
+    store = f"sqlite:///{tmp_path}/r.db"
+    cases = EvalSet("s", (expecting("drop"), replace(expecting("get"), id="other")))
+    criteria = [Criterion("calls", ToolTrajectory(forbidden_tools=("drop",)), 1.0)]
+    agent = ScriptedAgent({"case": [["good"]], "other": [["good"]]})
+    plan = api.plan_run(cases, agent, criteria)
+    first = list(api.execute(plan, store=store).cases)
+    again = list(api.execute(api.resume(plan, plan.info), store=store, resumed=True).cases)
+    assert [blamed(one)[0] for one in first] == ["expectation", "agent"]
+    assert [(one.fault, one.evidence) for one in again] == [(one.fault, one.evidence) for one in first]
+    assert [one.evidence for one in api.reread(store, plan.info.id).cases] == [one.evidence for one in first]
 
 
 CASES, BREAK, SOLVE, LUCK = 150, 0.3, 0.8, 0.1

@@ -88,6 +88,18 @@ def test_an_error_tells_its_side_cause_and_traceback(reports: list[Any]) -> None
     assert match["pass_rate"]["value"] == pytest.approx(2 / 6)
 
 
+def test_faults_and_valid_numbers_are_there(reports: list[Any]) -> None:
+    """A crash is the agent's; a metric that raises makes every attempt invalid, so that there are no valid numbers."""
+    cases = {(one["id"], one["attempt"]): one for one in reports[1]["cases"]}
+    said = [f"mine: the metric failed: ValueError: cannot score 1 of {name}" for name in ("good", "fail")]
+    assert [cases[name, 1]["fault"]["side"] for name in ("good", "fail", "crash")] == ["infrastructure"] * 2 + ["agent"]
+    assert [cases[name, 1]["invalid"][0]["evidence"] for name in ("good", "fail")] == [[one] for one in said]
+    assert cases["crash", 1]["invalid"] == []
+    valid = reports[1]["summary"][0]["valid"]
+    assert [*valid] == ["n", "mean", "low", "high", "pass_rate"]
+    assert (valid["n"], valid["mean"], valid["pass_rate"]["value"]) == (2, None, 0)
+
+
 def test_the_parts_are_the_invocations_in_order(reports: list[Any]) -> None:
     """A criterion that is judged by invocation has a part for each."""
     assert [part["label"] for part in reports[0]["cases"][0]["outcomes"][0]["parts"]] == ["invocation 1"]

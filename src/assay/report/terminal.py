@@ -7,25 +7,17 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from rich import box
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from assay.data.outcome import CaseResult, Outcome, Quote, Score, Verdict
-from assay.data.summary import CriterionSummary, RunInfo, Summary
-from assay.report.numbers import NONE, against, beside, count, interval, number, rate
+from assay.data.summary import RunInfo, Summary
+from assay.report.numbers import NONE, against, beside, count, number
+from assay.report.summary import MARKS, closing, tables
 from assay.text.display import shortened, visible
 
-_MARKS = {
-    Verdict.PASSED: ("✓", "green"),
-    Verdict.FAILED: ("✗", "red"),
-    Verdict.ERROR: ("!", "magenta"),
-    Verdict.UNSCORED: ("?", "yellow"),
-    Verdict.NOT_APPLICABLE: ("·", "dim"),
-    Verdict.INFORMATIONAL: ("·", "dim"),
-}
 _LISTED = 200
 """Up to so many attempts are listed one by one; beyond, only those that did not pass."""
 _DETAILED = 50
@@ -53,18 +45,13 @@ def print_report(
         console.print(case(result))
     if hidden:
         console.print(Text(f"… and {hidden:,} more that did not pass; `assay show {info.id}` lists them all", "dim"))
-    console.print()
-    console.print(summary_table(summary))
-    if summary.invalid:
-        console.print(valid_table(summary))
-    if any(one.calls is not None for one in summary.criteria):
-        console.print(judging_table(summary))
+    console.print(tables(summary))
     console.print(closing(info, summary))
 
 
 def case(result: CaseResult, *, everything: bool = False) -> RenderableType:
     """Return one attempt: its verdict, its criteria, and for what did not pass the reason."""
-    mark, style = _MARKS[result.verdict]
+    mark, style = MARKS[result.verdict]
     attempt = "" if result.attempt == 1 else f"  attempt {result.attempt}"
     cap = "  (ended by the cap on invocations)" if result.ended_by == "cap" else ""
     name = (visible(result.case_id), "bold")
@@ -115,7 +102,7 @@ def invalid(results: Iterable[CaseResult]) -> Iterator[RenderableType]:
                 yield Text("\ninvalid attempts, which say nothing about the agent until this is repaired", "bold")
             first = False
             attempt = "" if result.attempt == 1 else f"  attempt {result.attempt}"
-            mark, style = _MARKS[result.verdict]
+            mark, style = MARKS[result.verdict]
             head = Text.assemble((f"{mark} ", style), visible(result.case_id), attempt, "  ", (result.verdict, style))
             yield Group(head, *_evidence_of(result))
 
@@ -126,7 +113,7 @@ def _is_aside(outcome: Outcome) -> bool:
 
 def _outcome(outcome: Outcome, *, everything: bool) -> RenderableType:
     verdict = outcome.verdict
-    mark, style = _MARKS[verdict]
+    mark, style = MARKS[verdict]
     line = Text.assemble((f"{mark} ", style), visible(outcome.criterion), "  ", *_value(outcome))
     if verdict is Verdict.NOT_APPLICABLE:
         return Text.assemble(line, (f"  {visible(_why_not(outcome.score))}", "dim"))
@@ -264,91 +251,3 @@ def _differences(left: list[str], right: list[str]) -> Iterator[tuple[str, int, 
     same = next((i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
     yield "equal", 0, same, 0, same
     yield "replace", same, len(left), same, len(right)
-
-
-def summary_table(summary: Summary) -> Table:
-    """Return the criteria, each with its mean and pass rate, their intervals, and the counts of its verdicts."""
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), show_edge=False)
-    table.add_column("criterion", overflow="fold")
-    for title in ("mean", "95 % interval", "pass rate", "95 % interval"):
-        table.add_column(title, justify="right")
-    columns = ("passed", "failed", "unscored", "errors", "not_applicable", "informational")
-    used = [name for name in columns if any(getattr(one, name) for one in summary.criteria)]
-    for name in used:
-        table.add_column({"not_applicable": "n/a", "informational": "info"}.get(name, name), justify="right")
-    for one in summary.criteria:
-        if one.mean.value is None and one.threshold is None:
-            continue
-        counts = [str(getattr(one, name) or NONE) for name in used]
-        table.add_row(
-            visible(one.criterion),
-            beside(one.mean.value, one.threshold),
-            interval(one.mean) or NONE,
-            rate(one.pass_rate.value),
-            interval(one.pass_rate, percent=True) or NONE,
-            *counts,
-            style="dim" if one.threshold is None else None,
-        )
-    return table
-
-
-def valid_table(summary: Summary) -> Table:
-    """Return the numbers of each criterion over valid attempts only."""
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), show_edge=False)
-    table.add_column("valid attempts only", overflow="fold")
-    for title in ("attempts", "mean", "95 % interval", "pass rate", "95 % interval"):
-        table.add_column(title, justify="right")
-    for one in summary.criteria:
-        if one.valid is None or (one.mean.value is None and one.threshold is None):
-            continue
-        table.add_row(
-            visible(one.criterion),
-            f"{one.valid.n:,}",
-            beside(one.valid.mean.value, one.threshold),
-            interval(one.valid.mean) or NONE,
-            rate(one.valid.pass_rate.value),
-            interval(one.valid.pass_rate, percent=True) or NONE,
-            style="dim" if one.threshold is None else None,
-        )
-    return table
-
-
-def judging_table(summary: Summary) -> Table:
-    """Return what asking judges took, for each criterion that asked one."""
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), show_edge=False)
-    table.add_column("judged", overflow="fold")
-    for title in ("calls", "votes saved", "abstentions", "self-agreement", "cost"):
-        table.add_column(title, justify="right")
-    for one in summary.criteria:
-        if one.calls is not None:
-            cost = NONE if one.cost is None else f"${one.cost:.4f}"
-            numbers = (one.calls, one.calls_saved or 0, one.abstentions or 0)
-            table.add_row(one.criterion, *(f"{number:,}" for number in numbers), rate(one.self_agreement), cost)
-    return table
-
-
-def _methods(criteria: Sequence[CriterionSummary]) -> str:
-    named = [one.mean.method for one in criteria] + [one.pass_rate.method for one in criteria]
-    return "; ".join(dict.fromkeys(name for name in named if name))
-
-
-def closing(info: RunInfo, summary: Summary) -> RenderableType:
-    """Return the verdict of the run, why, and where to look further."""
-    mark, style = _MARKS[summary.verdict]
-    total = sum(summary.cases.values())
-    counts = ", ".join(f"{n:,} {verdict}" for verdict, n in summary.cases.items())
-    seconds = "" if info.seconds is None else f" in {info.seconds:.1f} s"
-    why = f": {visible('; '.join(summary.reasons))}" if summary.reasons else ""
-    if info.finished is None:
-        mark, style = _MARKS[Verdict.UNSCORED]
-        lines = [Text.assemble((f"{mark} NOT FINISHED", f"bold {style}"), f", so far {summary.verdict}", why)]
-    else:
-        lines = [Text.assemble((f"{mark} {summary.verdict.upper()}", f"bold {style}"), why)]
-    if summary.invalid:
-        sides = ", ".join(f"{side} {n:,}" for side, n in summary.invalid.items())
-        spoiled = f"{sum(summary.invalid.values()):,} of {count(total, 'attempt')} invalid: {sides}"
-        lines.append(Text(f"{spoiled}; `assay show {info.id}` lists them", "yellow"))
-    methods = _methods(summary.criteria)
-    tail = f"{count(total, 'attempt')}{seconds}: {counts or 'none'}" + (f"  (intervals: {methods})" if methods else "")
-    lines.append(Text(tail, "dim"))
-    return Group(*lines)
