@@ -68,6 +68,7 @@ async def score_case(
         ended_by=recording.ended_by,
         usage=_usage(trace),
         warnings=tuple(_warnings(trace, work)),
+        simulator=recording.simulator,
     )
 
 

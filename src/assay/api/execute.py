@@ -106,7 +106,7 @@ def reread(store: str, run_id: str) -> Run:
     """
     opened = _opened(store, create=False)
     info = opened.run(run_id)
-    return Run(info, aggregate(opened.results(info.id)), opened)
+    return Run(info, aggregate(opened.results(info.id), opened.ballots(info.id).values()), opened)
 
 
 def runs(store: str) -> list[RunInfo]:
@@ -163,7 +163,7 @@ async def _go(plan: Plan, store: Store, on_result: Heard, *, resumed: bool) -> t
     finally:
         committing.cancel()
         progress.commit()
-    summary = aggregate(store.results(plan.info.id))
+    summary = aggregate(store.results(plan.info.id), plan.judges.ballots.values())
     finished = replace(progress.info, finished=now(), verdict=summary.verdict)
     store.begin(finished)
     return summary, finished

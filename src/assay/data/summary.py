@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from assay.data.noun import Json, Noun
 from assay.data.outcome import Verdict
+from assay.data.spent import Spent
 
 
 class Estimate(Noun, frozen=True):
@@ -40,13 +41,22 @@ class CriterionSummary(Noun, frozen=True):
     cost: float | None = None
 
 
+class Spending(Noun, frozen=True):
+    """What the models of each side took over the whole run; None where nobody told of any."""
+
+    agent: Spent | None = None
+    judge: Spent | None = None
+    simulator: Spent | None = None
+
+
 class Summary(Noun, frozen=True):
-    """A run in numbers: its verdict, its criteria, and how many attempts ended with each verdict."""
+    """A run in numbers: its verdict, its criteria, how many attempts ended with each verdict, and what models took."""
 
     verdict: Verdict
     criteria: tuple[CriterionSummary, ...] = ()
     cases: dict[str, int] = {}
     reasons: tuple[str, ...] = ()
+    spending: Spending = Spending()
 
 
 class RunInfo(Noun, frozen=True):

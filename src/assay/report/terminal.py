@@ -14,8 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.data.outcome import CaseResult, Outcome, Quote, Score, Verdict
-from assay.data.summary import CriterionSummary, RunInfo, Summary
+from assay.data.summary import CriterionSummary, RunInfo, Spending, Summary
 from assay.report.numbers import NONE, against, beside, count, interval, number, rate
+from assay.report.spending import spending_lines, spending_table
 from assay.text.display import shortened, visible
 
 _MARKS = {
@@ -57,6 +58,8 @@ def print_report(
     console.print(summary_table(summary))
     if any(one.calls is not None for one in summary.criteria):
         console.print(judging_table(summary))
+    if summary.spending != Spending():
+        console.print(spending_table(summary.spending))
     console.print(closing(info, summary))
 
 
@@ -81,6 +84,8 @@ def case(result: CaseResult, *, everything: bool = False) -> RenderableType:
     aside = [f"{visible(one.criterion)} {number(one.score.value)}" for one in quiet if one.score.value is not None]
     if aside:
         lines.append(_in(4, Text(", ".join(aside), "dim")))
+    if everything:
+        lines += [_in(4, line) for line in spending_lines(result)]
     return Group(*lines)
 
 
