@@ -143,7 +143,7 @@ def _intermediate(invocation: Invocation) -> dict[str, Json]:
 
 
 def _fits_by_hand(steps: Sequence[Step]) -> bool:
-    """Whether ADK's shape for hand-written files loses nothing: calls, then results, both without author, then words."""
+    """Whether ADK's shape for files by hand loses nothing: calls, then results, both without author, then words."""
     places = [0 if isinstance(step, ToolCall) else 1 if isinstance(step, ToolResult) else 2 for step in steps]
     return places == sorted(places) and not any(
         step.author for step, place in zip(steps, places, strict=True) if place < 2
