@@ -7,7 +7,7 @@ from math import sqrt
 import pytest
 
 from assay.aggregate import aggregate
-from assay.data.outcome import CaseResult, Outcome, Range, Score, Verdict
+from assay.data.outcome import CaseResult, Judging, Outcome, Range, Score, Verdict
 from assay.data.recording import Failure, Side
 from assay.data.summary import CriterionSummary, Estimate
 from assay.stats.interval import wilson
@@ -138,3 +138,12 @@ def test_cases_are_counted_by_verdict() -> None:
     """Attempts, each with its own."""
     found = aggregate([result(0, 1), result(0, 0, attempt=2), result(1, 1)])
     assert found.cases == {"passed": 2, "failed": 1}
+
+
+def test_agreement_is_the_mean_over_outcomes_with_votes_to_compare() -> None:
+    """Of a judge with itself 1.0 and 0.5; of the models of a panel 0.25 and, where it had one vote, unknown."""
+    judged = (Judging(3, 2, 0, None, 1.0, 0.25), Judging(3, 2, 0, None, 0.5, None), Judging(1, 0, 0))
+    found = only(
+        *(CaseResult(f"c{i}", i, (Outcome("m", Score(1.0), 0.5, judging=one),)) for i, one in enumerate(judged))
+    )
+    assert (found.self_agreement, found.panel_agreement) == (0.75, 0.25)

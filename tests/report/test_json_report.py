@@ -66,10 +66,10 @@ def test_the_keys_are_those_of_the_contract(reports: list[Any]) -> None:
     assert [*report] == ["run", "verdict", "cases", "summary"]
     assert [*report["run"]][:5] == ["id", "started", "version", "config", "signatures"]
     assert [*first] == ["id", "attempt", "verdict", "error", "fault", "ended_by", "usage", "outcomes"]
-    contract = "criterion value threshold verdict reason calls calls_saved abstentions cost self_agreement parts"
-    assert [*outcome] == contract.split()
+    asked = "calls calls_saved abstentions cost self_agreement panel_agreement"
+    assert [*outcome] == ["criterion", "value", "threshold", "verdict", "reason", *asked.split(), "parts"]
     assert [*outcome["parts"][0]] == ["label", "value", "applicable", "reason", "evidence", "parts"]
-    counts = "passed failed unscored not_applicable informational errors self_agreement valid"
+    counts = "passed failed unscored not_applicable informational errors self_agreement panel_agreement valid"
     summary = report["summary"][0]
     assert [*summary] == ["criterion", "mean", "low", "high", "method", "pass_rate", *counts.split()]
     assert [*summary["pass_rate"]] == ["value", "low", "high", "method"]

@@ -18,8 +18,8 @@ class Estimate(Noun, frozen=True):
 class CriterionSummary(Noun, frozen=True):
     """One criterion over all attempts: the mean of its values, its pass rate, and how often each verdict was given.
 
-    `errors` counts attempts whose agent failed and whose outcome is therefore unscored; they are not counted in
-    `unscored` again.
+    Agreement is of a judge with itself, and of the models of a panel with each other. `errors` counts attempts whose
+    agent failed and whose outcome is therefore unscored; they are not counted in `unscored` again.
     """
 
     criterion: str
@@ -34,6 +34,7 @@ class CriterionSummary(Noun, frozen=True):
     threshold: float | None = None
     lower_is_better: bool = False
     self_agreement: float | None = None
+    panel_agreement: float | None = None
     calls: int | None = None
     calls_saved: int | None = None
     abstentions: int | None = None

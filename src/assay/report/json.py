@@ -74,6 +74,7 @@ class OutcomeShape(Shape, frozen=True):
     abstentions: int | None
     cost: float | None
     self_agreement: float | None
+    panel_agreement: float | None
     parts: list[PartShape]
 
 
@@ -125,6 +126,7 @@ class SummaryShape(Shape, frozen=True):
     informational: int
     errors: int
     self_agreement: float | None
+    panel_agreement: float | None
     valid: ValidShape | None
 
 
@@ -181,6 +183,7 @@ def _outcome(outcome: Outcome) -> OutcomeShape:
         judging.abstentions if judging else None,
         judging.cost if judging else None,
         judging.self_agreement if judging else None,
+        judging.panel_agreement if judging else None,
         [_part(part) for part in score.parts],
     )
 
@@ -208,6 +211,7 @@ def _summary(one: CriterionSummary) -> SummaryShape:
         one.informational,
         one.errors,
         one.self_agreement,
+        one.panel_agreement,
         None,
     )
 

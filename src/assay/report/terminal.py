@@ -264,13 +264,16 @@ def judging_table(summary: Summary) -> Table:
     """Return what asking judges took, for each criterion that asked one."""
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), show_edge=False)
     table.add_column("judged", overflow="fold")
-    for title in ("calls", "votes saved", "abstentions", "self-agreement", "cost"):
+    panels = any(one.panel_agreement is not None for one in summary.criteria)
+    agreements = ("self-agreement", "panel agreement") if panels else ("self-agreement",)
+    for title in ("calls", "votes saved", "abstentions", *agreements, "cost"):
         table.add_column(title, justify="right")
     for one in summary.criteria:
         if one.calls is not None:
             cost = NONE if one.cost is None else f"${one.cost:.4f}"
             numbers = (one.calls, one.calls_saved or 0, one.abstentions or 0)
-            table.add_row(one.criterion, *(f"{number:,}" for number in numbers), rate(one.self_agreement), cost)
+            agreed = (rate(one.self_agreement), rate(one.panel_agreement))[: len(agreements)]
+            table.add_row(one.criterion, *(f"{number:,}" for number in numbers), *agreed, cost)
     return table
 
 
