@@ -92,6 +92,7 @@ class OutcomeShape(Shape, frozen=True):
     abstentions: int | None
     cost: float | None
     self_agreement: float | None
+    panel_agreement: float | None
     parts: list[PartShape]
     input_tokens: int | None
     output_tokens: int | None
@@ -153,6 +154,7 @@ class SummaryShape(Shape, frozen=True):
     informational: int
     errors: int
     self_agreement: float | None
+    panel_agreement: float | None
     valid: ValidShape | None
 
 
@@ -222,6 +224,7 @@ def _outcome(outcome: Outcome) -> OutcomeShape:
         judging.abstentions if judging else None,
         judging.cost if judging else None,
         judging.self_agreement if judging else None,
+        judging.panel_agreement if judging else None,
         [_part(part) for part in score.parts],
         judging.input_tokens if judging else None,
         judging.output_tokens if judging else None,
@@ -250,6 +253,7 @@ def _summary(one: CriterionSummary) -> SummaryShape:
         one.informational,
         one.errors,
         one.self_agreement,
+        one.panel_agreement,
         _valid(one.valid) if one.valid else None,
     )
 
