@@ -25,7 +25,7 @@ def test_the_table_names_every_criterion() -> None:
 
 
 def test_in_a_narrow_terminal_nothing_of_the_table_is_lost() -> None:
-    """What each criterion needs stands below its name, within the 80 cells of a terminal that says nothing of itself."""
+    """What each criterion needs stands below its name, within the 80 cells of a plain terminal."""
     ours, theirs = os.openpty()
     process = start("criteria", stdout=theirs, env={"TERM": "dumb"})
     os.close(theirs)
