@@ -3,44 +3,60 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from functools import reduce
 from itertools import groupby
-from typing import Any, NamedTuple, get_args
+from typing import Any, get_args
 
 from assay.data.outcome import CaseResult, FaultSide, Judging, Outcome, Range, Verdict
-from assay.data.summary import CriterionSummary, Estimate, Summary, Valid
+from assay.data.spent import Spent
+from assay.data.summary import CriterionSummary, Estimate, Spending, Summary, Valid
+from assay.judge.ballot import Ballot
 from assay.stats.interval import Clusters, effective_trials, wilson
 
 
-def aggregate(results: Iterable[CaseResult]) -> Summary:
+def aggregate(results: Iterable[CaseResult], ballots: Iterable[Ballot] = ()) -> Summary:
     """Return the numbers of a run from its results in file order, the attempts of a case one after another.
 
-    Memory does not grow with the number of cases.
+    `ballots` are all that were held: several outcomes may rest on one, whose calls were made once.
+    Memory grows neither with the number of cases nor with that of attempts.
     """
     tallies: dict[str, _Tally] = {}
     cases: Counter[Verdict] = Counter()
     invalid: Counter[str] = Counter()
     agent_errors = other_errors = 0
-    for attempts in _by_case(results):
+    agent = simulator = None
+    for _, attempts in groupby(results, key=lambda result: result.position):
         for result in attempts:
             cases[result.verdict] += 1
             invalid.update(fault.side for fault in (result.evidence or ())[:1])
             if result.verdict is Verdict.ERROR and result.failure is not None:
                 agent_errors += result.failure.side == "agent"
                 other_errors += result.failure.side != "agent"
-        for name in dict.fromkeys(one.criterion for result in attempts for one in result.outcomes):
-            tallies.setdefault(name, _Tally(name)).add(attempts)
+            for outcome in result.outcomes:
+                tallies.setdefault(outcome.criterion, _Tally(outcome.criterion)).add(result, outcome)
+            agent = _sum(agent, _of_agent(result))
+            simulator = _sum(simulator, result.simulator)
+        for tally in tallies.values():
+            tally.close_case()
     unapplied = [name for name, tally in tallies.items() if tally.gates and not tally.applied]
     verdict, reasons = _verdict(cases, agent_errors, other_errors, unapplied)
     criteria = tuple(tally.summary() for tally in tallies.values())
     counts = {one.value: cases[one] for one in Verdict if cases[one]}
     spoiled = {side: invalid[side] for side in get_args(FaultSide) if invalid[side]}
-    return Summary(verdict, criteria, counts, spoiled, tuple(reasons))
+    judge = reduce(_sum, (ballot.spent for ballot in ballots), None)
+    return Summary(verdict, criteria, counts, spoiled, tuple(reasons), Spending(agent, judge, simulator))
 
 
-def _by_case(results: Iterable[CaseResult]) -> Iterator[list[CaseResult]]:
-    for _, attempts in groupby(results, key=lambda result: result.position):
-        yield list(attempts)
+def _of_agent(result: CaseResult) -> Spent | None:
+    usage = result.usage
+    if usage is None:
+        return None
+    return Spent(usage["inference_calls"], usage["input_tokens"], usage["output_tokens"], None)
+
+
+def _sum(one: Spent | None, other: Spent | None) -> Spent | None:
+    return one + other if one is not None and other is not None else one or other
 
 
 def _verdict(
@@ -82,32 +98,33 @@ class _Tally:
         self._latest: Outcome | None = None
         self._judging = _Judging()
 
-    def add(self, attempts: list[CaseResult]) -> None:
-        """Count the outcomes of all attempts at one case."""
-        counted = [
-            _Counted(result, outcome, outcome.verdict)
-            for result in attempts
-            for outcome in result.outcomes
-            if outcome.criterion == self.name
-        ]
-        for one in counted:
-            self._count(one)
-        self._all.add(counted)
-        if any(result.evidence is None for result in attempts):
-            self._valid = None
-        if self._valid is not None:
-            self._valid.add([one for one in counted if not one.result.evidence])
+    def close_case(self) -> None:
+        """End a case: its attempts are one cluster."""
+        for numbers in (self._all, self._valid):
+            if numbers is not None:
+                numbers.close()
 
-    def _count(self, one: _Counted) -> None:
-        self._latest = one.outcome
-        if one.outcome.judging is not None:
-            self._judging.add(one.outcome.judging)
-        self.gates = self.gates or one.outcome.threshold is not None
-        self.applied = self.applied or one.applies
-        if one.agent_failed:
+    def add(self, result: CaseResult, outcome: Outcome) -> None:
+        """Count the outcome of one attempt."""
+        verdict = outcome.verdict
+        broken = result.failure is not None and result.failure.side == "agent" and verdict is Verdict.UNSCORED
+        self._latest = outcome
+        if outcome.judging is not None:
+            self._judging.add(outcome.judging)
+        self.gates = self.gates or outcome.threshold is not None
+        if broken:
             self._errors += 1
         else:
-            self._verdicts[one.verdict] += 1
+            self._verdicts[verdict] += 1
+        if result.evidence is None:
+            self._valid = None
+        if verdict is Verdict.NOT_APPLICABLE:
+            return
+        self.applied = True
+        passed = False if broken else _passed(verdict)
+        self._all.put(outcome.score.value, passed=passed)
+        if self._valid is not None and not result.evidence:
+            self._valid.put(outcome.score.value, passed=passed)
 
     def summary(self) -> CriterionSummary:
         """Return the numbers."""
@@ -131,29 +148,9 @@ class _Tally:
         )
 
 
-class _Counted(NamedTuple):
-    """One outcome of one attempt, with its verdict."""
-
-    result: CaseResult
-    outcome: Outcome
-    verdict: Verdict
-
-    @property
-    def applies(self) -> bool:
-        return self.verdict is not Verdict.NOT_APPLICABLE
-
-    @property
-    def agent_failed(self) -> bool:
-        """Whether the agent broke the conversation before this could be scored: it did not pass."""
-        failure = self.result.failure
-        return self.verdict is Verdict.UNSCORED and failure is not None and failure.side == "agent"
-
-    @property
-    def passed(self) -> bool | None:
-        """Whether it counts for or against the pass rate; None: neither."""
-        if self.agent_failed:
-            return False
-        return self.verdict is Verdict.PASSED if self.verdict in (Verdict.PASSED, Verdict.FAILED) else None
+def _passed(verdict: Verdict) -> bool | None:
+    """Whether a verdict counts for or against the pass rate; None: neither."""
+    return verdict is Verdict.PASSED if verdict in (Verdict.PASSED, Verdict.FAILED) else None
 
 
 class _Numbers:
@@ -164,12 +161,18 @@ class _Numbers:
         self.values = Clusters()
         self.passes = Clusters()
 
-    def add(self, counted: list[_Counted]) -> None:
-        """Count outcomes of one case."""
-        applied = [one for one in counted if one.applies]
-        self.n += len(applied)
-        self.values.add(one.outcome.score.value for one in applied if one.outcome.score.value is not None)
-        self.passes.add(float(one.passed) for one in applied if one.passed is not None)
+    def put(self, value: float | None, *, passed: bool | None) -> None:
+        """Count an outcome that applies."""
+        self.n += 1
+        if value is not None:
+            self.values.put(value)
+        if passed is not None:
+            self.passes.put(float(passed))
+
+    def close(self) -> None:
+        """End a case."""
+        self.values.close()
+        self.passes.close()
 
 
 class _Judging:

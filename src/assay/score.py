@@ -36,7 +36,7 @@ async def score(
     Outcomes in `known` stay as they are, except for those that are unscored. A metric that raises leaves its outcome
     unscored with the reason; it never ends the run.
     """
-    earlier = known or {}
+    earlier = {} if known is None else known
 
     async def one(pair: Pair) -> CaseResult:
         work, recording = pair
@@ -70,6 +70,7 @@ async def score_case(
         recording.ended_by,
         usage=_usage(trace),
         warnings=tuple(_warnings(trace, work)),
+        simulator=recording.simulator,
     )
 
 

@@ -122,3 +122,21 @@ def test_large_runs_are_shown_in_full() -> None:
     done = assay("run", "trips.evalset.json", "--agent", "commands:obedient", "--store", KEPT)
     assert len(re.findall("^[✓✗] ", done.out, re.MULTILINE)) == 1 + 1
     assert len(re.findall("^[✓✗] ", assay("show", "2", "--store", KEPT).out, re.MULTILINE)) == 206 + 1
+
+
+@pytest.mark.parametrize(
+    "command", [["runs"], ["show", "2"], ["run", "--resume", "2"], ["value", "--from-run", "2"]], ids=" ".join
+)
+def test_where_there_is_no_store_none_is_made(command: list[str]) -> None:
+    """Reading says that there is nothing to read, and leaves no folder behind."""
+    before = sorted(Path.cwd().rglob("*"))
+    done = assay(*command)
+    assert (done.code, "there is no store at sqlite:///.assay/assay.db" in done.err) == (2, True), done.err
+    assert sorted(Path.cwd().rglob("*")) == before
+
+
+def test_a_database_without_runs_is_no_store() -> None:
+    """A database of somebody else's is not written to."""
+    Path("other.db").touch()
+    done = assay("runs", "--store", "sqlite:///other.db")
+    assert (done.code, "there is no store at sqlite:///other.db" in done.err) == (2, True), done.err

@@ -63,11 +63,13 @@ def test_the_keys_are_those_of_the_contract(reports: list[Any]) -> None:
     report = reports[1]
     first = report["cases"][0]
     outcome = first["outcomes"][0]
-    assert [*report] == ["run", "verdict", "cases", "summary"]
+    assert [*report] == ["run", "verdict", "cases", "summary", "spending"]
     assert [*report["run"]][:5] == ["id", "started", "version", "config", "signatures"]
-    assert [*first] == ["id", "attempt", "verdict", "error", "fault", "invalid", "ended_by", "usage", "outcomes"]
+    case = "id attempt verdict error fault invalid ended_by usage outcomes judge simulator"
+    assert [*first] == case.split()
     contract = "criterion value threshold verdict reason calls calls_saved abstentions cost self_agreement parts"
-    assert [*outcome] == contract.split()
+    assert [*outcome] == [*contract.split(), "input_tokens", "output_tokens"]
+    assert [*report["spending"]] == ["agent", "judge", "simulator"]
     assert [*outcome["parts"][0]] == ["label", "value", "applicable", "reason", "evidence", "parts"]
     counts = "passed failed unscored not_applicable informational errors self_agreement valid"
     summary = report["summary"][0]

@@ -12,6 +12,7 @@ import msgspec
 from assay.data.case import EvalCase
 from assay.data.noun import Json, Noun
 from assay.data.recording import EndedBy, Failure
+from assay.data.spent import Spent
 from assay.data.trace import Trace
 
 
@@ -117,6 +118,7 @@ def mean_of(parts: Iterable[Score], *, reason: str = "", label: str = "") -> Sco
 class Judging(Noun, frozen=True):
     """What asking a language model cost for one outcome; money in US dollars, None where the price is unknown.
 
+    Tokens are None where a call does not tell.
     Agreement is the share of pairs of first-wave votes that agree: of one model with itself, and of the models of a
     panel with each other.
     """
@@ -127,6 +129,13 @@ class Judging(Noun, frozen=True):
     cost: float | None = None
     self_agreement: float | None = None
     panel_agreement: float | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+    @property
+    def spent(self) -> Spent:
+        """Calls, tokens and money."""
+        return Spent(self.calls, self.input_tokens, self.output_tokens, self.cost)
 
 
 class Outcome(Noun, frozen=True):
@@ -192,7 +201,8 @@ class CaseResult(Noun, frozen=True):
     """All outcomes of one attempt at one case. `position` is the case's place in the input, from 0.
 
     `evidence` is what went wrong on any side but the agent's, by precedence, whatever the verdict. With any the attempt
-    is invalid: it says nothing about the agent. None: nobody looked for it.
+    is invalid: it says nothing about the agent. None: nobody looked for it. `usage` is what the agent's own model calls
+    took, `simulator` what playing the user did.
     """
 
     case_id: str
@@ -204,6 +214,13 @@ class CaseResult(Noun, frozen=True):
     ended_by: EndedBy = "script"
     usage: dict[str, int] | None = None
     warnings: tuple[str, ...] = ()
+    simulator: Spent | None = None
+
+    @property
+    def judge(self) -> Spent | None:
+        """What asking judges took for all outcomes; None where none was asked."""
+        asked = [outcome.judging.spent for outcome in self.outcomes if outcome.judging is not None]
+        return sum(asked, Spent()) if asked else None
 
     @property
     def verdict(self) -> Verdict:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from assay.data.noun import Json, Noun
 from assay.data.outcome import Verdict
+from assay.data.spent import Spent
 
 
 class Estimate(Noun, frozen=True):
@@ -49,8 +50,16 @@ class CriterionSummary(Noun, frozen=True):
     valid: Valid | None = None
 
 
+class Spending(Noun, frozen=True):
+    """What the models of each side took over the whole run; None where nobody told of any."""
+
+    agent: Spent | None = None
+    judge: Spent | None = None
+    simulator: Spent | None = None
+
+
 class Summary(Noun, frozen=True):
-    """A run in numbers: its verdict, its criteria, and how many attempts ended with each verdict.
+    """A run in numbers: its verdict, its criteria, how many attempts ended with each verdict, and what models took.
 
     `invalid` counts the attempts that say nothing about the agent, by the side that spoiled them.
     """
@@ -60,6 +69,7 @@ class Summary(Noun, frozen=True):
     cases: dict[str, int] = {}
     invalid: dict[str, int] = {}
     reasons: tuple[str, ...] = ()
+    spending: Spending = Spending()
 
 
 class RunInfo(Noun, frozen=True):

@@ -9,6 +9,7 @@ from typing import Any
 from assay.data.config import CriterionSpec, CustomMetricSpec, EvalConfig
 from assay.data.outcome import Criterion, Metric, Range
 from assay.errors import ConfigError, nearest
+from assay.formats.reading import shown
 from assay.judge.judge import Judge
 from assay.judge.judges import Judges, judge_options
 from assay.metrics.custom import PeerMetric, custom_metric
@@ -111,6 +112,12 @@ def _custom(spec: CriterionSpec, definition: CustomMetricSpec, *, lenient: bool)
     return criterion, warnings
 
 
+def _interval(low: float, high: float) -> str:
+    if math.isinf(low):
+        return "of any size" if math.isinf(high) else f"of at most {high:g}"
+    return f"of at least {low:g}" if math.isinf(high) else f"from {low:g} to {high:g}"
+
+
 def _threshold(spec: CriterionSpec, scale: Range) -> float | None:
     """The threshold as a number; like ADK, `"0.5"` and `true` are read as one. None: the criterion only informs."""
     raw = spec.threshold
@@ -120,8 +127,7 @@ def _threshold(spec: CriterionSpec, scale: Range) -> float | None:
     try:
         value = float(raw)
     except (TypeError, ValueError, OverflowError):
-        raise ConfigError(f"{pointer}: must be a number or an object with 'threshold', got {raw!r:.60}") from None
+        raise ConfigError(f"{pointer}: must be a number or an object with 'threshold', got {shown(raw)}") from None
     if not math.isfinite(value) or value not in scale:
-        low, high = scale.bounds
-        raise ConfigError(f"{pointer}: must be a number from {low:g} to {high:g}, got {raw!r:.60}")
+        raise ConfigError(f"{pointer}: must be a number {_interval(*scale.bounds)}, got {shown(raw)}")
     return value

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from assay.data.case import EvalCase
 from assay.data.outcome import Score
 from assay.data.trace import Invocation, ToolCall, Trace
-from assay.metrics.alignment import align, difference, evidence, side_by_side
+from assay.metrics.alignment import align, difference, show
 from assay.metrics.matching import CallMatcher, assignment
 from assay.metrics.options import option
 from assay.metrics.pairing import compare_each
@@ -107,7 +107,8 @@ class ToolTrajectory:
             return Score(1.0, label=label)
         rows = align(actual, expected, self._matcher, match_type=self.match_type)
         reason = f"forbidden tool called: {', '.join(sorted(set(forbidden)))}" if forbidden else difference(rows)
-        return Score(value, f"{reason}\n{side_by_side(rows)}", label, evidence=evidence(rows))
+        lines, evidence = show(rows)
+        return Score(value, f"{reason}\n{lines}", label, evidence=evidence)
 
     def _value(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall]) -> float:
         match, ordered = self._matcher, self.match_type != "ANY_ORDER"

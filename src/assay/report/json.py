@@ -8,6 +8,7 @@ from typing import Any, BinaryIO, Literal
 import msgspec
 
 from assay.data.outcome import CaseResult, Fault, FaultSide, Outcome, Score
+from assay.data.spent import Spent
 from assay.data.summary import CriterionSummary, Estimate, RunInfo, Summary, Valid
 
 CaseVerdict = Literal["passed", "failed", "error", "unscored", "informational"]
@@ -61,6 +62,23 @@ class PartShape(Shape, frozen=True):
     parts: list[PartShape]
 
 
+class SpentShape(Shape, frozen=True):
+    """What language models took: money in US dollars; null is what a call does not tell."""
+
+    calls: int
+    input_tokens: int | None
+    output_tokens: int | None
+    cost: float | None
+
+
+class SpendingShape(Shape, frozen=True):
+    """What the models of each side took over the run."""
+
+    agent: SpentShape | None
+    judge: SpentShape | None
+    simulator: SpentShape | None
+
+
 class OutcomeShape(Shape, frozen=True):
     """One criterion on one attempt."""
 
@@ -75,13 +93,16 @@ class OutcomeShape(Shape, frozen=True):
     cost: float | None
     self_agreement: float | None
     parts: list[PartShape]
+    input_tokens: int | None
+    output_tokens: int | None
 
 
 class CaseShape(Shape, frozen=True):
     """One attempt at one case.
 
     `fault` is the side on which it failed, null where it passed or only informs. `invalid` is all evidence that it says
-    nothing about the agent, passed or not; empty where it is valid, null where nobody looked.
+    nothing about the agent, passed or not; empty where it is valid, null where nobody looked. `usage` is the agent's
+    own; judges and simulated users are counted apart.
     """
 
     id: str
@@ -93,6 +114,8 @@ class CaseShape(Shape, frozen=True):
     ended_by: Literal["script", "stop", "cap", "failure"]
     usage: dict[str, int] | None
     outcomes: list[OutcomeShape]
+    judge: SpentShape | None
+    simulator: SpentShape | None
 
 
 class RateShape(Shape, frozen=True):
@@ -140,6 +163,7 @@ class ReportShape(Shape, frozen=True):
     verdict: Literal["passed", "failed", "unscored"]
     cases: list[CaseShape]
     summary: list[SummaryShape]
+    spending: SpendingShape
 
 
 def schema() -> dict[str, Any]:
@@ -153,7 +177,8 @@ def write(stream: BinaryIO, info: RunInfo, summary: Summary, results: Iterable[C
     stream.write(b'{"run": %s,\n "verdict": %s,\n "cases": [' % (_json(run), _json(summary.verdict)))
     stream.writelines((b",\n  " if i else b"\n  ") + _json(_case(result)) for i, result in enumerate(results))
     rows = b",\n  ".join(_json(_summary(one)) for one in summary.criteria)
-    stream.write(b'],\n "summary": [\n  %s]}\n' % rows)
+    spending = SpendingShape(*map(_spent, (summary.spending.agent, summary.spending.judge, summary.spending.simulator)))
+    stream.write(b'],\n "summary": [\n  %s],\n "spending": %s}\n' % (rows, _json(spending)))
 
 
 _json = msgspec.json.Encoder().encode
@@ -171,11 +196,17 @@ def _case(result: CaseResult) -> CaseShape:
         result.ended_by,
         result.usage,
         [_outcome(one) for one in result.outcomes],
+        _spent(result.judge),
+        _spent(result.simulator),
     )
 
 
 def _fault(fault: Fault) -> FaultShape:
     return FaultShape(fault.side, list(fault.evidence))
+
+
+def _spent(spent: Spent | None) -> SpentShape | None:
+    return None if spent is None else SpentShape(spent.calls, spent.input_tokens, spent.output_tokens, spent.cost)
 
 
 def _outcome(outcome: Outcome) -> OutcomeShape:
@@ -192,6 +223,8 @@ def _outcome(outcome: Outcome) -> OutcomeShape:
         judging.cost if judging else None,
         judging.self_agreement if judging else None,
         [_part(part) for part in score.parts],
+        judging.input_tokens if judging else None,
+        judging.output_tokens if judging else None,
     )
 
 

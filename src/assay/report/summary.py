@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
-from rich import box
-from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
-from rich.padding import Padding
-from rich.table import Table
+from rich.console import Group, RenderableType
 from rich.text import Text
 
 from assay.data.outcome import Verdict
-from assay.data.summary import CriterionSummary, RunInfo, Summary
+from assay.data.summary import CriterionSummary, RunInfo, Spending, Summary
 from assay.report.numbers import NONE, beside, count, interval, rate
+from assay.report.rows import INTERVAL, Rows
+from assay.report.spending import spending_rows
 from assay.text.display import visible
 
 MARKS = {
@@ -33,52 +30,10 @@ _COUNTS = {
     "not_applicable": "n/a",
     "informational": "info",
 }
-_INTERVAL = "95 % interval"
-_NAME = 24
-"""A name may be broken into lines of so many cells before numbers are."""
-
-
-@dataclass
-class Rows:
-    """A table of names with their numbers; where it is wider than the terminal, each name with its numbers below it."""
-
-    titles: tuple[str, ...]
-    rows: list[tuple[tuple[str, ...], str]] = field(default_factory=list)
-
-    def add(self, name: str, *cells: str, dim: bool) -> None:
-        """Add a row."""
-        self.rows.append(((visible(name), *cells), "dim" if dim else ""))
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Render what fits."""
-        columns = list(zip(self.titles, *(cells for cells, _ in self.rows), strict=True))
-        widths = [max(map(cell_len, column)) for column in columns]
-        needed = min(widths[0], _NAME) + sum(widths[1:]) + 2 * len(widths)
-        yield self._table() if needed <= options.max_width else self._list()
-
-    def _table(self) -> Table:
-        table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), collapse_padding=True, show_edge=False)
-        table.add_column(self.titles[0], overflow="fold")
-        for title in self.titles[1:]:
-            table.add_column(title, justify="right", no_wrap=True)
-        for cells, style in self.rows:
-            table.add_row(*cells, style=style)
-        return table
-
-    def _list(self) -> RenderableType:
-        sure = f" (with {_INTERVAL}s)" if _INTERVAL in self.titles else ""
-        lines: list[RenderableType] = [Text(f"{self.titles[0]}{sure}", "dim")]
-        for (name, *cells), style in self.rows:
-            told = ""
-            for title, cell in zip(self.titles[1:], cells, strict=True):
-                if cell != NONE:
-                    told += f" ({cell})" if title == _INTERVAL else f"{', ' if told else ''}{title} {cell}"
-            lines += [Text(name, f"{style} bold"), Padding(Text(told, style), (0, 0, 0, 4))]
-        return Group(*lines)
 
 
 def tables(summary: Summary) -> RenderableType:
-    """Return the numbers over all attempts, over the valid ones where some are not, and what judging took."""
+    """Return the numbers over all attempts, over the valid ones where some are not, and what models took."""
     if not summary.criteria:
         return Text("")
     shown = [_criteria(summary)]
@@ -86,12 +41,14 @@ def tables(summary: Summary) -> RenderableType:
         shown.append(_valid(summary))
     if any(one.calls is not None for one in summary.criteria):
         shown.append(_judging(summary))
+    if summary.spending != Spending():
+        shown.append(spending_rows(summary.spending))
     return Group(*(part for table in shown for part in (Text(""), table)))
 
 
 def _criteria(summary: Summary) -> Rows:
     used = [name for name in _COUNTS if any(getattr(one, name) for one in summary.criteria)]
-    rows = Rows(("criterion", "mean", _INTERVAL, "pass rate", _INTERVAL, *(_COUNTS[name] for name in used)))
+    rows = Rows(("criterion", "mean", INTERVAL, "pass rate", INTERVAL, *(_COUNTS[name] for name in used)))
     for one in _told(summary):
         rows.add(
             one.criterion,
@@ -106,7 +63,7 @@ def _criteria(summary: Summary) -> Rows:
 
 
 def _valid(summary: Summary) -> Rows:
-    rows = Rows(("valid attempts only", "attempts", "mean", _INTERVAL, "pass rate", _INTERVAL))
+    rows = Rows(("valid attempts only", "attempts", "mean", INTERVAL, "pass rate", INTERVAL))
     for one in _told(summary):
         if one.valid is not None:
             rows.add(

@@ -16,6 +16,7 @@ from rich.text import Text
 from assay.data.outcome import CaseResult, Outcome, Quote, Score, Verdict
 from assay.data.summary import RunInfo, Summary
 from assay.report.numbers import NONE, against, beside, count, number
+from assay.report.spending import spending_lines
 from assay.report.summary import MARKS, closing, tables
 from assay.text.display import shortened, visible
 
@@ -82,6 +83,8 @@ def case(result: CaseResult, *, everything: bool = False) -> RenderableType:
     aside = [f"{visible(one.criterion)} {number(one.score.value)}" for one in quiet if one.score.value is not None]
     if aside:
         lines.append(_in(4, Text(", ".join(aside), "dim")))
+    if everything:
+        lines += [_in(4, line) for line in spending_lines(result)]
     return Group(*lines)
 
 
