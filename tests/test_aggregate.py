@@ -118,7 +118,7 @@ def test_nothing_scored_has_no_numbers() -> None:
         ),
         ([nothing(0)], Verdict.UNSCORED, "m has a threshold, and applied to no case"),
         ([result(0, 1, threshold=None)], Verdict.UNSCORED, "no case passed"),
-        ([], Verdict.UNSCORED, "no case passed"),
+        ([], Verdict.UNSCORED, "there are no cases"),
         ([result(0, 1), result(1, 1, threshold=None), nothing(2)], Verdict.PASSED, None),
     ],
 )

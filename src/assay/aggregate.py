@@ -80,7 +80,7 @@ def _verdict(
     ]
     unscored += [f"{name} has a threshold, and applied to no case" for name in unapplied]
     if not cases[Verdict.PASSED]:
-        unscored.append("no case passed")
+        unscored.append("no case passed" if cases else "there are no cases")
     return (Verdict.UNSCORED, unscored) if unscored else (Verdict.PASSED, [])
 
 

@@ -27,6 +27,7 @@ from builders import case as expected_case
 from commands import HOSTILE
 
 INFO = RunInfo("20260101-000000-aaaaaa", "2026-01-01T00:00:00.000+00:00", "0", "run", finished="now", seconds=1.0)
+SHOW = f"assay show {INFO.id}"
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -38,11 +39,11 @@ def printed(what: RenderableType, *, width: int = 100, colour: bool = False) -> 
     return out.getvalue()
 
 
-def report(results: Sequence[CaseResult], *, everything: bool = False, info: RunInfo = INFO) -> str:
+def report(results: Sequence[CaseResult], *, everything: bool = False, info: RunInfo = INFO, show: str = SHOW) -> str:
     """The whole report."""
     out = io.StringIO()
     console = Console(file=out, width=120, highlight=False, emoji=False, markup=False)
-    print_report(console, info, aggregate(results), results, everything=everything)
+    print_report(console, info, aggregate(results), results, everything=everything, show=show)
     return out.getvalue()
 
 
@@ -236,6 +237,22 @@ def test_what_is_left_out_is_counted() -> None:
     listed = shown.count("✗ failed")
     assert f"… and {260 - listed} more that did not pass; `assay show {INFO.id}` lists them all" in shown
     assert report([failed(i) for i in range(260)], everything=True).count("✗ failed") == 260
+
+
+def test_a_run_that_is_not_kept_names_no_command_that_would_show_it() -> None:
+    """Of what is left out it says where else it can be had."""
+    results = [replace(failed(i), evidence=SPOILED) for i in range(260)]
+    assert "assay show" not in report(results, show="")
+    assert "more that did not pass; --json FILE holds them all" in report(results, show="")
+
+
+def test_what_broke_a_conversation_is_said_once() -> None:
+    """Not again for each criterion, which only says that it broke there."""
+    parts = (Score(None, "broke here: boom: bang", "invocation 1"),)
+    outcomes = tuple(Outcome(name, Score(None, parts=parts), 0.5) for name in ("one", "two"))
+    lines = printed(case(CaseResult("x", 0, outcomes, failure=Failure("agent", "boom: bang")))).splitlines()
+    assert [line.strip() for line in lines if "bang" in line] == ["agent: boom: bang"]
+    assert [line.strip() for line in lines if "broke here" in line] == ["invocation 1  –  broke here"] * 2
 
 
 def test_the_summary_names_methods_and_counts() -> None:

@@ -201,7 +201,7 @@ def go(plan: Plan, store: str, output: Output, *, resumed: bool = False, reuse: 
         return _INTERRUPTED
     _write_files(run, plan, output)
     with _reader_may_leave():
-        _print(run, output, kept=url is not None)
+        _print(run, output, store=url)
     code = EXIT[run.verdict]
     if code == EXIT[Verdict.UNSCORED] and output.allow_unscored:
         click.echo("unscored, and allowed to be (--allow-unscored): exit code 0", err=True)
@@ -248,16 +248,18 @@ def _write_files(run: Run, plan: Plan, output: Output) -> None:
         adk.write(output.adk_results, run.info, plan.works, run.cases, run.recordings)
 
 
-def _print(run: Run, output: Output, *, kept: bool) -> None:
+def _print(run: Run, output: Output, *, store: str | None) -> None:
+    elsewhere = "" if store == DEFAULT_URL else " --store URL"  # a URL may hold a password
+    show = "" if store is None else f"assay show {run.info.id}{elsewhere}"
     if output.quiet:
-        output.terminal.print(closing(run.info, run.summary))
+        output.terminal.print(closing(run.info, run.summary, show=show))
     else:
-        print_report(output.terminal, run.info, run.summary, run.cases)
+        print_report(output.terminal, run.info, run.summary, run.cases, show=show)
     if output.json_file == "-":
         json.write(sys.stdout.buffer, run.info, run.summary, run.cases)
         sys.stdout.buffer.flush()
-    if kept and not output.quiet:
-        output.terminal.print(f"run {run.info.id}; assay show {run.info.id} [CASE]", style="dim")
+    if show and not output.quiet:
+        output.terminal.print(f"run {run.info.id}; assay show {run.info.id} [CASE]{elsewhere}", style="dim")
 
 
 class Progress:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from msgspec.structs import replace
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -28,11 +29,18 @@ _PAIRS = 20_000
 
 
 def print_report(
-    console: Console, info: RunInfo, summary: Summary, results: Iterable[CaseResult], *, everything: bool = False
+    console: Console,
+    info: RunInfo,
+    summary: Summary,
+    results: Iterable[CaseResult],
+    *,
+    everything: bool = False,
+    show: str = "",
 ) -> None:
     """Print the results in file order, then the summary, then the verdict.
 
     Of a large run only what did not pass, and not more of that than can be read, unless `everything` is asked for.
+    `show` is the command that shows the run again, empty where none would.
     """
     large = sum(summary.cases.values()) > _LISTED and not everything
     shown = hidden = 0
@@ -45,9 +53,10 @@ def print_report(
         shown += 1
         console.print(case(result))
     if hidden:
-        console.print(Text(f"… and {hidden:,} more that did not pass; `assay show {info.id}` lists them all", "dim"))
+        elsewhere = f"`{show}` lists them all" if show else "--json FILE holds them all"
+        console.print(Text(f"… and {hidden:,} more that did not pass; {elsewhere}", "dim"))
     console.print(tables(summary))
-    console.print(closing(info, summary))
+    console.print(closing(info, summary, show=show))
 
 
 def case(result: CaseResult, *, everything: bool = False) -> RenderableType:
@@ -69,7 +78,8 @@ def case(result: CaseResult, *, everything: bool = False) -> RenderableType:
     quiet = [one for one in result.outcomes if not everything and _is_aside(one)]
     for outcome in result.outcomes:
         if outcome not in quiet:
-            lines.append(_in(4, _outcome(outcome, everything=everything)))
+            shown = outcome if result.failure is None else _without_cause(outcome, result.failure.cause)
+            lines.append(_in(4, _outcome(shown, everything=everything)))
     aside = [f"{visible(one.criterion)} {number(one.score.value)}" for one in quiet if one.score.value is not None]
     if aside:
         lines.append(_in(4, Text(", ".join(aside), "dim")))
@@ -108,6 +118,15 @@ def invalid(results: Iterable[CaseResult]) -> Iterator[RenderableType]:
             mark, style = MARKS[result.verdict]
             head = Text.assemble((f"{mark} ", style), visible(result.case_id), attempt, "  ", (result.verdict, style))
             yield Group(head, *_evidence_of(result))
+
+
+def _without_cause(outcome: Outcome, cause: str) -> Outcome:
+    """The outcome without what broke the conversation, which is said once for all criteria."""
+
+    def shorter(score: Score) -> Score:
+        return replace(score, reason=score.reason.removesuffix(f": {cause}"), parts=tuple(map(shorter, score.parts)))
+
+    return replace(outcome, score=shorter(outcome.score))
 
 
 def _is_aside(outcome: Outcome) -> bool:
