@@ -31,6 +31,7 @@ _LISTED = 200
 _DETAILED = 50
 _TOKENS = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]|\w+|\s+|.", re.DOTALL)
 _DIFFED = 4000
+_WIDER_THAN_ANY = 10_000
 _PAIRS = 20_000
 
 
@@ -54,9 +55,9 @@ def print_report(
     if hidden:
         console.print(Text(f"… and {hidden:,} more that did not pass; `assay show {info.id}` lists them all", "dim"))
     console.print()
-    console.print(summary_table(summary))
+    console.print(fitted(console, summary_table(summary)))
     if any(one.calls is not None for one in summary.criteria):
-        console.print(judging_table(summary))
+        console.print(fitted(console, judging_table(summary)))
     console.print(closing(info, summary))
 
 
@@ -272,6 +273,20 @@ def judging_table(summary: Summary) -> Table:
             numbers = (one.calls, one.calls_saved or 0, one.abstentions or 0)
             table.add_row(one.criterion, *(f"{number:,}" for number in numbers), rate(one.self_agreement), cost)
     return table
+
+
+def fitted(console: Console, table: Table) -> RenderableType:
+    """Return a table, or where it is wider than the console the same row by row: its name, below it what it says."""
+    whole = console.measure(table, options=console.options.update(width=_WIDER_THAN_ANY))
+    if whole.maximum <= console.width:
+        return table
+    names, *columns = table.columns
+    lines: list[RenderableType] = []
+    for i, name in enumerate(names.cells):
+        said = [(column.header, list(column.cells)[i]) for column in columns]
+        lines.append(Text(str(name), "bold"))
+        lines.append(_in(4, Text(", ".join(f"{title} {value}" for title, value in said if value != NONE))))
+    return Group(*lines)
 
 
 def _methods(criteria: Sequence[CriterionSummary]) -> str:
