@@ -16,7 +16,8 @@ from msgspec.structs import replace
 from assay.concurrency import concurrently, ends_the_run
 from assay.data.noun import Json, Noun
 from assay.data.recording import EndedBy, Failure, Recording, Side
-from assay.data.seams import Agent, Item, Session
+from assay.data.seams import Agent, Item, Session, Simulator
+from assay.data.spent import Spent
 from assay.data.trace import About, Durations, Event, Invocation, Message, Step, Trace, Usage, split_reply
 from assay.data.work import Work
 from assay.errors import AgentError, SimulatorError
@@ -68,7 +69,7 @@ async def _simulated(work: Work, attempt: int, talk: _Talk) -> AsyncIterator[Inv
     """What a simulated user says, until it stops or has said as much as it may."""
     if work.users is None:
         raise SimulatorError("the case is a scenario, and nobody plays its user")
-    user = work.users(work.case, attempt)
+    user = talk.user = work.users(work.case, attempt)
     while work.cap is None or len(talk.done) < work.cap:
         try:
             message = await user.next_message(Trace(tuple(talk.done)))
@@ -87,6 +88,7 @@ class _Talk:
     def __init__(self, work: Work, attempt: int, reply_timeout: float | None) -> None:
         self.done: list[Invocation] = []
         self.ended_by: EndedBy = "script"
+        self.user: Simulator | None = None
         self._work = work
         self._attempt = attempt
         self._reply_timeout = reply_timeout
@@ -107,7 +109,12 @@ class _Talk:
             if ends_the_run(error):
                 raise
             return self._broken(error)  # whatever else an agent raises is its own failure
-        return Recording(self._work.id, self._trace, self._attempt, ended_by=self.ended_by)
+        return Recording(self._work.id, self._trace, self._attempt, ended_by=self.ended_by, simulator=self._spent)
+
+    @property
+    def _spent(self) -> Spent | None:
+        spent = getattr(self.user, "spent", None)
+        return spent if isinstance(spent, Spent) else None
 
     @property
     def _trace(self) -> Trace:
@@ -127,7 +134,7 @@ class _Talk:
             self.done.append(self._heard.broken(self._asked))
         side: Side = "simulator" if isinstance(error, SimulatorError) else "agent"
         failure = Failure(side, _cause(error), _traceback(error))
-        return Recording(self._work.id, self._trace, self._attempt, failure, "failure")
+        return Recording(self._work.id, self._trace, self._attempt, failure, "failure", self._spent)
 
 
 @dataclass(slots=True)

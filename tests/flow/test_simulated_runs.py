@@ -11,6 +11,7 @@ import pytest
 from assay import UsageError, api
 from assay.data.outcome import CaseResult
 from assay.simulate.scripted import ScriptedUsers
+from commands import assay, enter
 from loopback import Drop, Loopback, Request, Say, Status
 
 CONFIG = {
@@ -120,3 +121,47 @@ def test_scenarios_are_named_as_google_adk_names_them(tmp_path: Path) -> None:
     Here of {"conversation_plan": "Ask where order A-17 is.", "starting_prompt": "Hello 0", "user_persona": null}.
     """
     assert api.load_eval_set(files(tmp_path)).cases[0].id == "849613b3"
+
+
+def test_what_playing_the_user_took_is_counted_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two calls of 1,000 and 100 tokens a case: 15 and 60 cents a million with gpt-4o-mini; no judge was asked."""
+    config = {**CONFIG, "user_simulator_config": {"model": "openai/gpt-4o-mini", "max_allowed_invocations": 3}}
+    with Loopback(lambda request: f"message {request.number}") as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+        done = api.evaluate(files(tmp_path, config, cases=2), echo)
+    (first, second) = done.cases
+    one = first.simulator
+    assert one is not None
+    assert (one.calls, one.input_tokens, one.output_tokens) == (2, 2000, 200)
+    assert one.cost == pytest.approx(2 * (1000 * 0.15 + 100 * 0.60) / 1e6)
+    assert first.judge is None
+    assert second.simulator is not None
+    assert done.summary.spending.simulator == one + second.simulator
+
+
+def test_judge_and_user_are_not_mixed_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In JSON and on the terminal each has calls, tokens and money of its own, for the case and for the run."""
+    options = {"judge_model_options": {"judge_model": "openai/gpt-4o-mini", "num_samples": 1}}
+    config = {**CONFIG, "criteria": {"safety_v1": {"threshold": 1.0, **options}}}
+
+    def script(request: Request) -> str:
+        return request.answers("safe") if request.schema else "</finished>"
+
+    enter(tmp_path, monkeypatch)
+    files(tmp_path, config)
+    with Loopback(script) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+        done = assay("run", "shop.scenarios.json", "--agent", "commands:obedient", "--json", "run.json")
+        shown = assay("show", "2", "*").out
+    assert done.code == 0, done.out + done.err
+    report = json.loads(Path("run.json").read_bytes())
+    judge = {"calls": 1, "input_tokens": 1000, "output_tokens": 100, "cost": pytest.approx(0.00021)}
+    user = {"calls": 1, "input_tokens": 1000, "output_tokens": 100, "cost": None}
+    assert report["spending"] == {"agent": None, "judge": judge, "simulator": user}
+    (case,) = report["cases"]
+    assert (case["usage"], case["judge"], case["simulator"]) == (None, judge, user)
+    lines = [line.split() for line in done.out.splitlines()]
+    assert ["judges", "1", "1,000", "100", "$0.0002"] in lines
+    assert ["simulated", "users", "1", "1,000", "100", "–"] in lines
+    assert "judges: 1 call, 1,000 tokens in, 100 out, cost $0.0002" in shown
+    assert "simulated user: 1 call, 1,000 tokens in, 100 out, cost –" in shown

@@ -111,7 +111,7 @@ def plan_value(paths: Sequence[str], asked: Asked, *, from_run: str | None = Non
 def _of_run(run_id: str, store: str | None, said: source.Unknown) -> list[source.Document]:
     from assay.store import DEFAULT_URL, Store  # SQL is imported only where it is used
 
-    opened = Store(store or DEFAULT_URL)
+    opened = Store(store or DEFAULT_URL, create=False)
     try:
         run = opened.run(run_id)
         verdicts = {(one.case_id, one.attempt): one.verdict for one in opened.results(run.id)}

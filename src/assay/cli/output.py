@@ -22,7 +22,8 @@ from assay.api import Plan, Run
 from assay.data.outcome import CaseResult, Verdict
 from assay.errors import UsageError
 from assay.report import json
-from assay.report.terminal import closing, print_report
+from assay.report.summary import closing
+from assay.report.terminal import print_report
 from assay.store import DEFAULT_URL
 from assay.text.display import visible
 

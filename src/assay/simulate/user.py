@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from assay.data.case import EvalCase, Persona, Scenario
 from assay.data.noun import Json, Noun
+from assay.data.spent import Spent
 from assay.data.trace import Invocation, Message, ToolCall, ToolResult, Trace
 from assay.errors import ConfigError, SimulatorError, nearest
 from assay.llm.model import Model, Prompt
@@ -108,7 +109,7 @@ class SimulatedUsers:
 
 
 class SimulatedUser:
-    """The user of one conversation, played by a language model."""
+    """The user of one conversation, played by a language model; `spent` is what that took so far."""
 
     def __init__(
         self, model: Model, options: UserOptions, case: EvalCase, attempt: int, persona: Persona | None
@@ -118,6 +119,7 @@ class SimulatedUser:
         self._case = case
         self._attempt = attempt
         self._persona = persona
+        self.spent = Spent()
 
     async def next_message(self, so_far: Trace) -> str | None:
         """Say the starting prompt, then what the model makes of the plan; None after the stop signal.
@@ -129,7 +131,9 @@ class SimulatedUser:
             raise SimulatorError(f"case {self._case.id!r} has no scenario to simulate")
         if not so_far.invocations:
             return scenario.starting_prompt
-        said = (await self._model(self._prompt(scenario, so_far))).text.strip()
+        reply = await self._model(self._prompt(scenario, so_far))
+        self.spent += Spent(1, reply.input_tokens, reply.output_tokens, reply.cost)
+        said = reply.text.strip()
         if self._options.stop_signal.casefold() in said.casefold():
             return None
         if not said:
