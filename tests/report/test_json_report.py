@@ -65,7 +65,7 @@ def test_the_keys_are_those_of_the_contract(reports: list[Any]) -> None:
     outcome = first["outcomes"][0]
     assert [*report] == ["run", "verdict", "cases", "summary", "spending"]
     assert [*report["run"]][:5] == ["id", "started", "version", "config", "signatures"]
-    case = "id attempt verdict error fault invalid ended_by usage outcomes judge simulator"
+    case = "id attempt verdict error fault invalid ended_by usage outcomes judge simulator injected"
     assert [*first] == case.split()
     asked = "calls calls_saved abstentions cost self_agreement panel_agreement"
     given = "criterion value threshold verdict reason"

@@ -7,7 +7,7 @@ from typing import Any, BinaryIO, Literal
 
 import msgspec
 
-from assay.data.outcome import CaseResult, Fault, FaultSide, Outcome, Score
+from assay.data.outcome import CaseResult, Fault, FaultSide, Injection, Outcome, Score
 from assay.data.spent import Spent
 from assay.data.summary import CriterionSummary, Estimate, RunInfo, Summary, Valid
 
@@ -98,6 +98,16 @@ class OutcomeShape(Shape, frozen=True):
     output_tokens: int | None
 
 
+class InjectedShape(Shape, frozen=True):
+    """What a simulated environment did to the answer of a tool, in which invocation (from 1)."""
+
+    invocation: int
+    tool: str
+    effect: str
+    detail: str
+    invalidates: bool
+
+
 class CaseShape(Shape, frozen=True):
     """One attempt at one case.
 
@@ -117,6 +127,7 @@ class CaseShape(Shape, frozen=True):
     outcomes: list[OutcomeShape]
     judge: SpentShape | None
     simulator: SpentShape | None
+    injected: list[InjectedShape]
 
 
 class RateShape(Shape, frozen=True):
@@ -200,6 +211,7 @@ def _case(result: CaseResult) -> CaseShape:
         [_outcome(one) for one in result.outcomes],
         _spent(result.judge),
         _spent(result.simulator),
+        [_injected(one) for one in result.injections],
     )
 
 
@@ -209,6 +221,11 @@ def _fault(fault: Fault) -> FaultShape:
 
 def _spent(spent: Spent | None) -> SpentShape | None:
     return None if spent is None else SpentShape(spent.calls, spent.input_tokens, spent.output_tokens, spent.cost)
+
+
+def _injected(one: Injection) -> InjectedShape:
+    injected = one.injected
+    return InjectedShape(one.invocation, one.tool, injected.effect, injected.detail, injected.invalidates)
 
 
 def _outcome(outcome: Outcome) -> OutcomeShape:
