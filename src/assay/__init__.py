@@ -58,6 +58,7 @@ _HOMES = {
     "evaluate": "assay.api",
     "load_eval_set": "assay.api",
     "load_recordings": "assay.api",
+    "save_eval_set": "assay.api",
     "score": "assay.api",
     "value": "assay.api",
 }
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
     from assay.api import evaluate as evaluate
     from assay.api import load_eval_set as load_eval_set
     from assay.api import load_recordings as load_recordings
+    from assay.api import save_eval_set as save_eval_set
     from assay.api import score as score
     from assay.api import value as value
     from assay.data.case import EvalCase as EvalCase

@@ -118,9 +118,19 @@ def _files(path: Path, patterns: Sequence[str]) -> list[Path]:
 
 
 def criteria_of(
-    config: EvalConfig, *, origin: str, lenient: bool = False, digest: str | None = None, judges: Judges | None = None
+    config: EvalConfig,
+    *,
+    origin: str,
+    own: tuple[Criterion, ...] = (),
+    lenient: bool = False,
+    digest: str | None = None,
+    judges: Judges | None = None,
 ) -> Criteria:
-    """Return the criteria of a configuration; a ConfigError names where it is from."""
+    """Return `own` criteria and those of a configuration; a ConfigError names where it is from."""
+    if not config.criteria and not own:
+        raise ConfigError(
+            f"{origin}: /criteria: must name at least one criterion, such as {{'tool_trajectory_avg_score': 1.0}}"
+        )
     try:
         criteria, warnings = build(config, lenient=lenient, judges=judges)
         environment = None
@@ -130,7 +140,7 @@ def criteria_of(
     except ConfigError as error:
         raise ConfigError("\n".join(f"{origin}: {problem}" for problem in str(error).splitlines())) from None
     said = tuple(f"{origin}: {warning}" for warning in warnings)
-    return Criteria(criteria, origin, digest, said, config.user_simulator, environment)
+    return Criteria((*own, *criteria), origin, digest, said, config.user_simulator, environment)
 
 
 def criteria_in(path: Path, *, lenient: bool = False, judges: Judges | None = None) -> Criteria:

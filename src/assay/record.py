@@ -16,7 +16,8 @@ from msgspec.structs import replace
 from assay.concurrency import concurrently, ends_the_run
 from assay.data.noun import Json, Noun
 from assay.data.recording import EndedBy, Failure, Recording, Side
-from assay.data.seams import Agent, Item, Session
+from assay.data.seams import Agent, Item, Session, Simulator
+from assay.data.spent import Spent
 from assay.data.trace import About, Durations, Event, Invocation, Message, Step, ToolResult, Trace, Usage, split_reply
 from assay.data.work import Work
 from assay.errors import AgentError, SimulatedToolError, SimulatorError
@@ -71,7 +72,7 @@ async def _simulated(work: Work, attempt: int, talk: _Talk) -> AsyncIterator[Inv
     """What a simulated user says, until it stops or has said as much as it may."""
     if work.users is None:
         raise SimulatorError("the case is a scenario, and nobody plays its user")
-    user = work.users(work.case, attempt)
+    user = talk.user = work.users(work.case, attempt)
     while work.cap is None or len(talk.done) < work.cap:
         try:
             message = await user.next_message(Trace(tuple(talk.done)))
@@ -90,6 +91,7 @@ class _Talk:
     def __init__(self, work: Work, attempt: int, reply_timeout: float | None) -> None:
         self.done: list[Invocation] = []
         self.ended_by: EndedBy = "script"
+        self.user: Simulator | None = None
         self._work = work
         self._attempt = attempt
         self._reply_timeout = reply_timeout
@@ -112,7 +114,12 @@ class _Talk:
             if ends_the_run(error):
                 raise
             return self._broken(error)  # whatever else an agent raises is its own failure
-        return Recording(self._work.id, self._trace, self._attempt, ended_by=self.ended_by)
+        return Recording(self._work.id, self._trace, self._attempt, ended_by=self.ended_by, simulator=self._spent)
+
+    @property
+    def _spent(self) -> Spent | None:
+        spent = getattr(self.user, "spent", None)
+        return spent if isinstance(spent, Spent) else None
 
     def _environment(self) -> Witness | None:
         environments = self._work.environments
@@ -143,7 +150,7 @@ class _Talk:
             error = self._witness.failure  # whatever an agent made of it
         side: Side = _SIDES.get(type(error), "agent")
         failure = Failure(side, _cause(error), _traceback(error))
-        return Recording(self._work.id, self._trace, self._attempt, failure, "failure")
+        return Recording(self._work.id, self._trace, self._attempt, failure, "failure", self._spent)
 
 
 @dataclass(slots=True)

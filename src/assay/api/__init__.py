@@ -16,7 +16,8 @@ from assay.data.case import EvalSet
 from assay.data.recording import Recording
 from assay.data.trace import Trace
 from assay.data.work import Environments, Users
-from assay.errors import FormatError
+from assay.errors import FormatError, UsageError
+from assay.formats.adk.write import dumps
 from assay.judge.judges import Judges
 from assay.load import Match, read_file, recordings_in, sources
 from assay.text.globs import fits
@@ -36,6 +37,7 @@ __all__ = [
     "reread",
     "resume",
     "runs",
+    "save_eval_set",
     "scenarios",
     "score",
     "shared_cache",
@@ -111,6 +113,14 @@ def load_eval_set(path: str | Path, *, lenient: bool = False) -> EvalSet:
     if loaded.eval_set is None:
         raise FormatError(str(path), [f"holds {loaded.kind}, where an eval set is needed"])
     return loaded.eval_set
+
+
+def save_eval_set(eval_set: EvalSet, path: str | Path) -> None:
+    """Write an eval set in ADK's current schema, whatever it was read from; unknown keys are written back."""
+    try:
+        Path(path).write_bytes(dumps(eval_set))
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}") from None
 
 
 def load_recordings(paths: Paths, *, lenient: bool = False) -> list[Recording]:

@@ -25,7 +25,7 @@ from assay.data.seams import Agent
 from assay.data.summary import RunInfo
 from assay.data.trace import Trace
 from assay.data.work import Environments, Users, Work
-from assay.errors import UsageError
+from assay.errors import ConfigError, UsageError
 from assay.formats.adk.config import config as read_config
 from assay.formats.reading import Reading
 from assay.judge.judges import Judges
@@ -184,7 +184,7 @@ def resume(plan: Plan, earlier: RunInfo, *, allow_more_attempts: bool = True) ->
     before = int(earlier.config.get("attempts", 1))
     if plan.attempts < before or (plan.attempts > before and not allow_more_attempts):
         raise UsageError(f"--resume {earlier.id}: --attempts must be at least {before}, got {plan.attempts}")
-    info = replace(plan.info, id=earlier.id, started=earlier.started)
+    info = replace(plan.info, id=earlier.id, started=earlier.started, seconds=earlier.seconds)
     return Plan(**{**plan.__dict__, "info": info})
 
 
@@ -277,15 +277,16 @@ def _criteria(criteria: Criteria, *, lenient: bool, judges: Judges) -> load.Crit
         return load.criteria_in(Path(criteria), lenient=lenient, judges=judges)
     if not isinstance(criteria, Mapping):
         signed = tuple(_signed(one) for one in criteria)
+        if not signed:
+            raise ConfigError("arguments: criteria: must hold at least one criterion")
         return load.Criteria(signed, "arguments")
     own = {name: entry for name, entry in criteria.items() if callable(entry)}
     named = {name: entry for name, entry in criteria.items() if name not in own}
     reading = Reading("criteria")
     config = read_config({"criteria": named}, reading) if named else EvalConfig(())
     reading.finish()
-    made = load.criteria_of(config, origin="arguments", lenient=lenient, judges=judges)
     functions = tuple(_signed(Criterion(name, function)) for name, function in own.items())
-    return replace(made, criteria=(*functions, *made.criteria))
+    return load.criteria_of(config, origin="arguments", own=functions, lenient=lenient, judges=judges)
 
 
 def _signed(criterion: Criterion) -> Criterion:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from assay.data.noun import Json
 from assay.data.seams import Agent
 from assay.data.work import Environments, Users, Work
-from assay.errors import UsageError
+from assay.errors import ConfigError, UsageError
 from assay.judge.judges import Judges
 from assay.llm.prompts import version
 from assay.load import Wanted
@@ -58,7 +58,10 @@ def _configured(
     raw: dict[str, Json], judges: Judges, *, lenient: bool
 ) -> tuple[SimulatedUsers, int | None, Json, list[str]]:
     options, warnings = user_options(raw, lenient=lenient)
-    model = judges.exchange.model(options.model, options.model_configuration, structured=False)
+    try:
+        model = judges.exchange.model(options.model, options.model_configuration, structured=False)
+    except ConfigError as error:
+        raise ConfigError(f"/user_simulator_config: {error}") from None
     prompt = "custom" if options.custom_instructions is not None else version("simulated_user")
     signed = {**msgspec.to_builtins(options), "prompt": prompt}
     return SimulatedUsers(model, options), options.cap, signed, warnings

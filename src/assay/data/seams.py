@@ -43,7 +43,7 @@ class Environment(Protocol):
 
 
 class Simulator(Protocol):
-    """Plays the user."""
+    """Plays the user. One that asks a language model says in an attribute `spent` what that took so far."""
 
     async def next_message(self, so_far: Trace) -> str | None:
         """Say the user's next message; None ends the conversation."""

@@ -22,8 +22,6 @@ def config(raw: Any, reading: Reading) -> EvalConfig:
     """Return the criteria in file order, each with its place; what they mean is the catalog's to say."""
     known, extra = reading.fields(raw, CONFIG, ())
     criteria = reading.mapping(known, "criteria", ())
-    if not criteria:
-        reading.error(((), "criteria"), "must name at least one criterion, such as {'tool_trajectory_avg_score': 1.0}")
     if "live_model_config" in known:
         extra = (extra or {}) | {"live_model_config": known["live_model_config"]}
     return EvalConfig(
