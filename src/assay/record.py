@@ -114,12 +114,19 @@ class _Talk:
             if ends_the_run(error):
                 raise
             return self._broken(error)  # whatever else an agent raises is its own failure
-        return Recording(self._work.id, self._trace, self._attempt, ended_by=self.ended_by, simulator=self._spent)
+        return self._recorded(None, self.ended_by)
 
-    @property
-    def _spent(self) -> Spent | None:
-        spent = getattr(self.user, "spent", None)
-        return spent if isinstance(spent, Spent) else None
+    def _recorded(self, failure: Failure | None, ended_by: EndedBy) -> Recording:
+        simulator = getattr(self.user, "spent", None)
+        return Recording(
+            self._work.id,
+            self._trace,
+            self._attempt,
+            failure,
+            ended_by,
+            simulator if isinstance(simulator, Spent) else None,
+            self._witness.spent if self._witness is not None else None,
+        )
 
     def _environment(self) -> Witness | None:
         environments = self._work.environments
@@ -150,7 +157,7 @@ class _Talk:
             error = self._witness.failure  # whatever an agent made of it
         side: Side = _SIDES.get(type(error), "agent")
         failure = Failure(side, _cause(error), _traceback(error))
-        return Recording(self._work.id, self._trace, self._attempt, failure, "failure", self._spent)
+        return self._recorded(failure, "failure")
 
 
 @dataclass(slots=True)

@@ -234,6 +234,8 @@ def test_a_model_that_is_gone_is_the_environments_failure(folder: Path, monkeypa
         asked = len(server.requests)
         again = command("run", "--resume", done.json["run"]["id"], "--json", "-")
         assert [one["error"] for one in again.json["cases"]] == [None] * CASES
+        assert [one["environment"]["calls"] for one in again.json["cases"]] == [1] * CASES
+        assert again.json["spending"]["environment"]["calls"] == CASES
         assert len(server.requests) == asked + CASES
 
 

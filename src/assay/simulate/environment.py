@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from assay.data.case import EvalCase
 from assay.data.noun import Json
 from assay.data.seams import Real
+from assay.data.spent import Spent
 from assay.data.trace import Injected, ToolCall, ToolResult, Trace
 from assay.errors import SimulatedToolError, nearest
 from assay.llm.model import Model
@@ -83,6 +84,11 @@ class SimulatedEnvironment:
         self._answered: list[Answered] = []
         self._playing = asyncio.Lock()
         self._played = 0
+
+    @property
+    def spent(self) -> Spent | None:
+        """What playing tools took so far; None where no language model plays one."""
+        return None if self._player is None else self._player.spent
 
     async def answer(self, call: ToolCall, declared: dict[str, Json], real: Real) -> ToolResult:
         """Answer a call; raises SimulatedToolError where that cannot be done."""

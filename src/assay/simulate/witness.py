@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from assay.data.noun import Json
 from assay.data.seams import Environment, Real
+from assay.data.spent import Spent
 from assay.data.trace import ToolCall, ToolResult
 from assay.errors import SimulatedToolError
 from assay.text.display import described, shortened
@@ -23,6 +24,12 @@ class Witness:
         self.failure: SimulatedToolError | None = None
         self._environment = environment
         self._results: list[ToolResult] = []
+
+    @property
+    def spent(self) -> Spent | None:
+        """What playing tools took so far; None where no language model plays one."""
+        spent = getattr(self._environment, "spent", None)
+        return spent if isinstance(spent, Spent) else None
 
     async def answer(self, call: ToolCall, declared: dict[str, Json], real: Real) -> ToolResult:
         """Answer a call; raises SimulatedToolError where the environment cannot."""
