@@ -117,6 +117,16 @@ def test_wrong_usage_is_two_and_names_the_trouble(arguments: list[str], said: st
     assert not done.out
 
 
+def test_a_report_that_cannot_be_written_at_the_end_is_named_after_the_verdict() -> None:
+    """The run is done, and its other reports are there: exit code 2, and no traceback."""
+    done = assay(
+        "run", "trips.evalset.json", "--agent", "commands:in_the_way", "--junit", "report.xml", "--json", "report.json"
+    )
+    assert (done.code, done.err.strip()) == (2, "assay: --junit: cannot write report.xml: Is a directory")
+    assert "PASSED" in done.out
+    assert json.loads(Path("report.json").read_bytes())["verdict"] == "passed"
+
+
 @pytest.mark.parametrize(
     ("target", "said"),
     [

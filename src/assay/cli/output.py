@@ -199,9 +199,11 @@ def go(plan: Plan, store: str, output: Output, *, resumed: bool = False, reuse: 
             again = "" if url == DEFAULT_URL else " --store URL"  # a URL may hold a password
             click.echo(f"what is finished is kept; go on with: assay run --resume {plan.info.id}{again}", err=True)
         return _INTERRUPTED
-    _write_files(run, plan, output)
+    problems = _write_files(run, plan, output)
     with _reader_may_leave():
         _print(run, output, store=url)
+    if problems:
+        raise UsageError("\n".join(problems))
     code = EXIT[run.verdict]
     if code == EXIT[Verdict.UNSCORED] and output.allow_unscored:
         click.echo("unscored, and allowed to be (--allow-unscored): exit code 0", err=True)
@@ -230,19 +232,45 @@ def _reader_may_leave() -> Iterator[None]:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _write_files(run: Run, plan: Plan, output: Output) -> None:
-    """Write them before anything is printed: whoever reads the terminal may stop reading."""
+def _write_files(run: Run, plan: Plan, output: Output) -> list[str]:
+    """Write them before anything is printed: whoever reads the terminal may stop reading.
+
+    Return what could not be written, and why: the run is no less done.
+    """
+    problems: list[str] = []
+    for option, path, write in _files(run, plan, output):
+        try:
+            write(path)
+        except OSError as error:
+            problems.append(f"{option}: cannot write {path}: {error.strerror or error}")
+    return problems
+
+
+def _files(run: Run, plan: Plan, output: Output) -> Iterator[tuple[str, Path, Callable[[Path], object]]]:
     if output.json_file and output.json_file != "-":
-        with Path(output.json_file).open("wb") as file:
-            json.write(file, run.info, run.summary, run.cases)
+        yield "--json", Path(output.json_file), lambda path: _write_json(run, path)
     if output.junit:
-        from assay.report import junit
+        from assay.report.junit import write as write_junit
 
-        junit.write(output.junit, run.info, run.summary, run.cases, allow_unscored=output.allow_unscored)
+        allow = output.allow_unscored
+        yield (
+            "--junit",
+            output.junit,
+            lambda path: write_junit(path, run.info, run.summary, run.cases, allow_unscored=allow),
+        )
     if output.adk_results:
-        from assay.report import adk
+        from assay.report.adk import write as write_adk
 
-        adk.write(output.adk_results, run.info, plan.works, run.cases, run.recordings)
+        yield (
+            "--adk-results",
+            output.adk_results,
+            lambda path: write_adk(path, run.info, plan.works, run.cases, run.recordings),
+        )
+
+
+def _write_json(run: Run, path: Path) -> None:
+    with path.open("wb") as file:
+        json.write(file, run.info, run.summary, run.cases)
 
 
 def _print(run: Run, output: Output, *, store: str | None) -> None:
