@@ -232,8 +232,8 @@ def heard(*agents: AgentDetails) -> Invocation:
 
 def test_an_expected_tool_that_the_agent_does_not_declare_is_the_expectations() -> None:
     """No agent can call what it does not have."""
-    result = scored(CALLS, heard(agent("shop", "find", "pay")), expected=expecting("find", "fetch"))
-    said = "calls: the agent does not declare the expected tool 'fetch', only find, pay"
+    result = scored(CALLS, heard(agent("shop", "find", "pay")), expected=expecting("find", "play"))
+    said = "calls: the expected tool 'play' is none that the agent declares (find, pay); did you mean 'pay'?"
     assert blamed(result) == ("expectation", (said,))
 
 

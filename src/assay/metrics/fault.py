@@ -10,10 +10,12 @@ from assay.data.case import EvalCase
 from assay.data.outcome import Criterion, Fault, FaultSide, Outcome, Score, Verdict
 from assay.data.recording import Recording
 from assay.data.trace import Invocation, Message, ToolCall, ToolResult, Trace
+from assay.errors import nearest
 from assay.metrics.response import ResponseMatch
 from assay.metrics.response_evaluation import ResponseEvaluation
 from assay.metrics.response_judged import FinalResponseMatch
 from assay.metrics.trajectory import ToolTrajectory
+from assay.text.display import shortened
 
 SIMULATOR = "per_turn_user_simulator_quality_v1"
 _HANDOVER = "transfer_to_"
@@ -91,7 +93,8 @@ def _undeclared(metric: ToolTrajectory, trace: Trace, case: EvalCase) -> Iterato
     if declared:
         for name in _wanted(metric, case):
             if name not in declared:
-                yield f"the agent does not declare the expected tool {name!r}, only {', '.join(sorted(declared))}"
+                known = shortened(", ".join(sorted(declared)), 200)
+                yield f"the expected tool {name!r} is none that the agent declares ({known}){nearest(name, declared)}"
 
 
 def _declared(trace: Trace) -> set[str]:
@@ -133,5 +136,6 @@ def _says_nothing(expected: Invocation) -> bool:
         return False
     if any(isinstance(step, Message | ToolCall) for step in expected.steps or ()):
         return False
-    parts = (reference.extra or {}).get("parts") or ()
-    return all("text" in part for part in parts)  # a picture is no text, and something to expect
+    parts = (reference.extra or {}).get("parts")
+    pictures = isinstance(parts, list) and not all(isinstance(part, dict) and "text" in part for part in parts)
+    return not pictures
