@@ -35,6 +35,11 @@ from assay.text.display import compact, shortened
 
 N = TypeVar("N", bound=Noun)
 
+_NOTHING_EXPECTED = (
+    "the recordings do not say what was expected; --against EVALSET does, or --config names criteria that need no "
+    "expectation"
+)
+
 Paths = str | Path | Sequence[str | Path]
 """A file, a folder, or several; `FILE:case1,case2` chooses cases."""
 
@@ -145,6 +150,9 @@ def plan_score(
         todo = load.works(wanted)
         pairs, unmatched = load.match(todo, heard, by=match)
     kept = {work.position for work in load.chosen(todo, wanted, only)}
+    by_default = [origin for origin, _ in notes.origins] == ["defaults"]
+    if by_default and not any(work.case.conversation or work.case.scenario for work in todo):
+        unmatched = [*unmatched, _NOTHING_EXPECTED]
     arguments = {
         "paths": _given(recordings),
         "against": None if eval_set is None else _given(eval_set),
