@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from rich.console import Console, RenderableType
 
 from assay.aggregate import aggregate
-from assay.data.outcome import CaseResult, Fault, Outcome, Quote, Score
+from assay.data.outcome import CaseResult, Fault, Judging, Outcome, Quote, Score
 from assay.data.recording import Failure
 from assay.data.summary import RunInfo
 from assay.metrics.response import ResponseMatch
@@ -347,3 +347,13 @@ def test_a_run_without_an_end_has_no_verdict() -> None:
 def test_visible_text_stays_as_it_is(text: str) -> None:
     """Text is changed only where it holds control characters."""
     assert visible(visible(text)) == visible(text)
+
+
+@pytest.mark.parametrize("panel", [0.25, None])
+def test_what_judging_took_is_shown_by_criterion(panel: float | None) -> None:
+    """Calls, votes saved, abstentions, agreement, cost; agreement between models only where there are several."""
+    outcome = Outcome("match", Score(1.0), 0.8, judging=Judging(1234, 2, 1, 0.5, 0.75, panel))
+    shown = report([CaseResult("c", 0, (outcome,))])
+    (line,) = (one.split() for one in shown.splitlines() if "1,234" in one)
+    assert line == ["match", "1,234", "2", "1", "75", "%", *(["25", "%"] if panel else []), "$0.5000"]
+    assert ("panel agreement" in shown) == (panel is not None)

@@ -98,6 +98,8 @@ def _explain(one: Entry) -> None:
         types = hints(one.metric)
         if one.judged:
             click.echo(_JUDGE_OPTIONS)
+        if one.vertex is not None:
+            click.echo(_BACKENDS)
         for field in documented(one.metric):
             click.echo(f"  {field.name}: {allowed(types[field.name])}; default {_default(field)}")
             click.echo(f"      {field.metadata['doc']}")
@@ -113,6 +115,10 @@ _JUDGE_OPTIONS = """\
       parallelism_limit: the most calls of this criterion at once; default: one pace for the whole run
       base_url: where an OpenAI-compatible server listens; default OPENAI_BASE_URL
       structured_output: false for servers that know no JSON schemas; default true"""
+
+_BACKENDS = """\
+  backend: one of judge, vertex. vertex is Vertex AI's evaluation service, through the extra 'vertex'; default: vertex
+      where GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION are both set and the extra is installed, else judge"""
 
 
 def _default(field: dataclasses.Field[Any]) -> str:

@@ -221,6 +221,9 @@ def _announce(plan: Plan, output: Output) -> None:
         origins = ", ".join(origin for origin, _ in plan.info.config["criteria"])
         defaults = " (tool_trajectory_avg_score 1.0, response_match_score 0.8)" if origins == "defaults" else ""
         output.terminal.print(visible(f"criteria: {origins}{defaults}"), style="dim")
+        for name, signed in plan.info.signatures.items():
+            if "backend" in signed:
+                output.terminal.print(visible(f"{name}: backend {signed['backend']}"), style="dim")
 
 
 @contextmanager

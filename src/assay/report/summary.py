@@ -84,13 +84,15 @@ def _told(summary: Summary) -> list[CriterionSummary]:
 
 
 def _judging(summary: Summary) -> Rows:
-    rows = Rows(("judged", "calls", "votes saved", "abstentions", "self-agreement", "cost"))
+    panels = any(one.panel_agreement is not None for one in summary.criteria)
+    agreements = ("self-agreement", "panel agreement") if panels else ("self-agreement",)
+    rows = Rows(("judged", "calls", "votes saved", "abstentions", *agreements, "cost"))
     for one in summary.criteria:
         if one.calls is not None:
             cost = NONE if one.cost is None else f"${one.cost:.4f}"
             numbers = (one.calls, one.calls_saved or 0, one.abstentions or 0)
-            counts = (f"{number:,}" for number in numbers)
-            rows.add(one.criterion, *counts, rate(one.self_agreement), cost, dim=False)
+            agreed = (rate(one.self_agreement), rate(one.panel_agreement))[: len(agreements)]
+            rows.add(one.criterion, *(f"{number:,}" for number in numbers), *agreed, cost, dim=False)
     return rows
 
 

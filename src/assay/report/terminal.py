@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from assay.data.outcome import CaseResult, Outcome, Quote, Score, Verdict
+from assay.data.outcome import CaseResult, Injection, Outcome, Quote, Score, Verdict
 from assay.data.summary import RunInfo, Summary
 from assay.report.numbers import NONE, against, beside, count, number
 from assay.report.spending import spending_lines
@@ -75,6 +76,7 @@ def case(result: CaseResult, *, everything: bool = False) -> RenderableType:
         if everything and result.failure.traceback:
             lines.append(_in(6, Text(visible(result.failure.traceback.rstrip()), "dim")))
     lines += [_in(4, Text(visible(f"warning: {one}"), "yellow")) for one in result.warnings]
+    lines += [_in(4, Text(visible(one), "dim")) for one in _injections(result.injections, everything=everything)]
     quiet = [one for one in result.outcomes if not everything and _is_aside(one)]
     for outcome in result.outcomes:
         if outcome not in quiet:
@@ -86,6 +88,19 @@ def case(result: CaseResult, *, everything: bool = False) -> RenderableType:
     if everything:
         lines += [_in(4, line) for line in spending_lines(result)]
     return Group(*lines)
+
+
+def _injections(injections: Sequence[Injection], *, everything: bool) -> list[str]:
+    """What the environment did, one by one, or how often it did what."""
+    if everything:
+        return [
+            f"injected in invocation {one.invocation}: {one.tool}: {one.injected.effect}, {one.injected.detail}"
+            + (" (invalidates the attempt)" if one.injected.invalidates else "")
+            for one in injections
+        ]
+    counts = Counter(f"{one.injected.effect} ({one.tool})" for one in injections)
+    told = [name if times == 1 else f"{times} x {name}" for name, times in counts.items()]
+    return [f"injected: {', '.join(told)}"] if told else []
 
 
 def _in(indent: int, what: RenderableType) -> RenderableType:
