@@ -138,7 +138,7 @@ def criteria_of(
             environment, unknown = environment_options(config.environment, lenient=lenient)
             warnings = (*warnings, *unknown)
     except ConfigError as error:
-        raise ConfigError(f"{origin}: {error}") from None
+        raise ConfigError("\n".join(f"{origin}: {problem}" for problem in str(error).splitlines())) from None
     said = tuple(f"{origin}: {warning}" for warning in warnings)
     return Criteria((*own, *criteria), origin, digest, said, config.user_simulator, environment)
 

@@ -189,9 +189,9 @@ class _Options:
 
 def _strategy(reading: _Options, raw: Any, at: Place) -> Any:
     """ADK writes the number of a strategy; its name is read as well."""
-    strategies = list(Strategy)
+    strategies = [one.value for one in Strategy]
     if type(raw) is int and 0 <= raw < len(strategies):
-        return strategies[raw].value
+        return strategies[raw]
     if raw not in strategies:
         hint = nearest(raw, strategies) if isinstance(raw, str) else ""
         allowed = f"must be one of {', '.join(strategies)}, or 0 to {len(strategies) - 1}"
