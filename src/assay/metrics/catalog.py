@@ -128,6 +128,11 @@ def _threshold(spec: CriterionSpec, scale: Range) -> float | None:
         value = float(raw)
     except (TypeError, ValueError, OverflowError):
         raise ConfigError(f"{pointer}: must be a number or an object with 'threshold', got {shown(raw)}") from None
+    return within(scale, value, raw, pointer)
+
+
+def within(scale: Range, value: float, raw: Any, place: str) -> float:
+    """Return a threshold that lies in the range of its criterion; raises ConfigError for one that does not."""
     if not math.isfinite(value) or value not in scale:
-        raise ConfigError(f"{pointer}: must be a number {_interval(*scale.bounds)}, got {shown(raw)}")
+        raise ConfigError(f"{place}: must be a number {_interval(*scale.bounds)}, got {shown(raw)}")
     return value
