@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from assay.metrics.entries import CATALOG, QUESTIONS, RECIPES, Entry
+from assay.metrics.options import allowed, documented, hints
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+_WIDE = 110
+"""So many cells a terminal must have for the table; with fewer its columns would be letters below each other."""
 
 
 @click.command()
@@ -42,22 +49,36 @@ def _range(entry: Entry) -> str:
 
 
 def _table() -> None:
-    from rich import box
-    from rich.table import Table
-
     from assay.cli.output import console
 
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), show_edge=False)
-    for title in ("criterion", "needs", "unit judged", "range, better", "simulated user", "built"):
-        table.add_column(title, no_wrap=title == "criterion")
-    for one in CATALOG.values():
-        built = "yes" if one.metric else "not yet"
-        table.add_row(one.name, one.needs, one.unit, _range(one), one.simulated_user, built)
     out = console()
-    out.print(table)
+    out.print(_wide() if out.width >= _WIDE else _narrow())
     out.print("\nWhich one?")
     for question, name, situation in QUESTIONS:
         out.print(f"  {question:<58} {name}  (--for {situation})", soft_wrap=True)
+
+
+def _wide() -> RenderableType:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), show_edge=False)
+    for title in ("criterion", "needs", "unit judged", "range, better", "simulated user"):
+        table.add_column(title, no_wrap=title == "criterion")
+    for one in CATALOG.values():
+        table.add_row(one.name, one.needs, one.unit, _range(one), one.simulated_user)
+    return table
+
+
+def _narrow() -> RenderableType:
+    from rich.console import Group
+    from rich.padding import Padding
+
+    lines: list[RenderableType] = []
+    for one in CATALOG.values():
+        told = f"needs {one.needs}; judged is: {one.unit}; {_range(one)}; simulated user: {one.simulated_user}"
+        lines += [one.name, Padding(told, (0, 0, 0, 4))]
+    return Group(*lines)
 
 
 def _explain(one: Entry) -> None:
@@ -65,18 +86,13 @@ def _explain(one: Entry) -> None:
     click.echo(
         f"Needs: {one.needs}. Judged is: {one.unit}. Range: {_range(one)}. Simulated user: {one.simulated_user}."
     )
-    if one.metric is None:
-        click.echo("\nNot built yet in this version: a config that names it is refused.")
-    else:
-        from assay.metrics.options import allowed, documented, hints
-
-        click.echo("\nOptions:\n  threshold: a number; without it the criterion only informs")
-        types = hints(one.metric)
-        if one.judged:
-            click.echo(_JUDGE_OPTIONS)
-        for field in documented(one.metric):
-            click.echo(f"  {field.name}: {allowed(types[field.name])}; default {_default(field)}")
-            click.echo(f"      {field.metadata['doc']}")
+    click.echo("\nOptions:\n  threshold: a number; without it the criterion only informs")
+    if one.judged:
+        click.echo(_JUDGE_OPTIONS)
+    types = hints(one.metric)
+    for field in documented(one.metric):
+        click.echo(f"  {field.name}: {allowed(types[field.name])}; default {_default(field)}")
+        click.echo(f"      {field.metadata['doc']}")
     click.echo(f"\n{json.dumps({'criteria': {one.name: one.sample}}, indent=2, ensure_ascii=False)}")
 
 

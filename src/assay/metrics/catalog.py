@@ -38,7 +38,7 @@ def build(
 
     `judges` makes the judges of those that ask one.
 
-    Raises ConfigError for an unknown criterion or option, a threshold outside the range, or one that is not built yet.
+    Raises ConfigError for an unknown criterion or option, or a threshold outside the range.
     """
     custom = {spec.name: spec for spec in config.custom_metrics}
     criteria: list[Criterion] = []
@@ -53,7 +53,7 @@ def build(
     named = {criterion.name for criterion in criteria}
     warnings += [f"{spec.pointer}: not in criteria, so not used" for name, spec in custom.items() if name not in named]
     always = [one for one in CATALOG.values() if one.always_computed and one.name not in named]
-    return (*criteria, *(_criterion(one, one.metric(), None) for one in always if one.metric)), tuple(warnings)
+    return (*criteria, *(_criterion(one, one.metric(), None) for one in always)), tuple(warnings)
 
 
 def _built_in(
@@ -63,8 +63,6 @@ def _built_in(
     if known is None:
         hint = nearest(spec.name, [*CATALOG, *custom]) or "; `assay criteria` lists them, custom_metrics adds your own"
         raise ConfigError(f"{spec.pointer}: is not a criterion{hint}")
-    if known.metric is None:
-        raise ConfigError(f"{spec.pointer}: this criterion is not built yet in this version of assay")
     accepted = _EVERYWHERE | ({_JUDGE} if known.judged else set())
     values, warnings = read_options(known.metric, spec.options, spec.pointer, lenient=lenient, accepted=accepted)
     if known.judged:

@@ -23,7 +23,7 @@ _UNBOUNDED = Range(0.0, None)
 
 @dataclass(frozen=True)
 class Entry:
-    """One criterion: what it is for, what it needs, and the metric behind it (None: not built yet)."""
+    """One criterion: what it is for, what it needs, and the metric behind it."""
 
     name: str
     summary: str
@@ -31,7 +31,7 @@ class Entry:
     needs: str
     unit: str
     simulated_user: str
-    metric: type | None = None
+    metric: type
     range: Range = field(default_factory=Range)
     lower_is_better: bool = False
     sample: Any = 1.0
@@ -39,7 +39,7 @@ class Entry:
     @property
     def judged(self) -> bool:
         """Whether it asks a judge."""
-        return self.metric is not None and "judge" in {one.name for one in fields(self.metric)}
+        return "judge" in {one.name for one in fields(self.metric)}
 
     @property
     def always_computed(self) -> bool:
