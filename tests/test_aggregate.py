@@ -9,7 +9,7 @@ from math import sqrt
 import pytest
 
 from assay.aggregate import aggregate
-from assay.data.outcome import CaseResult, Outcome, Range, Score, Verdict
+from assay.data.outcome import CaseResult, Judging, Outcome, Range, Score, Verdict
 from assay.data.recording import Failure, Side
 from assay.data.spent import Spent
 from assay.data.summary import CriterionSummary, Estimate
@@ -118,7 +118,7 @@ def test_nothing_scored_has_no_numbers() -> None:
         ),
         ([nothing(0)], Verdict.UNSCORED, "m has a threshold, and applied to no case"),
         ([result(0, 1, threshold=None)], Verdict.UNSCORED, "no case passed"),
-        ([], Verdict.UNSCORED, "no case passed"),
+        ([], Verdict.UNSCORED, "there are no cases"),
         ([result(0, 1), result(1, 1, threshold=None), nothing(2)], Verdict.PASSED, None),
     ],
 )
@@ -173,3 +173,12 @@ def test_attempts_do_not_wait_in_memory() -> None:
         tracemalloc.stop()
     assert found.cases == {"passed": 1000, "failed": 1000}
     assert most < 500_000
+
+
+def test_agreement_is_the_mean_over_outcomes_with_votes_to_compare() -> None:
+    """Of a judge with itself 1.0 and 0.5; of the models of a panel 0.25 and, where it had one vote, unknown."""
+    judged = (Judging(3, 2, 0, None, 1.0, 0.25), Judging(3, 2, 0, None, 0.5, None), Judging(1, 0, 0))
+    found = only(
+        *(CaseResult(f"c{i}", i, (Outcome("m", Score(1.0), 0.5, judging=one),)) for i, one in enumerate(judged))
+    )
+    assert (found.self_agreement, found.panel_agreement) == (0.75, 0.25)

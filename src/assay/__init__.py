@@ -43,6 +43,7 @@ _HOMES = {
     "Run": "assay.api",
     "Score": "assay.data.outcome",
     "ScriptedAgent": "assay.agents.scripted",
+    "ScriptedEnvironment": "assay.simulate.scripted",
     "Summary": "assay.data.summary",
     "Thought": "assay.data.trace",
     "ToolCall": "assay.data.trace",
@@ -101,6 +102,7 @@ if TYPE_CHECKING:
     from assay.errors import UsageError as UsageError
     from assay.metrics.response import ResponseMatch as ResponseMatch
     from assay.metrics.trajectory import ToolTrajectory as ToolTrajectory
+    from assay.simulate.scripted import ScriptedEnvironment as ScriptedEnvironment
     from assay.value.novelty import VectorCache as VectorCache
     from assay.value.score import TraceValue as TraceValue
 

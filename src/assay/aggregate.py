@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from functools import reduce
 from itertools import groupby
@@ -80,7 +80,7 @@ def _verdict(
     ]
     unscored += [f"{name} has a threshold, and applied to no case" for name in unapplied]
     if not cases[Verdict.PASSED]:
-        unscored.append("no case passed")
+        unscored.append("no case passed" if cases else "there are no cases")
     return (Verdict.UNSCORED, unscored) if unscored else (Verdict.PASSED, [])
 
 
@@ -181,26 +181,28 @@ class _Judging:
     def __init__(self) -> None:
         self._sums: Counter[str] = Counter()
         self._cost: float | None = 0.0
-        self._agreement: list[float] = [0.0, 0.0]
+        self._agreed: defaultdict[str, float] = defaultdict(float)
+        self._agreements: Counter[str] = Counter()
 
     def add(self, one: Judging) -> None:
         """Count one outcome's."""
         self._sums.update(outcomes=1, calls=one.calls, calls_saved=one.calls_saved, abstentions=one.abstentions)
         self._cost = None if self._cost is None or one.cost is None else self._cost + one.cost
-        if one.self_agreement is not None:
-            self._agreement = [self._agreement[0] + one.self_agreement, self._agreement[1] + 1]
+        for name, rate in (("self_agreement", one.self_agreement), ("panel_agreement", one.panel_agreement)):
+            if rate is not None:
+                self._agreed[name] += rate
+                self._agreements[name] += 1
 
     def summary(self) -> dict[str, Any]:
         """Return the fields of a criterion's summary; nothing where no judge was asked. Agreement is the mean."""
         if not self._sums["outcomes"]:
             return {}
-        agreed, outcomes = self._agreement
         return {
             "calls": self._sums["calls"],
             "calls_saved": self._sums["calls_saved"],
             "abstentions": self._sums["abstentions"],
             "cost": self._cost,
-            "self_agreement": agreed / outcomes if outcomes else None,
+            **{name: self._agreed[name] / number for name, number in self._agreements.items()},
         }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
@@ -22,6 +21,8 @@ from assay.errors import ConfigError, FormatError, UsageError, nearest
 from assay.formats.recognise import Loaded, read
 from assay.judge.judges import Judges
 from assay.metrics.catalog import build
+from assay.simulate.environment_options import EnvironmentOptions, environment_options
+from assay.text.globs import fits
 
 Match = Literal["id", "session", "order"]
 NO_RECORDING = "no recording"
@@ -53,6 +54,7 @@ class Criteria(Noun, frozen=True):
     sha256: str | None = None
     warnings: tuple[str, ...] = ()
     user_simulator: dict[str, Json] | None = None
+    environment: EnvironmentOptions | None = None
 
 
 def read_file(path: Path, *, lenient: bool = False) -> tuple[Loaded, str]:
@@ -131,10 +133,14 @@ def criteria_of(
         )
     try:
         criteria, warnings = build(config, lenient=lenient, judges=judges)
+        environment = None
+        if config.environment is not None:
+            environment, unknown = environment_options(config.environment, lenient=lenient)
+            warnings = (*warnings, *unknown)
     except ConfigError as error:
         raise ConfigError(f"{origin}: {error}") from None
     said = tuple(f"{origin}: {warning}" for warning in warnings)
-    return Criteria((*own, *criteria), origin, digest, said, config.user_simulator)
+    return Criteria((*own, *criteria), origin, digest, said, config.user_simulator, environment)
 
 
 def criteria_in(path: Path, *, lenient: bool = False, judges: Judges | None = None) -> Criteria:
@@ -169,6 +175,7 @@ class Wanted(Noun, frozen=True):
     criteria: tuple[Criterion, ...]
     only: tuple[str, ...] = ()
     user_simulator: dict[str, Json] | None = None
+    environment: EnvironmentOptions | None = None
 
 
 def works(wanted: Sequence[Wanted]) -> list[Work]:
@@ -211,11 +218,6 @@ def _unique_ids(pairs: list[tuple[str, str]]) -> list[str]:
 
 def _matches(names: Sequence[str], globs: Sequence[str]) -> bool:
     return not globs or any(fits(name, glob) for name in names for glob in globs)
-
-
-def fits(name: str, glob: str) -> bool:
-    """Whether a glob means a name: the name itself, brackets and all, or a pattern of * and ?."""
-    return name == glob or fnmatch.fnmatchcase(name, glob.replace("[", "[[]"))
 
 
 def _check_globs(globs: Sequence[str], names: Sequence[tuple[str, str]]) -> None:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import AsyncIterable, AsyncIterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Iterator, Mapping
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from assay.concurrency import concurrently, ends_the_run
-from assay.data.outcome import CaseResult, Criterion, FaultSide, Outcome, Score, Verdict
+from assay.data.outcome import CaseResult, Criterion, FaultSide, Injection, Outcome, Score, Verdict
 from assay.data.recording import Recording
-from assay.data.trace import Trace
+from assay.data.trace import ToolResult, Trace
 from assay.data.work import Work
 from assay.errors import JudgeError, MetricError, UsageError
 from assay.judge.ballot import Ballot, judging
 from assay.metrics.fault import evidence
+from assay.simulate.environment import SimulatedEnvironments
 from assay.text.display import described, shortened
 
 Pair = tuple[Work, Recording]
@@ -71,6 +72,7 @@ async def score_case(
         usage=_usage(trace),
         warnings=tuple(_warnings(trace, work)),
         simulator=recording.simulator,
+        injections=tuple(_injections(trace)),
     )
 
 
@@ -153,10 +155,18 @@ def _usage(trace: Trace) -> dict[str, int] | None:
     }
 
 
+def _injections(trace: Trace) -> Iterator[Injection]:
+    for number, invocation in enumerate(trace.invocations, 1):
+        for step in invocation.steps or ():
+            if isinstance(step, ToolResult):
+                for one in step.injected:
+                    yield Injection(number, step.name, one)
+
+
 def _warnings(trace: Trace, work: Work) -> list[str]:
-    """Where the recorded user said something else than the expected one, the comparison may mean little."""
+    """Return why the result may mean little: another user than the expected one, an environment for tools not there."""
     expected = work.case.conversation or ()
-    said: list[str] = []
+    said = work.environments.undeclared(trace) if isinstance(work.environments, SimulatedEnvironments) else []
     for i, (ours, theirs) in enumerate(zip(trace.invocations, expected, strict=False), 1):
         if ours.query.strip() != theirs.query.strip():
             shown = f"{shortened(ours.query, 60)!r} recorded, {shortened(theirs.query, 60)!r} expected"

@@ -14,6 +14,7 @@ from assay.simulate.scripted import ScriptedUsers
 from commands import assay, enter
 from loopback import Drop, Loopback, Request, Say, Status
 
+KEPT = "sqlite:///kept.db"
 CONFIG = {
     "criteria": {"tool_call_count_v1": 3},
     "user_simulator_config": {"model": "openai/user", "max_allowed_invocations": 3},
@@ -61,6 +62,49 @@ def test_the_cap_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         [result] = run(tmp_path, server, monkeypatch)
     assert (result.ended_by, result.verdict) == ("cap", "passed")
     assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize(
+    ("cap", "said", "ended_by"),
+    [(0, 0, "cap"), (1, 1, "cap"), (2, 2, "cap"), (-1, 25, "stop"), (None, 20, "cap")],
+)
+def test_a_user_says_as_much_as_the_cap_allows(
+    cap: int | None, said: int, ended_by: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The starting prompt counts; 0 is silence, -1 no limit, 20 what holds without a word; what ended it is shown."""
+    options = {"model": "openai/user"} | ({} if cap is None else {"max_allowed_invocations": cap})
+    enter(tmp_path, monkeypatch)
+    files(tmp_path, {**CONFIG, "user_simulator_config": options})
+    with Loopback(lambda request: "</finished>" if request.number == 25 else f"message {request.number}") as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+        done = assay("run", "shop.scenarios.json", "--agent", "commands:obedient", "--store", KEPT, "--json", "r.json")
+    (case,) = json.loads(Path("r.json").read_bytes())["cases"]
+    assert case["ended_by"] == ended_by
+    assert ("ended by the cap on invocations" in done.out) == (ended_by == "cap")
+    (recording,) = [one for _, one in api.reread(KEPT, "2").recordings]
+    assert len(recording.trace.invocations) == said
+
+
+@pytest.mark.parametrize("reply", [Say(""), Say("   "), Status(400), Status(401)])
+def test_a_reply_that_is_none_is_the_simulators_failure(
+    reply: Say | Status, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An empty or refused reply breaks the conversation after the turns so far; the run is unscored."""
+    with Loopback(lambda request: "go on" if request.number == 1 else reply) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+        done = api.evaluate(files(tmp_path), echo)
+    [(_, recording)] = done.recordings
+    assert recording.failure is not None
+    assert (recording.failure.side, recording.ended_by) == ("simulator", "failure")
+    assert [one.reply for one in recording.trace.invocations] == ["You said: Hello 0", "You said: go on"]
+    assert done.verdict == "unscored"
+
+
+def test_a_setting_that_nobody_knows_is_named_with_its_place(tmp_path: Path) -> None:
+    """The settings of the simulator's model are checked before anything runs."""
+    config = {**CONFIG, "user_simulator_config": {"model": "openai/user", "model_configuration": {"tempreture": 1}}}
+    with pytest.raises(UsageError, match="/user_simulator_config: setting 'tempreture' is unknown"):
+        api.evaluate(files(tmp_path, config), echo)
 
 
 def test_a_model_that_is_gone_is_the_simulators_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from assay.data.outcome import Outcome, Verdict
+from assay.data.outcome import Criterion, Outcome, Verdict
 from assay.data.trace import Invocation, Message, ToolCall, Usage
 from assay.metrics.efficiency import InferenceCallCount, TokenUsage, ToolCallCount
 from assay.metrics.response import ResponseMatch
@@ -236,14 +236,13 @@ def test_configs_that_the_peer_reads(vectors: dict[str, Any]) -> None:
     from assay.load import criteria_of
     from builders import load
 
-    def made(document: dict[str, Any]) -> dict[str, float | None]:
-        config = load(document).config or pytest.fail("not a config")
-        return {each.name: each.threshold for each in criteria_of(config, origin="test_config.json").criteria}
-
     for one in vectors["config"]:
         criteria = one["config"].get("criteria") or {}
         if "raises" in one or "x" in criteria or not criteria:
             with pytest.raises(UsageError):
-                made(one["config"])
-        else:
-            assert made(one["config"]) == one["result"]
+                criteria_of(load(one["config"]).config or pytest.fail("not a config"), origin="here")
+            continue
+        config = load(one["config"]).config
+        assert config is not None
+        made: tuple[Criterion, ...] = criteria_of(config, origin="here").criteria
+        assert {each.name: each.threshold for each in made} == one["result"]

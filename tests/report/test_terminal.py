@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from rich.console import Console, RenderableType
 
 from assay.aggregate import aggregate
-from assay.data.outcome import CaseResult, Fault, Outcome, Quote, Score
+from assay.data.outcome import CaseResult, Fault, Judging, Outcome, Quote, Score
 from assay.data.recording import Failure
 from assay.data.summary import RunInfo
 from assay.metrics.response import ResponseMatch
@@ -27,6 +27,7 @@ from builders import case as expected_case
 from commands import HOSTILE
 
 INFO = RunInfo("20260101-000000-aaaaaa", "2026-01-01T00:00:00.000+00:00", "0", "run", finished="now", seconds=1.0)
+SHOW = f"assay show {INFO.id}"
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -38,11 +39,11 @@ def printed(what: RenderableType, *, width: int = 100, colour: bool = False) -> 
     return out.getvalue()
 
 
-def report(results: Sequence[CaseResult], *, everything: bool = False, info: RunInfo = INFO) -> str:
+def report(results: Sequence[CaseResult], *, everything: bool = False, info: RunInfo = INFO, show: str = SHOW) -> str:
     """The whole report."""
     out = io.StringIO()
     console = Console(file=out, width=120, highlight=False, emoji=False, markup=False)
-    print_report(console, info, aggregate(results), results, everything=everything)
+    print_report(console, info, aggregate(results), results, everything=everything, show=show)
     return out.getvalue()
 
 
@@ -238,6 +239,22 @@ def test_what_is_left_out_is_counted() -> None:
     assert report([failed(i) for i in range(260)], everything=True).count("✗ failed") == 260
 
 
+def test_a_run_that_is_not_kept_names_no_command_that_would_show_it() -> None:
+    """Of what is left out it says where else it can be had."""
+    results = [replace(failed(i), evidence=SPOILED) for i in range(260)]
+    assert "assay show" not in report(results, show="")
+    assert "more that did not pass; --json FILE holds them all" in report(results, show="")
+
+
+def test_what_broke_a_conversation_is_said_once() -> None:
+    """Not again for each criterion, which only says that it broke there."""
+    parts = (Score(None, "broke here: boom: bang", "invocation 1"),)
+    outcomes = tuple(Outcome(name, Score(None, parts=parts), 0.5) for name in ("one", "two"))
+    lines = printed(case(CaseResult("x", 0, outcomes, failure=Failure("agent", "boom: bang")))).splitlines()
+    assert [line.strip() for line in lines if "bang" in line] == ["agent: boom: bang"]
+    assert [line.strip() for line in lines if "broke here" in line] == ["invocation 1  –  broke here"] * 2
+
+
 def test_the_summary_names_methods_and_counts() -> None:
     """Mean and pass rate have their intervals, whose methods are named, and every verdict is counted."""
     results = [passed(0), passed(1), failed(2), CaseResult("x", 3, (), failure=Failure("agent", "boom"))]
@@ -325,3 +342,13 @@ def test_a_run_without_an_end_has_no_verdict() -> None:
 def test_visible_text_stays_as_it_is(text: str) -> None:
     """Text is changed only where it holds control characters."""
     assert visible(visible(text)) == visible(text)
+
+
+@pytest.mark.parametrize("panel", [0.25, None])
+def test_what_judging_took_is_shown_by_criterion(panel: float | None) -> None:
+    """Calls, votes saved, abstentions, agreement, cost; agreement between models only where there are several."""
+    outcome = Outcome("match", Score(1.0), 0.8, judging=Judging(1234, 2, 1, 0.5, 0.75, panel))
+    shown = report([CaseResult("c", 0, (outcome,))])
+    (line,) = (one.split() for one in shown.splitlines() if "1,234" in one)
+    assert line == ["match", "1,234", "2", "1", "75", "%", *(["25", "%"] if panel else []), "$0.5000"]
+    assert ("panel agreement" in shown) == (panel is not None)

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from assay import __version__, load
 from assay.agents import agent_of
-from assay.api.simulating import with_users
+from assay.api.simulating import asks_a_model, check_reachable, with_environments, with_users
 from assay.data.case import EvalCase, EvalSet
 from assay.data.config import EvalConfig
 from assay.data.noun import Noun
@@ -24,14 +24,13 @@ from assay.data.recording import Recording
 from assay.data.seams import Agent
 from assay.data.summary import RunInfo
 from assay.data.trace import Trace
-from assay.data.work import Users, Work
+from assay.data.work import Environments, Users, Work
 from assay.errors import ConfigError, UsageError
 from assay.formats.adk.config import config as read_config
 from assay.formats.reading import Reading
 from assay.judge.judges import Judges
 from assay.metrics.catalog import within
 from assay.metrics.signature import signature
-from assay.simulate.user import SimulatedUsers
 from assay.text.display import compact, shortened
 
 N = TypeVar("N", bound=Noun)
@@ -64,8 +63,8 @@ class Plan:
 
     @property
     def simulates(self) -> bool:
-        """Whether a language model plays a user."""
-        return any(isinstance(work.users, SimulatedUsers) for work in self.works)
+        """Whether a language model plays a user or a tool."""
+        return any(map(asks_a_model, self.works))
 
     @property
     def total(self) -> int:
@@ -85,6 +84,7 @@ def plan_run(
     lenient: bool = False,
     judges: Judges | None = None,
     users: Users | None = None,
+    environment: Environments | Mapping[str, Any] | None = None,
 ) -> Plan:
     """Read and check everything that `evaluate` needs. Raises UsageError."""
     judges = judges or Judges()
@@ -92,6 +92,8 @@ def plan_run(
     todo = load.chosen(load.works(wanted), wanted, only)
     todo, signed, said = with_users(todo, wanted, users, judges, lenient=lenient)
     target = agent_of(agent)
+    todo, also_signed, also_said = with_environments(todo, wanted, environment, judges, lenient=lenient)
+    check_reachable(todo, target)
     arguments = {
         "paths": _given(eval_set),
         "agent": agent if isinstance(agent, str) else getattr(agent, "__qualname__", "function"),
@@ -102,7 +104,7 @@ def plan_run(
         "attempts": attempts,
         "reply_timeout": reply_timeout,
     }
-    info = _info("run", arguments, notes, wanted, {"agent": signature(target), **signed})
+    info = _info("run", arguments, notes, wanted, {"agent": signature(target), **signed, **also_signed})
     return Plan(
         info,
         tuple(todo),
@@ -110,7 +112,7 @@ def plan_run(
         attempts=attempts,
         concurrency=concurrency,
         reply_timeout=reply_timeout,
-        warnings=(*notes.warnings, *said),
+        warnings=(*notes.warnings, *said, *also_said),
         judges=judges,
     )
 
@@ -217,7 +219,8 @@ def _wanted(
         )
         eval_set, digest = _as_stored(eval_set, f"the eval set {eval_set.id!r}")
         notes = _Notes(((eval_set.id, digest),), ((made.origin, made.sha256),), made.warnings)
-        return [load.Wanted(eval_set, made.criteria, user_simulator=made.user_simulator)], notes
+        wanted = load.Wanted(eval_set, made.criteria, (), made.user_simulator, made.environment)
+        return [wanted], notes
     found = load.sources(_paths(eval_set), lenient=lenient)
     return _wanted_of(
         found, criteria, [source.loaded.eval_set or EvalSet("") for source in found], lenient=lenient, judges=judges
@@ -253,7 +256,7 @@ def _wanted_of(
     given = _criteria(criteria, lenient=lenient, judges=judges)
     made = [given or load.criteria_for(source, lenient=lenient, judges=judges) for source in found]
     wanted = [
-        load.Wanted(one, criteria.criteria, source.only, criteria.user_simulator)
+        load.Wanted(one, criteria.criteria, source.only, criteria.user_simulator, criteria.environment)
         for one, criteria, source in zip(sets, made, found, strict=True)
     ]
     notes = _Notes(

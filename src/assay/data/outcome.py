@@ -13,7 +13,7 @@ from assay.data.case import EvalCase
 from assay.data.noun import Json, Noun
 from assay.data.recording import EndedBy, Failure
 from assay.data.spent import Spent
-from assay.data.trace import Trace
+from assay.data.trace import Injected, Trace
 
 
 class Verdict(StrEnum):
@@ -197,6 +197,14 @@ class Fault(Noun, frozen=True):
     evidence: tuple[str, ...] = ()
 
 
+class Injection(Noun, frozen=True):
+    """What a simulated environment did to the answer of a tool, in which invocation (from 1)."""
+
+    invocation: int
+    tool: str
+    injected: Injected
+
+
 class CaseResult(Noun, frozen=True):
     """All outcomes of one attempt at one case. `position` is the case's place in the input, from 0.
 
@@ -215,6 +223,7 @@ class CaseResult(Noun, frozen=True):
     usage: dict[str, int] | None = None
     warnings: tuple[str, ...] = ()
     simulator: Spent | None = None
+    injections: tuple[Injection, ...] = ()
 
     @property
     def judge(self) -> Spent | None:

@@ -27,8 +27,9 @@ class Valid(Noun, frozen=True):
 class CriterionSummary(Noun, frozen=True):
     """One criterion over all attempts: the mean of its values, its pass rate, and how often each verdict was given.
 
-    `errors` counts attempts whose agent failed and whose outcome is therefore unscored; they are not counted in
-    `unscored` again. `valid` is None where nobody looked which attempts are valid.
+    Agreement is of a judge with itself, and of the models of a panel with each other. `errors` counts attempts whose
+    agent failed and whose outcome is therefore unscored; they are not counted in `unscored` again. `valid` is None
+    where nobody looked which attempts are valid.
     """
 
     criterion: str
@@ -43,6 +44,7 @@ class CriterionSummary(Noun, frozen=True):
     threshold: float | None = None
     lower_is_better: bool = False
     self_agreement: float | None = None
+    panel_agreement: float | None = None
     calls: int | None = None
     calls_saved: int | None = None
     abstentions: int | None = None

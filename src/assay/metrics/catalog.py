@@ -6,14 +6,18 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from assay.data.config import CriterionSpec, CustomMetricSpec, EvalConfig
 from assay.data.outcome import Criterion, Metric, Range
 from assay.errors import ConfigError, nearest
 from assay.formats.reading import shown
 from assay.judge.judge import Judge
 from assay.judge.judges import Judges, judge_options
+from assay.llm.vertex import NAME as VERTEX
+from assay.llm.vertex import configured, installed
 from assay.metrics.custom import PeerMetric, custom_metric
-from assay.metrics.entries import CATALOG, Entry
+from assay.metrics.entries import CATALOG, Entry, Served
 from assay.metrics.options import read_options
 from assay.metrics.signature import signature
 
@@ -22,6 +26,7 @@ _EVERYWHERE = frozenset({"include_intermediate_responses_in_final"})
 
 
 _JUDGE = "judge_model_options"
+_BACKEND = "backend"
 
 
 def entry(name: str) -> Entry:
@@ -63,15 +68,39 @@ def _built_in(
     if known is None:
         hint = nearest(spec.name, [*CATALOG, *custom]) or "; `assay criteria` lists them, custom_metrics adds your own"
         raise ConfigError(f"{spec.pointer}: is not a criterion{hint}")
-    accepted = _EVERYWHERE | ({_JUDGE} if known.judged else set())
+    accepted = _EVERYWHERE | ({_JUDGE} if known.judged else set()) | ({_BACKEND} if known.vertex else set())
     values, warnings = read_options(known.metric, spec.options, spec.pointer, lenient=lenient, accepted=accepted)
+    if known.vertex is not None and _backend(spec) == VERTEX:
+        unused = [f"{spec.pointer}/{_JUDGE}: not used, the backend is vertex"] if spec.options.get(_JUDGE) else []
+        return _by_vertex(spec, known, known.vertex, judges), warnings + unused
     if known.judged:
         values["judge"] = _judge(spec, judges)
     try:
         metric = known.metric(**values)
     except ConfigError as error:
         raise ConfigError(f"{spec.pointer}/{error}") from None
-    return _criterion(known, metric, _threshold(spec, known.range)), warnings
+    made = _criterion(known, metric, _threshold(spec, known.range))
+    return (_signed(made, "judge") if known.vertex else made), warnings
+
+
+def _backend(spec: CriterionSpec) -> str:
+    """What the config says, else the service where environment and extras are ready for it."""
+    said = spec.options.get(_BACKEND)
+    if said not in {None, "judge", VERTEX}:
+        raise ConfigError(f"{spec.pointer}/{_BACKEND}: must be one of judge, {VERTEX}, got {said!r:.80}")
+    return said or (VERTEX if configured() and installed() else "judge")
+
+
+def _by_vertex(spec: CriterionSpec, known: Entry, served: Served, judges: Judges) -> Criterion:
+    try:
+        metric = served.metric(judges.service(served.name))
+    except ConfigError as error:
+        raise ConfigError(f"{spec.pointer}/{_BACKEND}: {error}") from None
+    return _signed(_criterion(known, metric, _threshold(spec, known.range)), VERTEX)
+
+
+def _signed(criterion: Criterion, backend: str) -> Criterion:
+    return replace(criterion, signature={**criterion.signature, "backend": backend})
 
 
 def _judge(spec: CriterionSpec, judges: Judges) -> Judge:

@@ -7,7 +7,7 @@ from typing import Any, BinaryIO, Literal
 
 import msgspec
 
-from assay.data.outcome import CaseResult, Fault, FaultSide, Outcome, Score
+from assay.data.outcome import CaseResult, Fault, FaultSide, Injection, Outcome, Score
 from assay.data.spent import Spent
 from assay.data.summary import CriterionSummary, Estimate, RunInfo, Summary, Valid
 
@@ -92,9 +92,20 @@ class OutcomeShape(Shape, frozen=True):
     abstentions: int | None
     cost: float | None
     self_agreement: float | None
+    panel_agreement: float | None
     parts: list[PartShape]
     input_tokens: int | None
     output_tokens: int | None
+
+
+class InjectedShape(Shape, frozen=True):
+    """What a simulated environment did to the answer of a tool, in which invocation (from 1)."""
+
+    invocation: int
+    tool: str
+    effect: str
+    detail: str
+    invalidates: bool
 
 
 class CaseShape(Shape, frozen=True):
@@ -116,6 +127,7 @@ class CaseShape(Shape, frozen=True):
     outcomes: list[OutcomeShape]
     judge: SpentShape | None
     simulator: SpentShape | None
+    injected: list[InjectedShape]
 
 
 class RateShape(Shape, frozen=True):
@@ -153,6 +165,7 @@ class SummaryShape(Shape, frozen=True):
     informational: int
     errors: int
     self_agreement: float | None
+    panel_agreement: float | None
     valid: ValidShape | None
 
 
@@ -198,6 +211,7 @@ def _case(result: CaseResult) -> CaseShape:
         [_outcome(one) for one in result.outcomes],
         _spent(result.judge),
         _spent(result.simulator),
+        [_injected(one) for one in result.injections],
     )
 
 
@@ -207,6 +221,11 @@ def _fault(fault: Fault) -> FaultShape:
 
 def _spent(spent: Spent | None) -> SpentShape | None:
     return None if spent is None else SpentShape(spent.calls, spent.input_tokens, spent.output_tokens, spent.cost)
+
+
+def _injected(one: Injection) -> InjectedShape:
+    injected = one.injected
+    return InjectedShape(one.invocation, one.tool, injected.effect, injected.detail, injected.invalidates)
 
 
 def _outcome(outcome: Outcome) -> OutcomeShape:
@@ -222,6 +241,7 @@ def _outcome(outcome: Outcome) -> OutcomeShape:
         judging.abstentions if judging else None,
         judging.cost if judging else None,
         judging.self_agreement if judging else None,
+        judging.panel_agreement if judging else None,
         [_part(part) for part in score.parts],
         judging.input_tokens if judging else None,
         judging.output_tokens if judging else None,
@@ -250,6 +270,7 @@ def _summary(one: CriterionSummary) -> SummaryShape:
         one.informational,
         one.errors,
         one.self_agreement,
+        one.panel_agreement,
         _valid(one.valid) if one.valid else None,
     )
 

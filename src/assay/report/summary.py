@@ -34,6 +34,8 @@ _COUNTS = {
 
 def tables(summary: Summary) -> RenderableType:
     """Return the numbers over all attempts, over the valid ones where some are not, and what models took."""
+    if not summary.criteria:
+        return Text("")
     shown = [_criteria(summary)]
     if summary.invalid:
         shown.append(_valid(summary))
@@ -82,21 +84,25 @@ def _told(summary: Summary) -> list[CriterionSummary]:
 
 
 def _judging(summary: Summary) -> Rows:
-    rows = Rows(("judged", "calls", "votes saved", "abstentions", "self-agreement", "cost"))
+    panels = any(one.panel_agreement is not None for one in summary.criteria)
+    agreements = ("self-agreement", "panel agreement") if panels else ("self-agreement",)
+    rows = Rows(("judged", "calls", "votes saved", "abstentions", *agreements, "cost"))
     for one in summary.criteria:
         if one.calls is not None:
             cost = NONE if one.cost is None else f"${one.cost:.4f}"
             numbers = (one.calls, one.calls_saved or 0, one.abstentions or 0)
-            counts = (f"{number:,}" for number in numbers)
-            rows.add(one.criterion, *counts, rate(one.self_agreement), cost, dim=False)
+            agreed = (rate(one.self_agreement), rate(one.panel_agreement))[: len(agreements)]
+            rows.add(one.criterion, *(f"{number:,}" for number in numbers), *agreed, cost, dim=False)
     return rows
 
 
-def closing(info: RunInfo, summary: Summary) -> RenderableType:
-    """Return the verdict of the run, why, and where to look further."""
+def closing(info: RunInfo, summary: Summary, *, show: str = "") -> RenderableType:
+    """Return the verdict of the run, why, and what it counted; `show` is the command that shows a run again."""
     mark, style = MARKS[summary.verdict]
     total = sum(summary.cases.values())
-    counts = ", ".join(f"{n:,} {verdict}" for verdict, n in summary.cases.items())
+    counts = ", ".join(
+        count(n, verdict) if verdict == "error" else f"{n:,} {verdict}" for verdict, n in summary.cases.items()
+    )
     seconds = "" if info.seconds is None else f" in {info.seconds:.1f} s"
     why = f": {visible('; '.join(summary.reasons))}" if summary.reasons else ""
     if info.finished is None:
@@ -107,7 +113,7 @@ def closing(info: RunInfo, summary: Summary) -> RenderableType:
     if summary.invalid:
         sides = ", ".join(f"{side} {n:,}" for side, n in summary.invalid.items())
         spoiled = f"{sum(summary.invalid.values()):,} of {count(total, 'attempt')} invalid: {sides}"
-        lines.append(Text(f"{spoiled}; `assay show {info.id}` lists them", "yellow"))
+        lines.append(Text(f"{spoiled}; `{show}` lists them" if show else spoiled, "yellow"))
     methods = _methods(summary.criteria)
     tail = f"{count(total, 'attempt')}{seconds}: {counts or 'none'}" + (f"  (intervals: {methods})" if methods else "")
     lines.append(Text(tail, "dim"))

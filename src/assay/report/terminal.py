@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from msgspec.structs import replace
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from assay.data.outcome import CaseResult, Outcome, Quote, Score, Verdict
+from assay.data.outcome import CaseResult, Injection, Outcome, Quote, Score, Verdict
 from assay.data.summary import RunInfo, Summary
 from assay.report.numbers import NONE, against, beside, count, number
 from assay.report.spending import spending_lines
@@ -28,11 +30,18 @@ _PAIRS = 20_000
 
 
 def print_report(
-    console: Console, info: RunInfo, summary: Summary, results: Iterable[CaseResult], *, everything: bool = False
+    console: Console,
+    info: RunInfo,
+    summary: Summary,
+    results: Iterable[CaseResult],
+    *,
+    everything: bool = False,
+    show: str = "",
 ) -> None:
     """Print the results in file order, then the summary, then the verdict.
 
     Of a large run only what did not pass, and not more of that than can be read, unless `everything` is asked for.
+    `show` is the command that shows the run again, empty where none would.
     """
     large = sum(summary.cases.values()) > _LISTED and not everything
     shown = hidden = 0
@@ -45,9 +54,10 @@ def print_report(
         shown += 1
         console.print(case(result))
     if hidden:
-        console.print(Text(f"… and {hidden:,} more that did not pass; `assay show {info.id}` lists them all", "dim"))
+        elsewhere = f"`{show}` lists them all" if show else "--json FILE holds them all"
+        console.print(Text(f"… and {hidden:,} more that did not pass; {elsewhere}", "dim"))
     console.print(tables(summary))
-    console.print(closing(info, summary))
+    console.print(closing(info, summary, show=show))
 
 
 def case(result: CaseResult, *, everything: bool = False) -> RenderableType:
@@ -66,16 +76,31 @@ def case(result: CaseResult, *, everything: bool = False) -> RenderableType:
         if everything and result.failure.traceback:
             lines.append(_in(6, Text(visible(result.failure.traceback.rstrip()), "dim")))
     lines += [_in(4, Text(visible(f"warning: {one}"), "yellow")) for one in result.warnings]
+    lines += [_in(4, Text(visible(one), "dim")) for one in _injections(result.injections, everything=everything)]
     quiet = [one for one in result.outcomes if not everything and _is_aside(one)]
     for outcome in result.outcomes:
         if outcome not in quiet:
-            lines.append(_in(4, _outcome(outcome, everything=everything)))
+            shown = outcome if result.failure is None else _without_cause(outcome, result.failure.cause)
+            lines.append(_in(4, _outcome(shown, everything=everything)))
     aside = [f"{visible(one.criterion)} {number(one.score.value)}" for one in quiet if one.score.value is not None]
     if aside:
         lines.append(_in(4, Text(", ".join(aside), "dim")))
     if everything:
         lines += [_in(4, line) for line in spending_lines(result)]
     return Group(*lines)
+
+
+def _injections(injections: Sequence[Injection], *, everything: bool) -> list[str]:
+    """What the environment did, one by one, or how often it did what."""
+    if everything:
+        return [
+            f"injected in invocation {one.invocation}: {one.tool}: {one.injected.effect}, {one.injected.detail}"
+            + (" (invalidates the attempt)" if one.injected.invalidates else "")
+            for one in injections
+        ]
+    counts = Counter(f"{one.injected.effect} ({one.tool})" for one in injections)
+    told = [name if times == 1 else f"{times} x {name}" for name, times in counts.items()]
+    return [f"injected: {', '.join(told)}"] if told else []
 
 
 def _in(indent: int, what: RenderableType) -> RenderableType:
@@ -108,6 +133,15 @@ def invalid(results: Iterable[CaseResult]) -> Iterator[RenderableType]:
             mark, style = MARKS[result.verdict]
             head = Text.assemble((f"{mark} ", style), visible(result.case_id), attempt, "  ", (result.verdict, style))
             yield Group(head, *_evidence_of(result))
+
+
+def _without_cause(outcome: Outcome, cause: str) -> Outcome:
+    """The outcome without what broke the conversation, which is said once for all criteria."""
+
+    def shorter(score: Score) -> Score:
+        return replace(score, reason=score.reason.removesuffix(f": {cause}"), parts=tuple(map(shorter, score.parts)))
+
+    return replace(outcome, score=shorter(outcome.score))
 
 
 def _is_aside(outcome: Outcome) -> bool:

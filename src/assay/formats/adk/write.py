@@ -11,6 +11,7 @@ from assay.data.case import EvalCase, EvalSet, Persona, Scenario, SessionInput
 from assay.data.noun import Json
 from assay.data.rubric import Rubric
 from assay.data.trace import About, Event, Invocation, Message, Step, Thought, ToolCall, ToolResult
+from assay.formats.adk.content import INJECTED
 from assay.formats.adk.evalset import BY_HAND
 
 
@@ -128,9 +129,10 @@ def _content(message: Message, role: str) -> dict[str, Json]:
 def _intermediate(invocation: Invocation) -> dict[str, Json]:
     if invocation.events is not None:
         return {"invocation_events": _events(invocation.steps or (), invocation.events)}
-    if invocation.usages is not None:
-        return {"invocation_events": recorded_events(invocation)}
     steps = invocation.steps or ()
+    injected = any(isinstance(step, ToolResult) and step.injected for step in steps)
+    if invocation.usages is not None or injected:
+        return {"invocation_events": recorded_events(invocation)}
     if not _fits_by_hand(steps):
         return {"invocation_events": [_event(step, step.author) | {BY_HAND: True} for step in steps]}
     said = [step for step in steps if isinstance(step, Message | Thought)]
@@ -211,11 +213,20 @@ def _part(step: Step) -> dict[str, Json]:
         return {
             "function_response": _result(step, {k: v for k, v in extra.items() if k != "part"}),
             **extra.get("part", {}),
+            **_metadata(step),
         }
     if isinstance(extra.get("parts"), int):
         extra.pop("parts")
     text = {"text": step.text} if step.text or not extra else {}
     return {**text, "thought": True, **extra} if isinstance(step, Thought) else {**text, **extra}
+
+
+def _metadata(result: ToolResult) -> dict[str, Json]:
+    """What was injected into a result, where ADK has room for what is nobody else's: in the metadata of its part."""
+    if not result.injected:
+        return {}
+    before = ((result.extra or {}).get("part") or {}).get("part_metadata") or {}
+    return {"part_metadata": {**before, INJECTED: msgspec.to_builtins(result.injected)}}
 
 
 def _call(call: ToolCall, extra: dict[str, Json] | None = None) -> dict[str, Json]:
