@@ -9,7 +9,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, TextIO
@@ -56,8 +56,8 @@ class Output:
             _make_room("--adk-results", self.adk_results)
 
     def only_json_on_stdout(self) -> AbstractContextManager[object]:
-        """Send to stderr what an agent or a metric prints, where stdout is for JSON."""
-        return redirect_stdout(sys.stderr) if self.json_file == "-" else nullcontext()
+        """Send to stderr what an agent, a metric or a process of theirs prints, where stdout is for JSON."""
+        return _stdout_as_stderr() if self.json_file == "-" else nullcontext()
 
     @property
     def terminal(self) -> Console:
@@ -134,6 +134,20 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(options):
         made = option(made)
     return made
+
+
+@contextmanager
+def _stdout_as_stderr() -> Iterator[None]:
+    with redirect_stdout(sys.stderr), ExitStack() as stack:
+        with suppress(OSError):  # of a stream that is no file there is nothing that a process could inherit
+            own, errors = sys.__stdout__, sys.__stderr__
+            if own is not None and errors is not None:
+                own.flush()
+                kept = os.dup(own.fileno())
+                stack.callback(os.close, kept)
+                stack.callback(os.dup2, kept, own.fileno())
+                os.dup2(errors.fileno(), own.fileno())
+        yield
 
 
 def _make_room(option: str, folder: Path) -> None:
