@@ -14,12 +14,11 @@ from assay.concurrency import concurrently, ends_the_run
 from assay.data.outcome import CaseResult, Criterion, Outcome, Score, Verdict
 from assay.data.recording import Recording
 from assay.data.trace import Trace
-from assay.data.work import Work
+from assay.data.work import Pair, Work
 from assay.errors import MetricError, UsageError
 from assay.judge.ballot import Ballot, judging
 from assay.text.display import described, shortened
 
-Pair = tuple[Work, Recording]
 Known = Mapping[tuple[int, int], CaseResult]
 """Results of an earlier go at the same run, by position and attempt."""
 

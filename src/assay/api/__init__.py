@@ -18,7 +18,7 @@ from assay.data.trace import Trace
 from assay.data.work import Users
 from assay.errors import FormatError
 from assay.judge.judges import Judges
-from assay.load import Match, fits, read_file, recordings_in, sources
+from assay.load import Match, as_recording, fits, heard_in, read_file, sources
 
 __all__ = [
     "Checked",
@@ -111,4 +111,4 @@ def load_eval_set(path: str | Path, *, lenient: bool = False) -> EvalSet:
 def load_recordings(paths: Paths, *, lenient: bool = False) -> list[Recording]:
     """Return what files recorded, in order; raises UsageError with every problem in them."""
     given = [paths] if isinstance(paths, str | Path) else list(paths)
-    return recordings_in(sources(given, lenient=lenient, recorded=True))
+    return list(map(as_recording, heard_in(sources(given, lenient=lenient, recorded=True))))
