@@ -133,7 +133,7 @@ def test_a_missing_config_is_an_error(tmp_path: Path) -> None:
 
 def test_empty_criteria_are_an_error_at_their_place(tmp_path: Path) -> None:
     """Nothing would be tested."""
-    with pytest.raises(UsageError, match="/criteria: must name at least one criterion"):
+    with pytest.raises(ConfigError, match=r"c\.json: /criteria: must name at least one criterion"):
         criteria_in(written(tmp_path, "c.json", {"criteria": {}}))
 
 

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy.dialects import registry
+from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 
 from assay.api import reread
 from assay.data.outcome import CaseResult, Outcome, Quote, Range, Score
@@ -21,6 +23,7 @@ from assay.data.recording import Failure, Recording
 from assay.data.summary import RunInfo
 from assay.data.trace import Message, Thought, ToolResult, Trace
 from assay.errors import UsageError
+from assay.llm.model import Reply
 from assay.store import Store
 from builders import call, recording, turn
 
@@ -31,10 +34,19 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path}/a b/run.db" if request.param == "sqlite" else os.environ["ASSAY_TEST_POSTGRES"]
 
 
-@pytest.fixture
-def store(url: str) -> Iterator[Store]:
-    """An open store."""
-    opened = Store(url)
+class Other(SQLiteDialect_pysqlite):
+    """SQLite under a name that the store does not know: it writes as it would to Oracle or SQL Server."""
+
+    supports_statement_cache = True
+
+
+@pytest.fixture(params=["sqlite", "other", pytest.param("postgres", marks=pytest.mark.postgres)])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    """An open store in a database of each kind."""
+    registry.register("other", __name__, "Other")
+    opened = Store(
+        os.environ["ASSAY_TEST_POSTGRES"] if request.param == "postgres" else f"{request.param}:///{tmp_path}/run.db"
+    )
     yield opened
     opened.close()
 
@@ -93,6 +105,18 @@ def test_a_later_result_replaces_an_earlier_one_of_the_same_attempt(store: Store
     store.commit()
     store.add_result(run, result(0, value=1.0))
     assert [one.outcomes[0].score.value for one in store.results(run)] == [1.0]
+
+
+def test_what_is_kept_of_calls_is_a_mapping(store: Store, run: str) -> None:
+    """A later reply takes the place of an earlier one; another run's are not seen; what is not there is a KeyError."""
+    replies = store.replies(run)
+    for text in ("no", "yes"):
+        replies["key"] = Reply(text)
+    store.replies(f"{run}2")["other"] = Reply("no")
+    assert dict(replies) == {"key": Reply("yes")}
+    del replies["key"]
+    with pytest.raises(KeyError):
+        replies["key"]
 
 
 def test_runs_do_not_see_each_other(store: Store, run: str) -> None:

@@ -2,41 +2,61 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from functools import reduce
 from itertools import groupby
-from typing import Any
+from typing import Any, get_args
 
-from assay.data.outcome import CaseResult, Judging, Outcome, Range, Verdict
-from assay.data.summary import CriterionSummary, Estimate, Summary
+from assay.data.outcome import CaseResult, FaultSide, Judging, Outcome, Range, Verdict
+from assay.data.spent import Spent
+from assay.data.summary import CriterionSummary, Estimate, Spending, Summary, Valid
+from assay.judge.ballot import Ballot
 from assay.stats.interval import Clusters, effective_trials, wilson
 
 
-def aggregate(results: Iterable[CaseResult]) -> Summary:
+def aggregate(results: Iterable[CaseResult], ballots: Iterable[Ballot] = ()) -> Summary:
     """Return the numbers of a run from its results in file order, the attempts of a case one after another.
 
-    Memory does not grow with the number of cases.
+    `ballots` are all that were held: several outcomes may rest on one, whose calls were made once.
+    Memory grows neither with the number of cases nor with that of attempts.
     """
     tallies: dict[str, _Tally] = {}
     cases: Counter[Verdict] = Counter()
+    invalid: Counter[str] = Counter()
     agent_errors = other_errors = 0
-    for attempts in _by_case(results):
+    agent = simulator = None
+    for _, attempts in groupby(results, key=lambda result: result.position):
         for result in attempts:
             cases[result.verdict] += 1
+            invalid.update(fault.side for fault in (result.evidence or ())[:1])
             if result.verdict is Verdict.ERROR and result.failure is not None:
                 agent_errors += result.failure.side == "agent"
                 other_errors += result.failure.side != "agent"
-        for name in dict.fromkeys(one.criterion for result in attempts for one in result.outcomes):
-            tallies.setdefault(name, _Tally(name)).add(attempts)
+            for outcome in result.outcomes:
+                tallies.setdefault(outcome.criterion, _Tally(outcome.criterion)).add(result, outcome)
+            agent = _sum(agent, _of_agent(result))
+            simulator = _sum(simulator, result.simulator)
+        for tally in tallies.values():
+            tally.close_case()
     unapplied = [name for name, tally in tallies.items() if tally.gates and not tally.applied]
     verdict, reasons = _verdict(cases, agent_errors, other_errors, unapplied)
     criteria = tuple(tally.summary() for tally in tallies.values())
-    return Summary(verdict, criteria, {one.value: cases[one] for one in Verdict if cases[one]}, tuple(reasons))
+    counts = {one.value: cases[one] for one in Verdict if cases[one]}
+    spoiled = {side: invalid[side] for side in get_args(FaultSide) if invalid[side]}
+    judge = reduce(_sum, (ballot.spent for ballot in ballots), None)
+    return Summary(verdict, criteria, counts, spoiled, tuple(reasons), Spending(agent, judge, simulator))
 
 
-def _by_case(results: Iterable[CaseResult]) -> Iterator[list[CaseResult]]:
-    for _, attempts in groupby(results, key=lambda result: result.position):
-        yield list(attempts)
+def _of_agent(result: CaseResult) -> Spent | None:
+    usage = result.usage
+    if usage is None:
+        return None
+    return Spent(usage["inference_calls"], usage["input_tokens"], usage["output_tokens"], None)
+
+
+def _sum(one: Spent | None, other: Spent | None) -> Spent | None:
+    return one + other if one is not None and other is not None else one or other
 
 
 def _verdict(
@@ -60,7 +80,7 @@ def _verdict(
     ]
     unscored += [f"{name} has a threshold, and applied to no case" for name in unapplied]
     if not cases[Verdict.PASSED]:
-        unscored.append("no case passed")
+        unscored.append("no case passed" if cases else "there are no cases")
     return (Verdict.UNSCORED, unscored) if unscored else (Verdict.PASSED, [])
 
 
@@ -73,46 +93,48 @@ class _Tally:
         self.applied = False
         self._verdicts: Counter[Verdict] = Counter()
         self._errors = 0
-        self._values = Clusters()
-        self._passes = Clusters()
+        self._all = _Numbers()
+        self._valid: _Numbers | None = _Numbers()
         self._latest: Outcome | None = None
         self._judging = _Judging()
 
-    def add(self, attempts: list[CaseResult]) -> None:
-        """Count the outcomes of all attempts at one case."""
-        values: list[float] = []
-        passes: list[float] = []
-        for result in attempts:
-            for outcome in result.outcomes:
-                if outcome.criterion == self.name:
-                    self._count(result, outcome, values, passes)
-        self._values.add(values)
-        self._passes.add(passes)
+    def close_case(self) -> None:
+        """End a case: its attempts are one cluster."""
+        for numbers in (self._all, self._valid):
+            if numbers is not None:
+                numbers.close()
 
-    def _count(self, result: CaseResult, outcome: Outcome, values: list[float], passes: list[float]) -> None:
+    def add(self, result: CaseResult, outcome: Outcome) -> None:
+        """Count the outcome of one attempt."""
         verdict = outcome.verdict
+        broken = result.failure is not None and result.failure.side == "agent" and verdict is Verdict.UNSCORED
         self._latest = outcome
         if outcome.judging is not None:
             self._judging.add(outcome.judging)
         self.gates = self.gates or outcome.threshold is not None
-        self.applied = self.applied or verdict is not Verdict.NOT_APPLICABLE
-        if verdict is not Verdict.NOT_APPLICABLE and outcome.score.value is not None:
-            values.append(outcome.score.value)
-        if verdict is Verdict.UNSCORED and result.failure is not None and result.failure.side == "agent":
+        if broken:
             self._errors += 1
-            passes.append(0.0)
+        else:
+            self._verdicts[verdict] += 1
+        if result.evidence is None:
+            self._valid = None
+        if verdict is Verdict.NOT_APPLICABLE:
             return
-        self._verdicts[verdict] += 1
-        if verdict in (Verdict.PASSED, Verdict.FAILED):
-            passes.append(float(verdict is Verdict.PASSED))
+        self.applied = True
+        passed = False if broken else _passed(verdict)
+        self._all.put(outcome.score.value, passed=passed)
+        if self._valid is not None and not result.evidence:
+            self._valid.put(outcome.score.value, passed=passed)
 
     def summary(self) -> CriterionSummary:
         """Return the numbers."""
         latest = self._latest
+        scale = latest.range if latest else Range()
+        valid = self._valid
         return CriterionSummary(
             self.name,
-            _mean(self._values, latest.range if latest else Range()),
-            _pass_rate(self._passes),
+            _mean(self._all.values, scale),
+            _pass_rate(self._all.passes),
             self._verdicts[Verdict.PASSED],
             self._verdicts[Verdict.FAILED],
             self._verdicts[Verdict.UNSCORED],
@@ -122,7 +144,35 @@ class _Tally:
             threshold=latest.threshold if latest else None,
             lower_is_better=latest.lower_is_better if latest else False,
             **self._judging.summary(),
+            valid=None if valid is None else Valid(valid.n, _mean(valid.values, scale), _pass_rate(valid.passes)),
         )
+
+
+def _passed(verdict: Verdict) -> bool | None:
+    """Whether a verdict counts for or against the pass rate; None: neither."""
+    return verdict is Verdict.PASSED if verdict in (Verdict.PASSED, Verdict.FAILED) else None
+
+
+class _Numbers:
+    """The values of one criterion and what passed, over some of the attempts, clustered by case."""
+
+    def __init__(self) -> None:
+        self.n = 0
+        self.values = Clusters()
+        self.passes = Clusters()
+
+    def put(self, value: float | None, *, passed: bool | None) -> None:
+        """Count an outcome that applies."""
+        self.n += 1
+        if value is not None:
+            self.values.put(value)
+        if passed is not None:
+            self.passes.put(float(passed))
+
+    def close(self) -> None:
+        """End a case."""
+        self.values.close()
+        self.passes.close()
 
 
 class _Judging:
@@ -131,26 +181,28 @@ class _Judging:
     def __init__(self) -> None:
         self._sums: Counter[str] = Counter()
         self._cost: float | None = 0.0
-        self._agreement: list[float] = [0.0, 0.0]
+        self._agreed: defaultdict[str, float] = defaultdict(float)
+        self._agreements: Counter[str] = Counter()
 
     def add(self, one: Judging) -> None:
         """Count one outcome's."""
         self._sums.update(outcomes=1, calls=one.calls, calls_saved=one.calls_saved, abstentions=one.abstentions)
         self._cost = None if self._cost is None or one.cost is None else self._cost + one.cost
-        if one.self_agreement is not None:
-            self._agreement = [self._agreement[0] + one.self_agreement, self._agreement[1] + 1]
+        for name, rate in (("self_agreement", one.self_agreement), ("panel_agreement", one.panel_agreement)):
+            if rate is not None:
+                self._agreed[name] += rate
+                self._agreements[name] += 1
 
     def summary(self) -> dict[str, Any]:
         """Return the fields of a criterion's summary; nothing where no judge was asked. Agreement is the mean."""
         if not self._sums["outcomes"]:
             return {}
-        agreed, outcomes = self._agreement
         return {
             "calls": self._sums["calls"],
             "calls_saved": self._sums["calls_saved"],
             "abstentions": self._sums["abstentions"],
             "cost": self._cost,
-            "self_agreement": agreed / outcomes if outcomes else None,
+            **{name: self._agreed[name] / number for name, number in self._agreements.items()},
         }
 
 

@@ -5,10 +5,11 @@ AssayError
         FormatError     a file that cannot be read: path, place, problem
         ConfigError     a configuration that cannot be used: place, problem
     CaseError           of one case: becomes a Failure or an unscored Score; the run goes on
-        AgentError      the agent raised, hung or returned something that is no reply
-        SimulatorError  the simulated user could not say its next message
-        MetricError     a metric raised or returned something that is no score
-        JudgeError      a judge could not be asked, or could not be read
+        AgentError          the agent raised, hung or returned something that is no reply
+        SimulatorError      the simulated user could not say its next message
+        SimulatedToolError  the simulated environment could not answer a tool call
+        MetricError         a metric raised or returned something that is no score
+        JudgeError          a judge could not be asked, or could not be read
 """
 
 from __future__ import annotations
@@ -51,6 +52,10 @@ class AgentError(CaseError):
 
 class SimulatorError(CaseError):
     """The simulated user could not say its next message."""
+
+
+class SimulatedToolError(CaseError):
+    """The simulated environment could not answer a tool call."""
 
 
 class MetricError(CaseError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -23,6 +22,8 @@ from assay.errors import ConfigError, FormatError, UsageError, nearest
 from assay.formats.recognise import Loaded, read
 from assay.judge.judges import Judges
 from assay.metrics.catalog import build
+from assay.simulate.environment_options import EnvironmentOptions, environment_options
+from assay.text.globs import fits
 
 Match = Literal["id", "session", "order"]
 Heard = Recording | EvalCase
@@ -57,6 +58,7 @@ class Criteria(Noun, frozen=True):
     sha256: str | None = None
     warnings: tuple[str, ...] = ()
     user_simulator: dict[str, Json] | None = None
+    environment: EnvironmentOptions | None = None
 
 
 def read_file(path: Path, *, lenient: bool = False) -> tuple[Loaded, str]:
@@ -120,15 +122,29 @@ def _files(path: Path, patterns: Sequence[str]) -> list[Path]:
 
 
 def criteria_of(
-    config: EvalConfig, *, origin: str, lenient: bool = False, digest: str | None = None, judges: Judges | None = None
+    config: EvalConfig,
+    *,
+    origin: str,
+    own: tuple[Criterion, ...] = (),
+    lenient: bool = False,
+    digest: str | None = None,
+    judges: Judges | None = None,
 ) -> Criteria:
-    """Return the criteria of a configuration; a ConfigError names where it is from."""
+    """Return `own` criteria and those of a configuration; a ConfigError names where it is from."""
+    if not config.criteria and not own:
+        raise ConfigError(
+            f"{origin}: /criteria: must name at least one criterion, such as {{'tool_trajectory_avg_score': 1.0}}"
+        )
     try:
         criteria, warnings = build(config, lenient=lenient, judges=judges)
+        environment = None
+        if config.environment is not None:
+            environment, unknown = environment_options(config.environment, lenient=lenient)
+            warnings = (*warnings, *unknown)
     except ConfigError as error:
         raise ConfigError(f"{origin}: {error}") from None
     said = tuple(f"{origin}: {warning}" for warning in warnings)
-    return Criteria(criteria, origin, digest, said, config.user_simulator)
+    return Criteria((*own, *criteria), origin, digest, said, config.user_simulator, environment)
 
 
 def criteria_in(path: Path, *, lenient: bool = False, judges: Judges | None = None) -> Criteria:
@@ -163,6 +179,7 @@ class Wanted(Noun, frozen=True):
     criteria: tuple[Criterion, ...]
     only: tuple[str, ...] = ()
     user_simulator: dict[str, Json] | None = None
+    environment: EnvironmentOptions | None = None
 
 
 def works(wanted: Sequence[Wanted]) -> list[Work]:
@@ -213,11 +230,6 @@ def _unique_ids(wanted: Sequence[Wanted]) -> list[str]:
 
 def _matches(names: Sequence[str], globs: Sequence[str]) -> bool:
     return not globs or any(fits(name, glob) for name in names for glob in globs)
-
-
-def fits(name: str, glob: str) -> bool:
-    """Whether a glob means a name: the name itself, brackets and all, or a pattern of * and ?."""
-    return name == glob or fnmatch.fnmatchcase(name, glob.replace("[", "[[]"))
 
 
 def _check_globs(globs: Sequence[str], names: Sequence[tuple[str, str]]) -> None:

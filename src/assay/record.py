@@ -16,13 +16,16 @@ from msgspec.structs import replace
 from assay.concurrency import concurrently, ends_the_run
 from assay.data.noun import Json, Noun
 from assay.data.recording import EndedBy, Failure, Recording, Side
-from assay.data.seams import Agent, Item, Session
-from assay.data.trace import About, Durations, Event, Invocation, Message, Step, Trace, Usage, split_reply
+from assay.data.seams import Agent, Item, Session, Simulator
+from assay.data.spent import Spent
+from assay.data.trace import About, Durations, Event, Invocation, Message, Step, ToolResult, Trace, Usage, split_reply
 from assay.data.work import Pair, Work
-from assay.errors import AgentError, SimulatorError
+from assay.errors import AgentError, SimulatedToolError, SimulatorError
+from assay.simulate.witness import Witness
 from assay.text.display import described, shortened
 
 _LONGEST_TRACEBACK = 20_000
+_SIDES: dict[type[BaseException], Side] = {SimulatorError: "simulator", SimulatedToolError: "environment"}
 N = TypeVar("N", bound=Noun)
 
 
@@ -38,6 +41,7 @@ async def record(
     """Yield a recording of each attempt at each case, in the order of completion, at most `concurrency` at once.
 
     A fixed conversation is said as it stands, a scenario by those who play its user. `reply_timeout` is in seconds.
+    Where there is a simulated environment, what it did stands on the results, and its failure ends the conversation.
     Conversations in `held` (position, attempt) are not held again. Whatever an agent or a simulated user does ends its
     own conversation only.
     """
@@ -68,7 +72,7 @@ async def _simulated(work: Work, attempt: int, talk: _Talk) -> AsyncIterator[Inv
     """What a simulated user says, until it stops or has said as much as it may."""
     if work.users is None:
         raise SimulatorError("the case is a scenario, and nobody plays its user")
-    user = work.users(work.case, attempt)
+    user = talk.user = work.users(work.case, attempt)
     while work.cap is None or len(talk.done) < work.cap:
         try:
             message = await user.next_message(Trace(tuple(talk.done)))
@@ -87,19 +91,22 @@ class _Talk:
     def __init__(self, work: Work, attempt: int, reply_timeout: float | None) -> None:
         self.done: list[Invocation] = []
         self.ended_by: EndedBy = "script"
+        self.user: Simulator | None = None
         self._work = work
         self._attempt = attempt
         self._reply_timeout = reply_timeout
         self._asked: Invocation | None = None
         self._heard = _Heard()
+        self._witness: Witness | None = None
         self._final_state: dict[str, Json] | None = None
 
     async def hold(self, agent: Agent, asking: AsyncIterator[Invocation]) -> Recording:
         """Ask and wait for the replies, to the end or to a break."""
         try:
-            async with agent(self._work.case, None) as session:
+            self._witness = self._environment()
+            async with agent(self._work.case, self._witness) as session:
                 async for asked in asking:
-                    self._asked, self._heard = asked, _Heard()
+                    self._asked, self._heard = asked, _Heard(self._witness)
                     self.done.append(await _reply(session, asked, self._heard, self._reply_timeout))
                     self._asked = None
                     self._learn(session.about)
@@ -107,7 +114,21 @@ class _Talk:
             if ends_the_run(error):
                 raise
             return self._broken(error)  # whatever else an agent raises is its own failure
-        return Recording(self._work.id, self._trace, self._attempt, ended_by=self.ended_by)
+        return Recording(self._work.id, self._trace, self._attempt, ended_by=self.ended_by, simulator=self._spent)
+
+    @property
+    def _spent(self) -> Spent | None:
+        spent = getattr(self.user, "spent", None)
+        return spent if isinstance(spent, Spent) else None
+
+    def _environment(self) -> Witness | None:
+        environments = self._work.environments
+        if environments is None:
+            return None
+        try:
+            return Witness(environments(self._work.case, self._attempt))
+        except Exception as error:
+            raise SimulatedToolError(_cause(error)) from error
 
     @property
     def _trace(self) -> Trace:
@@ -125,15 +146,18 @@ class _Talk:
     def _broken(self, error: BaseException) -> Recording:
         if self._asked is not None:
             self.done.append(self._heard.broken(self._asked))
-        side: Side = "simulator" if isinstance(error, SimulatorError) else "agent"
+        if self._witness is not None and self._witness.failure is not None:
+            error = self._witness.failure  # whatever an agent made of it
+        side: Side = _SIDES.get(type(error), "agent")
         failure = Failure(side, _cause(error), _traceback(error))
-        return Recording(self._work.id, self._trace, self._attempt, failure, "failure")
+        return Recording(self._work.id, self._trace, self._attempt, failure, "failure", self._spent)
 
 
 @dataclass(slots=True)
 class _Heard:
-    """What came from a session since it was asked."""
+    """What came from a session since it was asked, with what its environment did to it."""
 
+    witness: Witness | None = None
     steps: list[Step] = field(default_factory=list)
     usages: list[Usage] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
@@ -147,8 +171,16 @@ class _Heard:
             self.events.append(item)
         elif isinstance(item, Durations):
             self.durations = item
+        elif isinstance(item, ToolResult) and self.witness is not None:
+            self.steps.append(self.witness.marked(item))
         else:
             self.steps.append(item)
+        self.check()
+
+    def check(self) -> None:
+        """Raise SimulatedToolError where the environment has failed: an agent may have taken it for its tool."""
+        if self.witness is not None and self.witness.failure is not None:
+            raise self.witness.failure
 
     def broken(self, asked: Invocation) -> Invocation:
         """The invocation that was not answered: no message in it is a reply."""
@@ -188,6 +220,7 @@ async def _reply(session: Session, asked: Invocation, heard: _Heard, reply_timeo
         async with asyncio.timeout(reply_timeout) as limit, aclosing(_sent(session, asked.query)) as items:
             async for item in items:
                 heard.add(_kept(item))
+        heard.check()
     except TimeoutError as error:
         if not limit.expired():
             raise
@@ -219,7 +252,7 @@ def _kept(item: N) -> N:
 
 
 def _cause(error: BaseException) -> str:
-    if isinstance(error, AgentError | SimulatorError):
+    if isinstance(error, AgentError | SimulatorError | SimulatedToolError):
         return str(error)
     return shortened(described(error), 2000)
 

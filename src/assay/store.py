@@ -70,8 +70,11 @@ _PATIENCE = 60.0
 class Store:
     """One database. What is added is committed at once; results within a quarter of a second, many in one go."""
 
-    def __init__(self, url: str = DEFAULT_URL) -> None:
-        """Open the database, and create what it lacks. Raises UsageError where it cannot be reached."""
+    def __init__(self, url: str = DEFAULT_URL, *, create: bool = True) -> None:
+        """Open the database, and create what it lacks, unless it is to be there already (`create` False).
+
+        Raises UsageError where it cannot be reached, or is not there.
+        """
         self.url = url
         self._waiting: list[dict[str, Any]] = []
         self._direct: sa.Connection | None = None
@@ -79,16 +82,15 @@ class Store:
         try:
             parsed = sa.make_url(url)
             if parsed.get_backend_name() == "sqlite" and parsed.database:
-                Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
+                _make_room(Path(parsed.database), url, create=create)
             self._engine = sa.create_engine(parsed, connect_args=_patience(parsed))
             if parsed.get_backend_name() == "sqlite":
                 sa.event.listen(self._engine, "connect", _prepare_sqlite)
             with self._engine.begin() as connection:
-                # Two processes that start at once must not create the same table twice.
-                if parsed.get_backend_name() == "postgresql":
-                    connection.execute(sa.text("SELECT pg_advisory_xact_lock(7283451)"))
-                for table in _METADATA.sorted_tables:
-                    connection.execute(sa.schema.CreateTable(table, if_not_exists=True))
+                if create:
+                    _create(connection)
+                elif not sa.inspect(connection).has_table(_RUNS.name):
+                    raise _missing(url)
         except (sa.exc.SQLAlchemyError, OSError, ImportError, ValueError) as error:
             hint = "; install the extra 'postgres'" if isinstance(error, ImportError) else ""
             raise UsageError(f"--store: cannot open {_safe(url)}: {_first_line(error)}{hint}") from None
@@ -174,6 +176,27 @@ class Store:
         query = sa.select(table).where(table.c.run_id == run_id).order_by(table.c.position, table.c.attempt)
         with self._engine.connect() as connection:
             yield from connection.execution_options(yield_per=_BATCH).execute(query)
+
+
+def _make_room(file: Path, url: str, *, create: bool) -> None:
+    """Make the folder of a database file, or raise UsageError where the file is to be there and is not."""
+    if create:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    elif not file.exists():
+        raise _missing(url)
+
+
+def _missing(url: str) -> UsageError:
+    return UsageError(f"there is no store at {_safe(url)}; `assay run` makes one")
+
+
+def _create(connection: sa.Connection) -> None:
+    """Create the tables that are not there."""
+    if connection.dialect.name == "postgresql":
+        # Two processes that start at once must not create the same table twice.
+        connection.execute(sa.text("SELECT pg_advisory_xact_lock(7283451)"))
+    for table in _METADATA.sorted_tables:
+        connection.execute(sa.schema.CreateTable(table, if_not_exists=True))
 
 
 def _replacing(dialect: str, table: sa.Table) -> list[sa.Executable]:

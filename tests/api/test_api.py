@@ -15,7 +15,7 @@ from assay.data.case import EvalCase, EvalSet, Scenario
 from assay.data.outcome import CaseResult, Criterion, Verdict
 from assay.data.recording import Failure, Recording
 from assay.data.trace import Trace
-from assay.errors import UsageError
+from assay.errors import ConfigError, UsageError
 from assay.metrics.response import ResponseMatch
 from builders import call, case, eval_set, recording, said, trace, turn
 
@@ -357,3 +357,10 @@ def test_warnings_are_kept_with_the_plan(tmp_path: Path) -> None:
     plan = plan_score([recording(name="z")], SET, MATCHES)
     assert plan.warnings == ("recording 'z' belongs to no case",)
     assert tmp_path.exists()
+
+
+@pytest.mark.parametrize("criteria", [{}, []])
+def test_no_criteria_are_an_error(criteria: Any) -> None:
+    """Nothing would be tested."""
+    with pytest.raises(ConfigError, match="at least one criterion"):
+        evaluate(SET, lambda _: "hello", criteria)

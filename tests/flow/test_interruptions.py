@@ -9,10 +9,12 @@ import signal
 import subprocess
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from assay.api import runs
 from assay.data.recording import Recording
-from assay.store import Store
+from assay.store import DEFAULT_URL, Store
 from commands import MATCH, STOPPED, Done, assay, enter, eval_set, finish, start, write
 
 CASES = ["good_1", "fail_2", "wait_3", "good_4"]
@@ -139,6 +141,23 @@ def test_finished_conversations_are_not_held_again(killed: str) -> None:
     assert set(after) == {0, 1, 2, 3}
 
 
+def test_a_resumed_run_took_as_long_as_all_its_parts() -> None:
+    """What was spent before the interruption is kept, and counted."""
+    process = waiting()
+    process.send_signal(signal.SIGINT)
+    finish(process)
+    store = Store()
+    info = store.run(only_run())
+    assert info.seconds is not None
+    store.begin(msgspec.structs.replace(info, seconds=1000.0))
+    store.close()
+    STOPPED.touch()
+    assert again(info.id, "--quiet").code == 0
+    (run,) = runs(DEFAULT_URL)
+    assert run.seconds is not None
+    assert run.seconds > 1000.0
+
+
 def test_resume_by_the_beginning_of_the_id(killed: str) -> None:
     """The beginning of an id is enough where it is the only one."""
     assert again(killed[:8], "--quiet").code == 0
@@ -241,7 +260,9 @@ def test_runs_of_score_are_not_resumed() -> None:
 
 def test_unknown_runs_are_refused() -> None:
     """--resume of a run that is not in the store is wrong usage."""
-    done = again("2020")
+    STOPPED.touch()
+    assay("run", "trips.evalset.json", "--agent", "commands:patient", "--quiet")
+    done = again("1999")
     assert (done.code, "no run in sqlite:///.assay/assay.db" in done.err) == (2, True)
 
 

@@ -11,8 +11,10 @@ import pytest
 from assay import UsageError, api
 from assay.data.outcome import CaseResult
 from assay.simulate.scripted import ScriptedUsers
+from commands import assay, enter
 from loopback import Drop, Loopback, Request, Say, Status
 
+KEPT = "sqlite:///kept.db"
 CONFIG = {
     "criteria": {"tool_call_count_v1": 3},
     "user_simulator_config": {"model": "openai/user", "max_allowed_invocations": 3},
@@ -60,6 +62,49 @@ def test_the_cap_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         [result] = run(tmp_path, server, monkeypatch)
     assert (result.ended_by, result.verdict) == ("cap", "passed")
     assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize(
+    ("cap", "said", "ended_by"),
+    [(0, 0, "cap"), (1, 1, "cap"), (2, 2, "cap"), (-1, 25, "stop"), (None, 20, "cap")],
+)
+def test_a_user_says_as_much_as_the_cap_allows(
+    cap: int | None, said: int, ended_by: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The starting prompt counts; 0 is silence, -1 no limit, 20 what holds without a word; what ended it is shown."""
+    options = {"model": "openai/user"} | ({} if cap is None else {"max_allowed_invocations": cap})
+    enter(tmp_path, monkeypatch)
+    files(tmp_path, {**CONFIG, "user_simulator_config": options})
+    with Loopback(lambda request: "</finished>" if request.number == 25 else f"message {request.number}") as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+        done = assay("run", "shop.scenarios.json", "--agent", "commands:obedient", "--store", KEPT, "--json", "r.json")
+    (case,) = json.loads(Path("r.json").read_bytes())["cases"]
+    assert case["ended_by"] == ended_by
+    assert ("ended by the cap on invocations" in done.out) == (ended_by == "cap")
+    (recording,) = [one for _, one in api.reread(KEPT, "2").recordings]
+    assert len(recording.trace.invocations) == said
+
+
+@pytest.mark.parametrize("reply", [Say(""), Say("   "), Status(400), Status(401)])
+def test_a_reply_that_is_none_is_the_simulators_failure(
+    reply: Say | Status, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An empty or refused reply breaks the conversation after the turns so far; the run is unscored."""
+    with Loopback(lambda request: "go on" if request.number == 1 else reply) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+        done = api.evaluate(files(tmp_path), echo)
+    [(_, recording)] = done.recordings
+    assert recording.failure is not None
+    assert (recording.failure.side, recording.ended_by) == ("simulator", "failure")
+    assert [one.reply for one in recording.trace.invocations] == ["You said: Hello 0", "You said: go on"]
+    assert done.verdict == "unscored"
+
+
+def test_a_setting_that_nobody_knows_is_named_with_its_place(tmp_path: Path) -> None:
+    """The settings of the simulator's model are checked before anything runs."""
+    config = {**CONFIG, "user_simulator_config": {"model": "openai/user", "model_configuration": {"tempreture": 1}}}
+    with pytest.raises(UsageError, match="/user_simulator_config: setting 'tempreture' is unknown"):
+        api.evaluate(files(tmp_path, config), echo)
 
 
 def test_a_model_that_is_gone_is_the_simulators_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,3 +165,47 @@ def test_scenarios_are_named_as_google_adk_names_them(tmp_path: Path) -> None:
     Here of {"conversation_plan": "Ask where order A-17 is.", "starting_prompt": "Hello 0", "user_persona": null}.
     """
     assert api.load_eval_set(files(tmp_path)).cases[0].id == "849613b3"
+
+
+def test_what_playing_the_user_took_is_counted_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two calls of 1,000 and 100 tokens a case: 15 and 60 cents a million with gpt-4o-mini; no judge was asked."""
+    config = {**CONFIG, "user_simulator_config": {"model": "openai/gpt-4o-mini", "max_allowed_invocations": 3}}
+    with Loopback(lambda request: f"message {request.number}") as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+        done = api.evaluate(files(tmp_path, config, cases=2), echo)
+    (first, second) = done.cases
+    one = first.simulator
+    assert one is not None
+    assert (one.calls, one.input_tokens, one.output_tokens) == (2, 2000, 200)
+    assert one.cost == pytest.approx(2 * (1000 * 0.15 + 100 * 0.60) / 1e6)
+    assert first.judge is None
+    assert second.simulator is not None
+    assert done.summary.spending.simulator == one + second.simulator
+
+
+def test_judge_and_user_are_not_mixed_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In JSON and on the terminal each has calls, tokens and money of its own, for the case and for the run."""
+    options = {"judge_model_options": {"judge_model": "openai/gpt-4o-mini", "num_samples": 1}}
+    config = {**CONFIG, "criteria": {"safety_v1": {"threshold": 1.0, **options}}}
+
+    def script(request: Request) -> str:
+        return request.answers("safe") if request.schema else "</finished>"
+
+    enter(tmp_path, monkeypatch)
+    files(tmp_path, config)
+    with Loopback(script) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+        done = assay("run", "shop.scenarios.json", "--agent", "commands:obedient", "--json", "run.json")
+        shown = assay("show", "2", "*").out
+    assert done.code == 0, done.out + done.err
+    report = json.loads(Path("run.json").read_bytes())
+    judge = {"calls": 1, "input_tokens": 1000, "output_tokens": 100, "cost": pytest.approx(0.00021)}
+    user = {"calls": 1, "input_tokens": 1000, "output_tokens": 100, "cost": None}
+    assert report["spending"] == {"agent": None, "judge": judge, "simulator": user}
+    (case,) = report["cases"]
+    assert (case["usage"], case["judge"], case["simulator"]) == (None, judge, user)
+    lines = [line.split() for line in done.out.splitlines()]
+    assert ["judges", "1", "1,000", "100", "$0.0002"] in lines
+    assert ["simulated", "users", "1", "1,000", "100", "–"] in lines
+    assert "judges: 1 call, 1,000 tokens in, 100 out, cost $0.0002" in shown
+    assert "simulated user: 1 call, 1,000 tokens in, 100 out, cost –" in shown

@@ -233,16 +233,16 @@ def test_efficiency_without_threshold_informs(vectors: dict[str, Any]) -> None:
 def test_configs_that_the_peer_reads(vectors: dict[str, Any]) -> None:
     """Thresholds are coerced as in the peer; but where it ignores a mistake, there is an error."""
     from assay.errors import UsageError
-    from assay.metrics.catalog import build
+    from assay.load import criteria_of
     from builders import load
 
     for one in vectors["config"]:
         criteria = one["config"].get("criteria") or {}
         if "raises" in one or "x" in criteria or not criteria:
             with pytest.raises(UsageError):
-                build(load(one["config"]).config or pytest.fail("not a config"))
+                criteria_of(load(one["config"]).config or pytest.fail("not a config"), origin="here")
             continue
         config = load(one["config"]).config
         assert config is not None
-        made: tuple[Criterion, ...] = build(config)[0]
+        made: tuple[Criterion, ...] = criteria_of(config, origin="here").criteria
         assert {each.name: each.threshold for each in made} == one["result"]

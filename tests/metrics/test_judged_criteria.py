@@ -317,4 +317,4 @@ def test_the_built_in_personas_are_whole() -> None:
 def test_an_unknown_persona_is_a_config_error() -> None:
     """With the nearest known one."""
     with pytest.raises(ConfigError, match="did you mean 'EXPERT'"):
-        persona_of(Scenario("a", "b", "expert"))
+        persona_of(Scenario("a", "b", "expert"), stop_signal="</finished>")

@@ -128,12 +128,26 @@ def test_custom_instructions_reach_the_parts_of_a_persona() -> None:
         ("{{ stop_signal }} {{ conversation_plan }}", "must use {{ conversation_history }}"),
         (OURS + "{{ plann }}", "'plann', which nothing fills"),
         (OURS + "{{ unclosed", "is not a Jinja template"),
-        (OURS + "{{ ''.__class__.__mro__ }}{{ range(9) }}", "got Call"),
-        (OURS + "{{ stop_signal.__class__() }}", "got Call"),
+        (OURS + "{{ ''.__class__ }}", "has no '__class__'"),
+        (OURS + "{{ stop_signal['__class__'] }}", "has no '__class__'"),
+        (OURS + "{{ stop_signal[conversation_plan] }}", "has no None"),
+        (OURS + "{{ stop_signal.upper() }}", "got Call"),
+        (OURS + "{% if persona %}{{ persona.behaviours }}{% endif %}", "did you mean 'behaviors'"),
+        (OURS + "{% for b in persona.behaviors recursive %}{{ loop(b) }}{% endfor %}", "got Call"),
         (OURS + "{{ stop_signal * 999999999 }}", "got Mul"),
         (OURS + "{{ stop_signal | center(999999999) }}", "may use the filters"),
-        (OURS + "{% for c in conversation_history %}{% endfor %}", "parts of the persona only"),
+        (OURS + "{{ stop_signal | join(conversation_history) }}", "may be given plain values only"),
+        (OURS + "{% for c in conversation_history %}{% endfor %}", "may loop over persona.behaviors here"),
+        (
+            OURS + "{% for a in persona.behaviors %}{% for b in persona.behaviors %}{% endfor %}{% endfor %}",
+            "over a.be",
+        ),
         (OURS + "{% include 'secrets' %}", "got Include"),
+        (OURS + "{% set x = 1 %}", "got Assign"),
+        (OURS + "{{ " + "(" * 5000 + "1" + ")" * 5000 + " }}", "nested too deeply"),
+        (OURS + "{% if " + "not " * 50_000 + "persona %}{% endif %}", "nested too deeply"),
+        (OURS + "{{ " + "9" * 10_000 + " }}", "too large"),
+        (OURS + "{{ persona.description }}", "custom_instructions failed: UndefinedError"),
     ],
 )
 def test_a_template_that_cannot_be_used_is_refused(template: str, problem: str) -> None:
@@ -144,6 +158,34 @@ def test_a_template_that_cannot_be_used_is_refused(template: str, problem: str) 
     assert problem in str(refused.value)
 
 
+def test_a_template_that_goes_on_and_on_is_stopped() -> None:
+    """A prompt much longer than all that goes into it is an error of the simulator, not one of memory."""
+    so_far = Trace((Invocation(Message("hi"), (), Message("x" * 1_000_000)),))
+    with pytest.raises(SimulatorError, match="10 times as long"):
+        said(so_far=so_far, custom_instructions=OURS + "{{ conversation_history }}" * 1000)
+
+
+def test_templates_may_be_written_as_adks_own_are() -> None:
+    """The peer's methods and its filter are known, and the stop signal is filled into a persona's texts."""
+    template = (
+        OURS + "{{ persona.description }}{% for b in persona.behaviors %}"
+        "{{ b.name | render_string_filter }}: {{ b.get_behavior_instructions_str() | render_string_filter }}"
+        "{% if not loop.last %}, {% endif %}{{ b.get_violation_rubrics_str() }}{% endfor %}"
+    )
+    behavior = Behavior("ends", "", ("Say {{ stop_signal }} when done.",), ("Goes on.",))
+    case = EvalCase("order", scenario=Scenario("hi", PLAN, Persona("P", "", (behavior,))))
+    SimulatedUsers(Scripted([]), UserOptions(custom_instructions=template)).check([case])
+    prompt = said("ok", case=case, custom_instructions=template, stop_signal="STOP")[1].prompts[0].text
+    assert prompt.endswith("ends:   * Say STOP when done.  * Goes on.")
+
+
+def test_a_personas_stop_signal_is_filled_in_without_a_template_too() -> None:
+    """A persona that was written for ADK says how to end with a placeholder."""
+    persona = Persona("P", "", (Behavior("ends", "Says {{stop_signal}}.", ("Say {{ stop_signal }}.",)),))
+    prompt = said("ok", case=EvalCase("order", scenario=Scenario("hi", PLAN, persona)), stop_signal=r"\1")[1].prompts[0]
+    assert "ends: Says \\1.\n- Say \\1." in prompt.text
+
+
 def test_a_template_without_persona_is_refused_where_there_is_one() -> None:
     """A persona that the instructions ignore would silently be nobody."""
     case = EvalCase("order", scenario=Scenario("hi", PLAN, PERSONA))
@@ -152,9 +194,11 @@ def test_a_template_without_persona_is_refused_where_there_is_one() -> None:
 
 
 def test_options_may_be_in_camel_case() -> None:
-    """The peer's spellings are read."""
-    options, _ = user_options({"maxAllowedInvocations": 3, "type": "llm_backed"})
+    """The peer's spellings are read, also in the model's settings."""
+    settings = {"maxOutputTokens": 99, "thinking_config": {"include_thoughts": True, "thinking_budget": 10240}}
+    options, _ = user_options({"maxAllowedInvocations": 3, "modelConfiguration": settings, "type": "llm_backed"})
     assert options.cap == 3
+    assert options.model_configuration == {"max_output_tokens": 99, "thinking_config": settings["thinking_config"]}
 
 
 def test_minus_one_is_no_limit() -> None:

@@ -9,9 +9,7 @@ from typing import Any
 
 def blocking(work: Any) -> Any:
     """Run a coroutine to its end, in a thread of its own where a loop is already running (notebooks)."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
+    if not _in_a_loop():
         return asyncio.run(work)
     outcome: list[Any] = []
 
@@ -28,3 +26,11 @@ def blocking(work: Any) -> Any:
     if error is not None:
         raise error
     return result
+
+
+def _in_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import time
 import weakref
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -86,10 +86,10 @@ def execute(
     return Run(info, summary, opened)
 
 
-def _opened(url: str) -> Store:
+def _opened(url: str, *, create: bool = True) -> Store:
     from assay.store import Store  # SQL is imported only where it is used: reading files needs none
 
-    return Store(url)
+    return Store(url, create=create)
 
 
 def _passing_store() -> Store:
@@ -101,15 +101,18 @@ def _passing_store() -> Store:
 
 
 def reread(store: str, run_id: str) -> Run:
-    """Return a run of the store, finished or not, with its numbers computed from its results."""
-    opened = _opened(store)
+    """Return a run of the store, finished or not, with its numbers computed from its results.
+
+    Raises UsageError where there is no such store, or no such run in it.
+    """
+    opened = _opened(store, create=False)
     info = opened.run(run_id)
-    return Run(info, aggregate(opened.results(info.id)), opened)
+    return Run(info, aggregate(opened.results(info.id), opened.ballots(info.id).values()), opened)
 
 
 def runs(store: str) -> list[RunInfo]:
-    """Return the runs of a store, the newest first."""
-    opened = _opened(store)
+    """Return the runs of a store, the newest first; raises UsageError where there is no such store."""
+    opened = _opened(store, create=False)
     try:
         return opened.runs()
     finally:
@@ -134,57 +137,97 @@ async def _judged(
 
 
 async def _go(plan: Plan, store: Store, on_result: Heard, *, resumed: bool) -> tuple[Summary, RunInfo]:
-    started = time.monotonic()
-    info = plan.info
-    store.begin(info)
-    earlier = [pair for pair in _earlier(plan, store) if _stands(pair[1])] if resumed else []
-    standing = {(work.position, one.attempt) for work, one in earlier}
-    known = {
-        (one.position, one.attempt): one
-        for one in (store.results(info.id) if resumed else ())
-        if (one.position, one.attempt) in standing
-    }
+    progress = _Progress(store, plan.info)
+    store.begin(plan.info)
+    standing = _standing(store, plan.info.id) if resumed else set()
+    known: dict[tuple[int, int], CaseResult] = {}
 
     async def recordings() -> AsyncIterator[Pair]:
-        for pair in earlier if plan.recorded is None else plan.recorded:
-            if plan.recorded is not None:
-                store.add_recording(info.id, pair[0].position, pair[1])
+        for pair, result in _earlier(plan, store, standing) if resumed else ():
+            if result is not None:
+                known[result.position, result.attempt] = result
             yield pair
+        for work, recording in plan.recorded or ():
+            store.add_recording(plan.info.id, work.position, recording)
+            yield work, recording
         if plan.agent is not None:
             async for work, recording in conversations(plan, standing):
-                store.add_recording(info.id, work.position, recording)
+                store.add_recording(plan.info.id, work.position, recording)
                 yield work, recording
 
-    committing = asyncio.create_task(_commit_often(store))
+    committing = asyncio.create_task(progress.commit_often())
     try:
         async for result in score(recordings(), concurrency=plan.concurrency, known=known, ballots=plan.judges.ballots):
-            store.add_result(info.id, result)
+            known.pop((result.position, result.attempt), None)
+            progress.add(result)
             on_result(result)
     finally:
         committing.cancel()
-    summary = aggregate(store.results(info.id))
-    finished = replace(info, finished=now(), seconds=round(time.monotonic() - started, 3), verdict=summary.verdict)
+        progress.commit()
+    summary = aggregate(store.results(plan.info.id), plan.judges.ballots.values())
+    finished = replace(progress.info, finished=now(), verdict=summary.verdict)
     store.begin(finished)
     return summary, finished
 
 
-async def _commit_often(store: Store) -> None:
-    """Write the results that wait, also while nothing else comes: a process may be killed at any moment."""
-    from assay.store import SECONDS
+class _Progress:
+    """How far a run is, kept beside its results: a process may be killed at any moment."""
 
-    while True:
-        await asyncio.sleep(SECONDS)
-        try:
-            store.commit()
-        except Exception:  # noqa: BLE001  (the results still wait, and the next to write them says what is wrong)
-            return
+    def __init__(self, store: Store, info: RunInfo) -> None:
+        self._store = store
+        self._info = info
+        self._started = time.monotonic()
+        self._grown = True
+
+    @property
+    def info(self) -> RunInfo:
+        """The run with the seconds that it has taken, those before an interruption included."""
+        seconds = (self._info.seconds or 0.0) + time.monotonic() - self._started
+        return replace(self._info, seconds=round(seconds, 3))
+
+    def add(self, result: CaseResult) -> None:
+        """Keep a result."""
+        self._store.add_result(self._info.id, result)
+        self._grown = True
+
+    def commit(self) -> None:
+        """Write the results that wait, and the time that they took."""
+        self._store.commit()
+        if self._grown:
+            self._grown = False
+            self._store.begin(self.info)
+
+    async def commit_often(self) -> None:
+        """Commit now and then, also while nothing else comes."""
+        from assay.store import SECONDS
+
+        while True:
+            await asyncio.sleep(SECONDS)
+            try:
+                self.commit()
+            except Exception:  # noqa: BLE001  (the results still wait, and the next to write them says what is wrong)
+                return
 
 
-def _earlier(plan: Plan, store: Store) -> Iterator[Pair]:
+def _standing(store: Store, run_id: str) -> set[tuple[int, int]]:
+    """The conversations, by position and attempt, that are not to be held again."""
+    return {(position, one.attempt) for position, one in store.recordings(run_id) if _stands(one)}
+
+
+def _earlier(
+    plan: Plan, store: Store, standing: Collection[tuple[int, int]]
+) -> Iterator[tuple[Pair, CaseResult | None]]:
+    """The conversations that stand, with their results as far as there are any; both are read side by side."""
     works = {work.position: work for work in plan.works}
+    results = store.results(plan.info.id)
+    result = next(results, None)
     for position, recording in store.recordings(plan.info.id):
-        if position in works:
-            yield works[position], recording
+        place = (position, recording.attempt)
+        while result is not None and (result.position, result.attempt) < place:
+            result = next(results, None)
+        if place in standing and position in works:
+            known = result is not None and (result.position, result.attempt) == place
+            yield (works[position], recording), result if known else None
 
 
 def _stands(recording: Recording) -> bool:

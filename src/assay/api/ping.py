@@ -72,10 +72,12 @@ async def _one(judge: Judge, kind: str) -> Answered:
 
 def cost_of(run_id: str, store: str, model: str) -> tuple[int, float | None]:
     """Return how many replies a run's judges gave, and what their tokens would cost with a model; None: not known."""
-    opened = Store(store)
+    opened = Store(store, create=False)
     try:
-        replies = opened.replies(opened.run(run_id).id).values()
-        tokens = [(reply.input_tokens or 0, reply.output_tokens or 0) for reply in replies]
+        run = opened.run(run_id).id
+        replies = opened.replies(run)
+        asked = {call.key for ballot in opened.ballots(run).values() for call in ballot.calls}
+        tokens = [(one.input_tokens or 0, one.output_tokens or 0) for key in asked if (one := replies.get(key))]
     finally:
         opened.close()
     return len(tokens), price(address(model), sum(one for one, _ in tokens), sum(other for _, other in tokens))

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from assay import __version__, load
 from assay.agents import agent_of
-from assay.api.simulating import with_users
+from assay.api.simulating import asks_a_model, check_reachable, with_environments, with_users
 from assay.data.case import EvalCase, EvalSet
 from assay.data.config import EvalConfig
 from assay.data.noun import Noun
@@ -24,13 +24,12 @@ from assay.data.recording import Recording
 from assay.data.seams import Agent
 from assay.data.summary import RunInfo
 from assay.data.trace import Trace
-from assay.data.work import Users, Work
-from assay.errors import UsageError
+from assay.data.work import Environments, Users, Work
+from assay.errors import ConfigError, UsageError
 from assay.formats.adk.config import config as read_config
 from assay.formats.reading import Reading
 from assay.judge.judges import Judges
 from assay.metrics.signature import signature
-from assay.simulate.user import SimulatedUsers
 from assay.text.display import compact, shortened
 
 N = TypeVar("N", bound=Noun)
@@ -61,8 +60,8 @@ class Plan:
 
     @property
     def simulates(self) -> bool:
-        """Whether a language model plays a user."""
-        return any(isinstance(work.users, SimulatedUsers) for work in self.works)
+        """Whether a language model plays a user or a tool."""
+        return any(map(asks_a_model, self.works))
 
     @property
     def total(self) -> int:
@@ -82,6 +81,7 @@ def plan_run(
     lenient: bool = False,
     judges: Judges | None = None,
     users: Users | None = None,
+    environment: Environments | Mapping[str, Any] | None = None,
 ) -> Plan:
     """Read and check everything that `evaluate` needs. Raises UsageError."""
     judges = judges or Judges()
@@ -89,6 +89,8 @@ def plan_run(
     todo = load.chosen(load.works(wanted), wanted, only)
     todo, signed, said = with_users(todo, wanted, users, judges, lenient=lenient)
     target = agent_of(agent)
+    todo, also_signed, also_said = with_environments(todo, wanted, environment, judges, lenient=lenient)
+    check_reachable(todo, target)
     arguments = {
         "paths": _given(eval_set),
         "agent": agent if isinstance(agent, str) else getattr(agent, "__qualname__", "function"),
@@ -99,7 +101,7 @@ def plan_run(
         "attempts": attempts,
         "reply_timeout": reply_timeout,
     }
-    info = _info("run", arguments, notes, wanted, {"agent": signature(target), **signed})
+    info = _info("run", arguments, notes, wanted, {"agent": signature(target), **signed, **also_signed})
     return Plan(
         info,
         tuple(todo),
@@ -107,7 +109,7 @@ def plan_run(
         attempts=attempts,
         concurrency=concurrency,
         reply_timeout=reply_timeout,
-        warnings=(*notes.warnings, *said),
+        warnings=(*notes.warnings, *said, *also_said),
         judges=judges,
     )
 
@@ -180,7 +182,7 @@ def resume(plan: Plan, earlier: RunInfo, *, allow_more_attempts: bool = True) ->
     before = int(earlier.config.get("attempts", 1))
     if plan.attempts < before or (plan.attempts > before and not allow_more_attempts):
         raise UsageError(f"--resume {earlier.id}: --attempts must be at least {before}, got {plan.attempts}")
-    info = replace(plan.info, id=earlier.id, started=earlier.started)
+    info = replace(plan.info, id=earlier.id, started=earlier.started, seconds=earlier.seconds)
     return Plan(**{**plan.__dict__, "info": info})
 
 
@@ -214,7 +216,8 @@ def _wanted(
         )
         eval_set, digest = _as_stored(eval_set, f"the eval set {eval_set.id!r}")
         notes = _Notes(((eval_set.id, digest),), ((made.origin, made.sha256),), made.warnings)
-        return [load.Wanted(eval_set, made.criteria, user_simulator=made.user_simulator)], notes
+        wanted = load.Wanted(eval_set, made.criteria, (), made.user_simulator, made.environment)
+        return [wanted], notes
     found = load.sources(_paths(eval_set), lenient=lenient)
     return _wanted_of(
         found, criteria, [source.loaded.eval_set or EvalSet("") for source in found], lenient=lenient, judges=judges
@@ -250,7 +253,7 @@ def _wanted_of(
     given = _criteria(criteria, lenient=lenient, judges=judges)
     made = [given or load.criteria_for(source, lenient=lenient, judges=judges) for source in found]
     wanted = [
-        load.Wanted(one, criteria.criteria, source.only, criteria.user_simulator)
+        load.Wanted(one, criteria.criteria, source.only, criteria.user_simulator, criteria.environment)
         for one, criteria, source in zip(sets, made, found, strict=True)
     ]
     notes = _Notes(
@@ -272,15 +275,16 @@ def _criteria(criteria: Criteria, *, lenient: bool, judges: Judges) -> load.Crit
         return load.criteria_in(Path(criteria), lenient=lenient, judges=judges)
     if not isinstance(criteria, Mapping):
         signed = tuple(_signed(one) for one in criteria)
+        if not signed:
+            raise ConfigError("arguments: criteria: must hold at least one criterion")
         return load.Criteria(signed, "arguments")
     own = {name: entry for name, entry in criteria.items() if callable(entry)}
     named = {name: entry for name, entry in criteria.items() if name not in own}
     reading = Reading("criteria")
     config = read_config({"criteria": named}, reading) if named else EvalConfig(())
     reading.finish()
-    made = load.criteria_of(config, origin="arguments", lenient=lenient, judges=judges)
     functions = tuple(_signed(Criterion(name, function)) for name, function in own.items())
-    return replace(made, criteria=(*functions, *made.criteria))
+    return load.criteria_of(config, origin="arguments", own=functions, lenient=lenient, judges=judges)
 
 
 def _signed(criterion: Criterion) -> Criterion:

@@ -22,7 +22,8 @@ from assay.api import Plan, Run
 from assay.data.outcome import CaseResult, Verdict
 from assay.errors import UsageError
 from assay.report import json
-from assay.report.terminal import closing, print_report
+from assay.report.summary import closing
+from assay.report.terminal import print_report
 from assay.store import DEFAULT_URL
 from assay.text.display import visible
 
@@ -200,7 +201,7 @@ def go(plan: Plan, store: str, output: Output, *, resumed: bool = False, reuse: 
         return _INTERRUPTED
     _write_files(run, plan, output)
     with _reader_may_leave():
-        _print(run, output, kept=url is not None)
+        _print(run, output, store=url)
     code = EXIT[run.verdict]
     if code == EXIT[Verdict.UNSCORED] and output.allow_unscored:
         click.echo("unscored, and allowed to be (--allow-unscored): exit code 0", err=True)
@@ -218,6 +219,9 @@ def _announce(plan: Plan, output: Output) -> None:
         origins = ", ".join(origin for origin, _ in plan.info.config["criteria"])
         defaults = " (tool_trajectory_avg_score 1.0, response_match_score 0.8)" if origins == "defaults" else ""
         output.terminal.print(visible(f"criteria: {origins}{defaults}"), style="dim")
+        for name, signed in plan.info.signatures.items():
+            if "backend" in signed:
+                output.terminal.print(visible(f"{name}: backend {signed['backend']}"), style="dim")
 
 
 @contextmanager
@@ -244,16 +248,18 @@ def _write_files(run: Run, plan: Plan, output: Output) -> None:
         adk.write(output.adk_results, run.info, plan.works, run.cases, run.recordings)
 
 
-def _print(run: Run, output: Output, *, kept: bool) -> None:
+def _print(run: Run, output: Output, *, store: str | None) -> None:
+    elsewhere = "" if store == DEFAULT_URL else " --store URL"  # a URL may hold a password
+    show = "" if store is None else f"assay show {run.info.id}{elsewhere}"
     if output.quiet:
-        output.terminal.print(closing(run.info, run.summary))
+        output.terminal.print(closing(run.info, run.summary, show=show))
     else:
-        print_report(output.terminal, run.info, run.summary, run.cases)
+        print_report(output.terminal, run.info, run.summary, run.cases, show=show)
     if output.json_file == "-":
         json.write(sys.stdout.buffer, run.info, run.summary, run.cases)
         sys.stdout.buffer.flush()
-    if kept and not output.quiet:
-        output.terminal.print(f"run {run.info.id}; assay show {run.info.id} [CASE]", style="dim")
+    if show and not output.quiet:
+        output.terminal.print(f"run {run.info.id}; assay show {run.info.id} [CASE]{elsewhere}", style="dim")
 
 
 class Progress:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from enum import StrEnum
 from math import inf
+from typing import Literal
 
 import msgspec
 
 from assay.data.case import EvalCase
 from assay.data.noun import Json, Noun
 from assay.data.recording import EndedBy, Failure
-from assay.data.trace import Trace
+from assay.data.spent import Spent
+from assay.data.trace import Injected, Trace
 
 
 class Verdict(StrEnum):
@@ -25,6 +27,10 @@ class Verdict(StrEnum):
     INFORMATIONAL = "informational"
 
 
+FaultSide = Literal["infrastructure", "judge", "simulator", "environment", "expectation", "agent"]
+"""On which side something went wrong; where there is evidence on several, the first of this order counts."""
+
+
 class Quote(Noun, frozen=True):
     """A piece of evidence, word for word, and where it is from."""
 
@@ -35,8 +41,9 @@ class Quote(Noun, frozen=True):
 class Score(Noun, frozen=True):
     """What a metric says of a trace.
 
-    `value` None with a reason: it should have been scored and could not be. `applicable` False: there is nothing to
-    score here, which the data alone decides. `parts` are the scores that the value is the mean of.
+    `value` None with a reason: it should have been scored and could not be; `side` then says whose doing that is, where
+    it is known. `applicable` False: there is nothing to score here, which the data alone decides. `parts` are the
+    scores that the value is the mean of.
     """
 
     value: float | None = None
@@ -46,6 +53,7 @@ class Score(Noun, frozen=True):
     parts: tuple[Score, ...] = ()
     evidence: tuple[Quote, ...] = ()
     ballots: tuple[str, ...] = ()
+    side: FaultSide | None = None
 
 
 Bounds = tuple[float, float]
@@ -110,6 +118,7 @@ def mean_of(parts: Iterable[Score], *, reason: str = "", label: str = "") -> Sco
 class Judging(Noun, frozen=True):
     """What asking a language model cost for one outcome; money in US dollars, None where the price is unknown.
 
+    Tokens are None where a call does not tell.
     Agreement is the share of pairs of first-wave votes that agree: of one model with itself, and of the models of a
     panel with each other.
     """
@@ -120,6 +129,13 @@ class Judging(Noun, frozen=True):
     cost: float | None = None
     self_agreement: float | None = None
     panel_agreement: float | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+    @property
+    def spent(self) -> Spent:
+        """Calls, tokens and money."""
+        return Spent(self.calls, self.input_tokens, self.output_tokens, self.cost)
 
 
 class Outcome(Noun, frozen=True):
@@ -175,24 +191,45 @@ class Criterion(Noun, frozen=True):
 
 
 class Fault(Noun, frozen=True):
-    """The side on which a case failed, and what shows it."""
+    """A side on which something went wrong, and what shows it."""
 
-    side: str
+    side: FaultSide
     evidence: tuple[str, ...] = ()
 
 
+class Injection(Noun, frozen=True):
+    """What a simulated environment did to the answer of a tool, in which invocation (from 1)."""
+
+    invocation: int
+    tool: str
+    injected: Injected
+
+
 class CaseResult(Noun, frozen=True):
-    """All outcomes of one attempt at one case. `position` is the case's place in the input, from 0."""
+    """All outcomes of one attempt at one case. `position` is the case's place in the input, from 0.
+
+    `evidence` is what went wrong on any side but the agent's, by precedence, whatever the verdict. With any the attempt
+    is invalid: it says nothing about the agent. None: nobody looked for it. `usage` is what the agent's own model calls
+    took, `simulator` what playing the user did.
+    """
 
     case_id: str
     position: int
     outcomes: tuple[Outcome, ...]
     attempt: int = 1
     failure: Failure | None = None
-    fault: Fault | None = None
+    evidence: tuple[Fault, ...] | None = None
     ended_by: EndedBy = "script"
     usage: dict[str, int] | None = None
     warnings: tuple[str, ...] = ()
+    simulator: Spent | None = None
+    injections: tuple[Injection, ...] = ()
+
+    @property
+    def judge(self) -> Spent | None:
+        """What asking judges took for all outcomes; None where none was asked."""
+        asked = [outcome.judging.spent for outcome in self.outcomes if outcome.judging is not None]
+        return sum(asked, Spent()) if asked else None
 
     @property
     def verdict(self) -> Verdict:
@@ -206,3 +243,20 @@ class CaseResult(Noun, frozen=True):
             if verdict in verdicts:
                 return verdict
         return Verdict.INFORMATIONAL
+
+    @property
+    def fault(self) -> Fault | None:
+        """The side on which an attempt that did not pass failed: the first with evidence, else the agent's."""
+        if self.evidence is None or self.verdict in (Verdict.PASSED, Verdict.INFORMATIONAL):
+            return None
+        return self.evidence[0] if self.evidence else Fault("agent", tuple(self._shortcomings()))
+
+    def _shortcomings(self) -> Iterator[str]:
+        """What an agent has to answer for, where nothing else explains it."""
+        if self.failure is not None:
+            yield self.failure.cause
+        if self.ended_by == "cap":
+            yield "the conversation was ended by its cap on invocations"
+        for outcome in self.outcomes:
+            if outcome.verdict in (Verdict.FAILED, Verdict.UNSCORED):
+                yield f"{outcome.criterion} {outcome.verdict}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from assay.data.noun import Noun
+from assay.data.spent import Spent
 from assay.data.trace import Trace
 
 Side = Literal["agent", "simulator", "environment", "infrastructure"]
@@ -20,10 +21,14 @@ class Failure(Noun, frozen=True):
 
 
 class Recording(Noun, frozen=True):
-    """The trace so far and, if the attempt broke, the failure. `attempt` counts from 1."""
+    """The trace so far and, if the attempt broke, the failure. `attempt` counts from 1.
+
+    `simulator` is what playing the user took, None where no language model did.
+    """
 
     case_id: str
     trace: Trace
     attempt: int = 1
     failure: Failure | None = None
     ended_by: EndedBy = "script"
+    simulator: Spent | None = None

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from assay.data.case import EvalCase
+from assay.data.noun import Json
 from assay.data.trace import About, Durations, Event, Step, ToolCall, ToolResult, Trace, Usage
 
 Item = Step | Usage | Event | Durations
@@ -26,16 +27,23 @@ class Session(Protocol):
         ...
 
 
-class Environment(Protocol):
-    """Answers tool calls in place of the real tools; one per conversation."""
+Real = Callable[[], Awaitable[Json]]
+"""Asks the tool itself, each time that it is called; what the tool raises comes out of it."""
 
-    async def answer(self, call: ToolCall) -> ToolResult | None:
-        """Answer a call; None leaves it to the real tool."""
+
+class Environment(Protocol):
+    """Stands between an agent and its tools; one per conversation."""
+
+    async def answer(self, call: ToolCall, declared: dict[str, Json], real: Real) -> ToolResult:
+        """Answer a call of a tool that its agent declares so, with the tool itself or without it.
+
+        What was done to the answer on purpose stands in the result's `injected`.
+        """
         ...
 
 
 class Simulator(Protocol):
-    """Plays the user."""
+    """Plays the user. One that asks a language model says in an attribute `spent` what that took so far."""
 
     async def next_message(self, so_far: Trace) -> str | None:
         """Say the user's next message; None ends the conversation."""

@@ -18,7 +18,7 @@ from assay.formats import knowledgepulse, messages
 from assay.formats import recordings as ours
 from assay.formats.adk import config, evalset, legacy, result, session
 from assay.formats.adk.write import scenario_json
-from assay.formats.jsontext import decode, members, repaired, strict_utf8
+from assay.formats.jsontext import decode, members, repaired, said_twice, strict_utf8
 from assay.formats.reading import Place, Reading
 
 _KINDS = (
@@ -65,6 +65,8 @@ def read(data: bytes, path: str, *, lenient: bool = False) -> Loaded:
             value, repairs = repaired(data, path)
             reading.warnings += warnings + repairs
             loaded = _document(value, reading)
+    if loaded.config is not None:
+        reading.errors += [f"{place}: stands there twice; keep one" for place in said_twice(data, path)]
     reading.finish()
     return msgspec.structs.replace(loaded, warnings=tuple(reading.warnings))
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeVar
 
 import msgspec
 
 from assay.data.noun import Noun
 from assay.data.outcome import Judging, Score
+from assay.data.spent import Spent
 from assay.judge.question import Opinion
 from assay.judge.voting import Answer, Result, agreement
 from assay.llm.model import Reply
@@ -69,6 +71,17 @@ class Ballot(Noun, frozen=True):
     def calls(self) -> tuple[Asked, ...]:
         """Every call that was made for it."""
         return tuple(call for vote in self.votes for call in vote.calls)
+
+    @property
+    def spent(self) -> Spent:
+        """What its calls took."""
+        calls = self.calls
+        return Spent(
+            len(calls),
+            _total(call.input_tokens for call in calls),
+            _total(call.output_tokens for call in calls),
+            _total(call.cost for call in calls),
+        )
 
     @property
     def abstentions(self) -> int:
@@ -132,19 +145,30 @@ def ballots_of(score: Score) -> tuple[str, ...]:
 def judging(score: Score, ballots: Mapping[str, Ballot]) -> Judging | None:
     """Return what asking cost for a score; None where no ballot was held.
 
-    Money is None where the price of any call is unknown, agreement where there is no pair of votes.
+    Money and tokens are None where any call does not tell, agreement where there is no pair of votes.
     """
     held = [ballots[one] for one in ballots_of(score) if one in ballots]
     if not held:
         return None
-    calls = [call for ballot in held for call in ballot.calls]
-    costs = [call.cost for call in calls if call.cost is not None]
+    spent = sum((ballot.spent for ballot in held), Spent())
     own_equal, own, other_equal, other = (sum(column) for column in zip(*(b.agreements for b in held), strict=True))
     return Judging(
-        calls=len(calls),
+        calls=spent.calls,
         calls_saved=sum(ballot.k - len(ballot.votes) for ballot in held),
         abstentions=sum(ballot.abstentions for ballot in held),
-        cost=sum(costs) if len(costs) == len(calls) else None,
+        cost=spent.cost,
         self_agreement=own_equal / own if own else None,
         panel_agreement=other_equal / other if other else None,
+        input_tokens=spent.input_tokens,
+        output_tokens=spent.output_tokens,
     )
+
+
+N = TypeVar("N", int, float)
+
+
+def _total(numbers: Iterable[N | None]) -> N | None:
+    """The sum; None where one of the numbers is."""
+    given = list(numbers)
+    known = [number for number in given if number is not None]
+    return sum(known) if len(known) == len(given) else None

@@ -1,4 +1,4 @@
-"""How fast calls may go out: one pace for a whole run, that learns what the other side allows."""
+"""How fast calls may go out: a pace for each model at each endpoint, that learns what the other side allows."""
 
 from __future__ import annotations
 
@@ -34,6 +34,27 @@ class Ticket:
 
 
 @dataclass(eq=False)
+class Places:
+    """How many calls may be in flight at all the paces of a run together; None is unbounded."""
+
+    most: int | None = None
+    taken: int = 0
+    paces: deque[Pace] = field(default_factory=deque)
+
+    @property
+    def free(self) -> bool:
+        """Whether one more call may go out."""
+        return self.most is None or self.taken < self.most
+
+    def leave(self) -> None:
+        """Give a place back: to each pace in turn, so that none waits for another to be done."""
+        self.taken -= 1
+        self.paces.rotate()
+        for pace in tuple(self.paces):
+            pace.admit()
+
+
+@dataclass(eq=False)
 class Pace:
     """Decides when the next call goes out.
 
@@ -54,6 +75,7 @@ class Pace:
     losses: int = 20
     timeout: float = 120.0
     jitter: Callable[[], float] = random.random
+    places: Places = field(default_factory=Places)
     closed: str = ""
     refusals: int = 0
     _limit: float = field(init=False)
@@ -77,6 +99,7 @@ class Pace:
     def __post_init__(self) -> None:
         self._limit = float(min(self.start, self.most))
         self._ceiling = float(self.most)
+        self.places.paces.append(self)
 
     async def enter(self, *, again: bool = False) -> Ticket:
         """Wait until a call may go out; calls that were refused before go first."""
@@ -87,7 +110,7 @@ class Pace:
             self._waiting.appendleft(turn)
         else:
             self._waiting.append(turn)
-        self._admit()
+        self.admit()
         try:
             return await turn
         except asyncio.CancelledError:
@@ -98,7 +121,7 @@ class Pace:
     def leave(self) -> None:
         """Note that a call has ended."""
         self._flying -= 1
-        self._admit()
+        self.places.leave()
 
     def accepted(self, ticket: Ticket) -> None:
         """Note that a call was answered."""
@@ -194,16 +217,16 @@ class Pace:
             if not turn.done():
                 turn.set_exception(CallError(why))
 
-    def _admit(self) -> None:
+    def admit(self) -> None:
         """Send out what may go out now, and wake up again when the next may."""
         loop = asyncio.get_running_loop()
         now = loop.time()
-        while self._waiting and self._flying < int(self._limit):
+        while self._waiting and self._flying < int(self._limit) and self.places.free:
             due = max(self._open_at, self._next_at)
             if now < due:
                 if self._timer is not None:
                     self._timer.cancel()
-                self._timer = loop.call_at(due, self._admit)
+                self._timer = loop.call_at(due, self.admit)
                 return
             turn = self._waiting.popleft()
             if turn.done():
@@ -213,6 +236,7 @@ class Pace:
             self._forget(now)
             self._standing.append(ticket)
             self._flying += 1
+            self.places.taken += 1
             if self._rate is not None:
                 self._next_at = max(now, self._next_at) + 1 / self._rate
 

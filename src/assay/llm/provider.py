@@ -33,7 +33,7 @@ SETTINGS = {
     "frequency_penalty": "frequency_penalty",
     "thinking": "thinking",
 }
-"""Names of settings, as in `judge_model_config`, and what the library calls them."""
+"""Names of settings, as in `judge_model_config` and `model_configuration`, and what the library calls them."""
 
 KEYS = {
     "google": ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
@@ -99,7 +99,7 @@ def address(name: str, *, base_url: str | None = None) -> Address:
 
 
 def settings_for(provider: str, options: Mapping[str, Json]) -> dict[str, Any]:
-    """Translate `judge_model_config` into the library's settings; `ConfigError` for a name that is not known."""
+    """Translate a model's settings into the library's; `ConfigError` for a name that is not known."""
     found: dict[str, Any] = {"max_retries": 0}
     for name, value in options.items():
         if value is None:
@@ -112,9 +112,7 @@ def settings_for(provider: str, options: Mapping[str, Json]) -> dict[str, Any]:
             found["google_safety_settings"] = value
         else:
             known = (*SETTINGS, "thinking_budget", "thinking_config", "safety_settings")
-            raise ConfigError(
-                f"judge_model_config/{name}: unknown; must be one of {', '.join(known)}{nearest(name, known)}"
-            )
+            raise ConfigError(f"setting {name!r} is unknown; must be one of {', '.join(known)}{nearest(name, known)}")
     return found
 
 
@@ -125,7 +123,7 @@ def _thinking(provider: str, value: Json) -> dict[str, Any]:
     if provider == "anthropic":
         enabled = {"type": "enabled", "budget_tokens": budget} if budget else {"type": "disabled"}
         return {"anthropic_thinking": enabled}
-    raise ConfigError(f"judge_model_config/thinking_budget: {provider} has none; use thinking: low, medium or high")
+    raise ConfigError(f"setting 'thinking_budget': {provider} has none; use thinking: low, medium or high")
 
 
 @dataclass

@@ -6,13 +6,18 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from assay.data.config import CriterionSpec, CustomMetricSpec, EvalConfig
 from assay.data.outcome import Criterion, Metric, Range
 from assay.errors import ConfigError, nearest
+from assay.formats.reading import shown
 from assay.judge.judge import Judge
 from assay.judge.judges import Judges, judge_options
+from assay.llm.vertex import NAME as VERTEX
+from assay.llm.vertex import configured, installed
 from assay.metrics.custom import PeerMetric, custom_metric
-from assay.metrics.entries import CATALOG, Entry
+from assay.metrics.entries import CATALOG, Entry, Served
 from assay.metrics.options import read_options
 from assay.metrics.signature import signature
 
@@ -21,6 +26,7 @@ _EVERYWHERE = frozenset({"include_intermediate_responses_in_final"})
 
 
 _JUDGE = "judge_model_options"
+_BACKEND = "backend"
 
 
 def entry(name: str) -> Entry:
@@ -64,15 +70,39 @@ def _built_in(
         raise ConfigError(f"{spec.pointer}: is not a criterion{hint}")
     if known.metric is None:
         raise ConfigError(f"{spec.pointer}: this criterion is not built yet in this version of assay")
-    accepted = _EVERYWHERE | ({_JUDGE} if known.judged else set())
+    accepted = _EVERYWHERE | ({_JUDGE} if known.judged else set()) | ({_BACKEND} if known.vertex else set())
     values, warnings = read_options(known.metric, spec.options, spec.pointer, lenient=lenient, accepted=accepted)
+    if known.vertex is not None and _backend(spec) == VERTEX:
+        unused = [f"{spec.pointer}/{_JUDGE}: not used, the backend is vertex"] if spec.options.get(_JUDGE) else []
+        return _by_vertex(spec, known, known.vertex, judges), warnings + unused
     if known.judged:
         values["judge"] = _judge(spec, judges)
     try:
         metric = known.metric(**values)
     except ConfigError as error:
         raise ConfigError(f"{spec.pointer}/{error}") from None
-    return _criterion(known, metric, _threshold(spec, known.range)), warnings
+    made = _criterion(known, metric, _threshold(spec, known.range))
+    return (_signed(made, "judge") if known.vertex else made), warnings
+
+
+def _backend(spec: CriterionSpec) -> str:
+    """What the config says, else the service where environment and extras are ready for it."""
+    said = spec.options.get(_BACKEND)
+    if said not in {None, "judge", VERTEX}:
+        raise ConfigError(f"{spec.pointer}/{_BACKEND}: must be one of judge, {VERTEX}, got {said!r:.80}")
+    return said or (VERTEX if configured() and installed() else "judge")
+
+
+def _by_vertex(spec: CriterionSpec, known: Entry, served: Served, judges: Judges) -> Criterion:
+    try:
+        metric = served.metric(judges.service(served.name))
+    except ConfigError as error:
+        raise ConfigError(f"{spec.pointer}/{_BACKEND}: {error}") from None
+    return _signed(_criterion(known, metric, _threshold(spec, known.range)), VERTEX)
+
+
+def _signed(criterion: Criterion, backend: str) -> Criterion:
+    return replace(criterion, signature={**criterion.signature, "backend": backend})
 
 
 def _judge(spec: CriterionSpec, judges: Judges) -> Judge:
@@ -111,6 +141,12 @@ def _custom(spec: CriterionSpec, definition: CustomMetricSpec, *, lenient: bool)
     return criterion, warnings
 
 
+def _interval(low: float, high: float) -> str:
+    if math.isinf(low):
+        return "of any size" if math.isinf(high) else f"of at most {high:g}"
+    return f"of at least {low:g}" if math.isinf(high) else f"from {low:g} to {high:g}"
+
+
 def _threshold(spec: CriterionSpec, scale: Range) -> float | None:
     """The threshold as a number; like ADK, `"0.5"` and `true` are read as one. None: the criterion only informs."""
     raw = spec.threshold
@@ -120,8 +156,7 @@ def _threshold(spec: CriterionSpec, scale: Range) -> float | None:
     try:
         value = float(raw)
     except (TypeError, ValueError, OverflowError):
-        raise ConfigError(f"{pointer}: must be a number or an object with 'threshold', got {raw!r:.60}") from None
+        raise ConfigError(f"{pointer}: must be a number or an object with 'threshold', got {shown(raw)}") from None
     if not math.isfinite(value) or value not in scale:
-        low, high = scale.bounds
-        raise ConfigError(f"{pointer}: must be a number from {low:g} to {high:g}, got {raw!r:.60}")
+        raise ConfigError(f"{pointer}: must be a number {_interval(*scale.bounds)}, got {shown(raw)}")
     return value

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from assay.errors import ConfigError, nearest
+from assay.formats.reading import shown
 
 
 def option(doc: str, *, default: Any, parse: Callable[[Any], Any] | None = None) -> Any:
@@ -59,9 +60,9 @@ def _value(field: dataclasses.Field[Any], hint: Any, raw: Any, pointer: str) -> 
     try:
         return parse(raw) if parse else msgspec.convert(raw, type=hint, strict=True)
     except msgspec.ValidationError:
-        raise ConfigError(f"{pointer}: must be {allowed(hint)}, got {raw!r:.80}") from None
+        raise ConfigError(f"{pointer}: must be {allowed(hint)}, got {shown(raw)}") from None
     except ValueError as error:
-        raise ConfigError(f"{pointer}: {error}, got {raw!r:.80}") from None
+        raise ConfigError(f"{pointer}: {error}, got {shown(raw)}") from None
 
 
 def allowed(hint: Any) -> str:

@@ -48,7 +48,7 @@ class UserSimulatorQuality:
         return mean_of(messages)
 
     async def _message(self, scenario: Scenario, trace: Trace, number: int) -> Score:
-        texts, persona, violations = _plan(scenario, violations=True)
+        texts, persona, violations = self._plan(scenario, violations=True)
         before = evidence.earlier(trace, number - 1, doing=False)
         texts |= before | {"message": trace.invocations[number - 1].query}
         shown = {"under": list(before), "persona": list(persona), "violations": list(violations)}
@@ -56,29 +56,28 @@ class UserSimulatorQuality:
         return scored(ballot, "message", VALIDITY, f"user message {number}")
 
     async def _stop(self, scenario: Scenario, trace: Trace) -> Score:
-        texts, persona, _ = _plan(scenario, violations=False)
+        texts, persona, _ = self._plan(scenario, violations=False)
         before = evidence.earlier(trace, len(trace.invocations), doing=False)
         texts |= before | {"message": self.stop_signal}
         shown = {"under": list(before), "persona": list(persona)}
         ballot = await self.judge(question("simulated_stop", texts, ["message"], VALIDITY, shown))
         return scored(ballot, "message", VALIDITY, "stop")
 
+    def _plan(self, scenario: Scenario, *, violations: bool) -> tuple[Texts, Texts, Texts]:
+        """Return all texts about the user, those of the persona, and those of what breaks its habits."""
+        who = persona_of(scenario, stop_signal=self.stop_signal)
+        persona: Texts = {}
+        broken: Texts = {}
+        if who is not None:
+            habits = [f"- {habit.name}: {habit.description}" for habit in who.behaviors]
+            persona = {"persona": "\\n".join([who.description, *habits])}
+            rubrics = [rubric for habit in who.behaviors for rubric in habit.violation_rubrics] if violations else []
+            broken = {f"violation {number}": rubric for number, rubric in enumerate(rubrics, 1)}
+        return {"plan": scenario.conversation_plan, **persona, **broken}, persona, broken
+
 
 async def _no_stop(trace: Trace) -> Score:
     return Score(None, f"the conversation was ended by its {trace.ended_by}", "stop")
-
-
-def _plan(scenario: Scenario, *, violations: bool) -> tuple[Texts, Texts, Texts]:
-    """Return all texts about the user, those of the persona, and those of what breaks its habits."""
-    who = persona_of(scenario)
-    persona: Texts = {}
-    broken: Texts = {}
-    if who is not None:
-        habits = [f"- {habit.name}: {habit.description}" for habit in who.behaviors]
-        persona = {"persona": "\n".join([who.description, *habits])}
-        rubrics = [rubric for habit in who.behaviors for rubric in habit.violation_rubrics] if violations else []
-        broken = {f"violation {number}": rubric for number, rubric in enumerate(rubrics, 1)}
-    return {"plan": scenario.conversation_plan, **persona, **broken}, persona, broken
 
 
 def _first(scenario: Scenario, trace: Trace) -> Score:
@@ -92,4 +91,5 @@ def _with_stop(last: Score, stop: Score) -> Score:
     if stop.value == 1.0 or last.value == 0.0:
         return replace(last, ballots=ballots)
     why = "the stop was wrong" if stop.value == 0.0 else "whether to stop here was right is not known"
-    return replace(last, value=stop.value, reason=f"{why}: {stop.reason}", ballots=ballots)
+    side = (last.side or stop.side) if stop.value is None else None
+    return replace(last, value=stop.value, reason=f"{why}: {stop.reason}", ballots=ballots, side=side)

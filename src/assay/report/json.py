@@ -7,8 +7,9 @@ from typing import Any, BinaryIO, Literal
 
 import msgspec
 
-from assay.data.outcome import CaseResult, Outcome, Score
-from assay.data.summary import CriterionSummary, RunInfo, Summary
+from assay.data.outcome import CaseResult, Fault, FaultSide, Injection, Outcome, Score
+from assay.data.spent import Spent
+from assay.data.summary import CriterionSummary, Estimate, RunInfo, Summary, Valid
 
 CaseVerdict = Literal["passed", "failed", "error", "unscored", "informational"]
 OutcomeVerdict = Literal["passed", "failed", "unscored", "not_applicable", "informational"]
@@ -37,9 +38,9 @@ class ErrorShape(Shape, frozen=True):
 
 
 class FaultShape(Shape, frozen=True):
-    """On which side a case failed, and what shows it."""
+    """A side on which something went wrong, and what shows it."""
 
-    side: str
+    side: FaultSide
     evidence: list[str]
 
 
@@ -61,6 +62,23 @@ class PartShape(Shape, frozen=True):
     parts: list[PartShape]
 
 
+class SpentShape(Shape, frozen=True):
+    """What language models took: money in US dollars; null is what a call does not tell."""
+
+    calls: int
+    input_tokens: int | None
+    output_tokens: int | None
+    cost: float | None
+
+
+class SpendingShape(Shape, frozen=True):
+    """What the models of each side took over the run."""
+
+    agent: SpentShape | None
+    judge: SpentShape | None
+    simulator: SpentShape | None
+
+
 class OutcomeShape(Shape, frozen=True):
     """One criterion on one attempt."""
 
@@ -74,20 +92,42 @@ class OutcomeShape(Shape, frozen=True):
     abstentions: int | None
     cost: float | None
     self_agreement: float | None
+    panel_agreement: float | None
     parts: list[PartShape]
+    input_tokens: int | None
+    output_tokens: int | None
+
+
+class InjectedShape(Shape, frozen=True):
+    """What a simulated environment did to the answer of a tool, in which invocation (from 1)."""
+
+    invocation: int
+    tool: str
+    effect: str
+    detail: str
+    invalidates: bool
 
 
 class CaseShape(Shape, frozen=True):
-    """One attempt at one case."""
+    """One attempt at one case.
+
+    `fault` is the side on which it failed, null where it passed or only informs. `invalid` is all evidence that it says
+    nothing about the agent, passed or not; empty where it is valid, null where nobody looked. `usage` is the agent's
+    own; judges and simulated users are counted apart.
+    """
 
     id: str
     attempt: int
     verdict: CaseVerdict
     error: ErrorShape | None
     fault: FaultShape | None
+    invalid: list[FaultShape] | None
     ended_by: Literal["script", "stop", "cap", "failure"]
     usage: dict[str, int] | None
     outcomes: list[OutcomeShape]
+    judge: SpentShape | None
+    simulator: SpentShape | None
+    injected: list[InjectedShape]
 
 
 class RateShape(Shape, frozen=True):
@@ -100,7 +140,7 @@ class RateShape(Shape, frozen=True):
 
 
 class ValidShape(Shape, frozen=True):
-    """The numbers over valid cases only."""
+    """The numbers over valid attempts only, passed or not; `n` is to how many of them the criterion applied."""
 
     n: int
     mean: float | None
@@ -125,6 +165,7 @@ class SummaryShape(Shape, frozen=True):
     informational: int
     errors: int
     self_agreement: float | None
+    panel_agreement: float | None
     valid: ValidShape | None
 
 
@@ -135,6 +176,7 @@ class ReportShape(Shape, frozen=True):
     verdict: Literal["passed", "failed", "unscored"]
     cases: list[CaseShape]
     summary: list[SummaryShape]
+    spending: SpendingShape
 
 
 def schema() -> dict[str, Any]:
@@ -148,24 +190,42 @@ def write(stream: BinaryIO, info: RunInfo, summary: Summary, results: Iterable[C
     stream.write(b'{"run": %s,\n "verdict": %s,\n "cases": [' % (_json(run), _json(summary.verdict)))
     stream.writelines((b",\n  " if i else b"\n  ") + _json(_case(result)) for i, result in enumerate(results))
     rows = b",\n  ".join(_json(_summary(one)) for one in summary.criteria)
-    stream.write(b'],\n "summary": [\n  %s]}\n' % rows)
+    spending = SpendingShape(*map(_spent, (summary.spending.agent, summary.spending.judge, summary.spending.simulator)))
+    stream.write(b'],\n "summary": [\n  %s],\n "spending": %s}\n' % (rows, _json(spending)))
 
 
 _json = msgspec.json.Encoder().encode
 
 
 def _case(result: CaseResult) -> CaseShape:
-    failure, fault = result.failure, result.fault
+    failure, fault, evidence = result.failure, result.fault, result.evidence
     return CaseShape(
         result.case_id,
         result.attempt,
         result.verdict.value,  # type: ignore[arg-type]
         ErrorShape(failure.side, failure.cause, failure.traceback) if failure else None,
-        FaultShape(fault.side, list(fault.evidence)) if fault else None,
+        _fault(fault) if fault else None,
+        None if evidence is None else [_fault(one) for one in evidence],
         result.ended_by,
         result.usage,
         [_outcome(one) for one in result.outcomes],
+        _spent(result.judge),
+        _spent(result.simulator),
+        [_injected(one) for one in result.injections],
     )
+
+
+def _fault(fault: Fault) -> FaultShape:
+    return FaultShape(fault.side, list(fault.evidence))
+
+
+def _spent(spent: Spent | None) -> SpentShape | None:
+    return None if spent is None else SpentShape(spent.calls, spent.input_tokens, spent.output_tokens, spent.cost)
+
+
+def _injected(one: Injection) -> InjectedShape:
+    injected = one.injected
+    return InjectedShape(one.invocation, one.tool, injected.effect, injected.detail, injected.invalidates)
 
 
 def _outcome(outcome: Outcome) -> OutcomeShape:
@@ -181,7 +241,10 @@ def _outcome(outcome: Outcome) -> OutcomeShape:
         judging.abstentions if judging else None,
         judging.cost if judging else None,
         judging.self_agreement if judging else None,
+        judging.panel_agreement if judging else None,
         [_part(part) for part in score.parts],
+        judging.input_tokens if judging else None,
+        judging.output_tokens if judging else None,
     )
 
 
@@ -193,14 +256,13 @@ def _part(score: Score) -> PartShape:
 
 
 def _summary(one: CriterionSummary) -> SummaryShape:
-    rate = one.pass_rate
     return SummaryShape(
         one.criterion,
         one.mean.value,
         one.mean.low,
         one.mean.high,
         one.mean.method,
-        RateShape(rate.value, rate.low, rate.high, rate.method),
+        _rate(one.pass_rate),
         one.passed,
         one.failed,
         one.unscored,
@@ -208,8 +270,17 @@ def _summary(one: CriterionSummary) -> SummaryShape:
         one.informational,
         one.errors,
         one.self_agreement,
-        None,
+        one.panel_agreement,
+        _valid(one.valid) if one.valid else None,
     )
+
+
+def _valid(one: Valid) -> ValidShape:
+    return ValidShape(one.n, one.mean.value, one.mean.low, one.mean.high, _rate(one.pass_rate))
+
+
+def _rate(rate: Estimate) -> RateShape:
+    return RateShape(rate.value, rate.low, rate.high, rate.method)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +46,8 @@ class Summary:
 
     def print(self, console: Console) -> None:
         """Print the table and the line below it."""
-        console.print(_table(self.rows, console.width))
+        if self.rows:
+            console.print(_table(self.rows, console.width))
         total = self.scored + self.refused
         if total > len(self.rows):
             console.print(f"… and {total - len(self.rows):,} more; --json or --output gives them all", style="dim")
@@ -138,11 +139,12 @@ class Parquet:
         self._rows: list[dict[str, Any]] = []
         self._size = rows
 
-    def add(self, lines: list[bytes]) -> None:
+    def add(self, lines: Iterable[bytes]) -> None:
         """Add results, given as lines of JSON."""
-        self._rows += [msgspec.json.decode(line) for line in lines]
-        if len(self._rows) >= self._size:
-            self._flush()
+        for line in lines:
+            self._rows.append(msgspec.json.decode(line))
+            if len(self._rows) >= self._size:
+                self._flush()
 
     def _flush(self) -> None:
         import pyarrow as pa

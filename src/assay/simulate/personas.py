@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
+from msgspec.structs import replace
+
 from assay.data.case import Behavior, Persona, Scenario
 from assay.errors import ConfigError, nearest
 
@@ -123,12 +127,31 @@ PERSONAS: dict[str, Persona] = {
 }
 
 
-def persona_of(scenario: Scenario) -> Persona | None:
-    """Return a scenario's persona, looked up where it is given by its id; raises ConfigError for an unknown id."""
+_SIGNAL = re.compile(r"\{\{\s*stop_signal\s*\}\}")
+
+
+def persona_of(scenario: Scenario, *, stop_signal: str) -> Persona | None:
+    """Return a scenario's persona, looked up where it is given by its id; raises ConfigError for an unknown id.
+
+    As in ADK, `{{ stop_signal }}` in the texts of its behaviors stands for the signal.
+    """
     given = scenario.persona
     if not isinstance(given, str):
-        return given
+        return given and replace(given, behaviors=tuple(_filled(one, stop_signal) for one in given.behaviors))
     if given not in PERSONAS:
         known = f"; the built-in ones are {', '.join(PERSONAS)}"
         raise ConfigError(f"user_persona: there is no persona {given!r}{nearest(given.upper(), PERSONAS) or known}")
     return PERSONAS[given]
+
+
+def _filled(behavior: Behavior, stop_signal: str) -> Behavior:
+    def fill(text: str) -> str:
+        return _SIGNAL.sub(lambda _: stop_signal, text)
+
+    return replace(
+        behavior,
+        name=fill(behavior.name),
+        description=fill(behavior.description),
+        behavior_instructions=tuple(map(fill, behavior.behavior_instructions)),
+        violation_rubrics=tuple(map(fill, behavior.violation_rubrics)),
+    )

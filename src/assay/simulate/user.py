@@ -11,11 +11,12 @@ from msgspec.structs import replace
 
 from assay.data.case import EvalCase, Persona, Scenario
 from assay.data.noun import Json, Noun
+from assay.data.spent import Spent
 from assay.data.trace import Invocation, Message, ToolCall, ToolResult, Trace
 from assay.errors import ConfigError, SimulatorError, nearest
 from assay.llm.model import Model, Prompt
 from assay.llm.prompts import render
-from assay.simulate.instructions import custom_prompt, validated
+from assay.simulate.instructions import AT, custom_prompt, validated
 from assay.simulate.personas import persona_of
 from assay.text.display import compact
 
@@ -50,21 +51,23 @@ def user_options(raw: Mapping[str, Json], *, lenient: bool = False) -> tuple[Use
     built, or instructions that lack a placeholder.
     """
     at = "/user_simulator_config"
-    known = {name: name for name in UserOptions.__struct_fields__}
-    known |= {_camel(name): name for name in known}
+    known = UserOptions.__struct_fields__
     values: dict[str, Any] = {}
     warnings: list[str] = []
     for key, value in raw.items():
-        if key in known:
-            values |= {} if value is None else {known[key]: value}
+        if _snake(key) in known:
+            values |= {} if value is None else {_snake(key): value}
             continue
-        allowed = f"; allowed: {', '.join(UserOptions.__struct_fields__)}"
+        allowed = f"; allowed: {', '.join(known)}"
         problem = f"{at}/{key}: is not a known option{nearest(key, known) or allowed}"
         if not lenient:
             raise ConfigError(problem)
         warnings.append(problem)
     if values.get("type") == "llm_audio":
         raise ConfigError(f"{at}/type: speech (llm_audio) is not built yet; allowed: llm_backed")
+    settings = values.get("model_configuration")
+    if isinstance(settings, dict):
+        values["model_configuration"] = {_snake(name): value for name, value in settings.items()}
     try:
         options = msgspec.convert(values, UserOptions)
     except msgspec.ValidationError as error:
@@ -76,9 +79,8 @@ def user_options(raw: Mapping[str, Json], *, lenient: bool = False) -> tuple[Use
     return options, warnings
 
 
-def _camel(name: str) -> str:
-    head, *tail = name.split("_")
-    return head + "".join(word.capitalize() for word in tail)
+def _snake(name: str) -> str:
+    return "".join(f"_{char.lower()}" if char.isupper() else char for char in name)
 
 
 @dataclass(frozen=True)
@@ -94,52 +96,66 @@ class SimulatedUsers:
             if case.scenario is None:
                 continue
             try:
-                persona = persona_of(case.scenario)
+                persona = persona_of(case.scenario, stop_signal=self.options.stop_signal)
             except ConfigError as error:
                 raise ConfigError(f"case {case.id!r}: {error}") from None
-            if self.options.custom_instructions is not None:
-                validated(self.options.custom_instructions, persona=persona is not None)
+            template = self.options.custom_instructions
+            if template is not None:
+                validated(template, persona=persona is not None)
+                try:
+                    self(case, 1).prompt(Trace())
+                except SimulatorError as error:
+                    raise ConfigError(f"{AT}: case {case.id!r}: {error}") from None
 
     def __call__(self, case: EvalCase, attempt: int) -> SimulatedUser:
         """Return the user of one conversation."""
         if case.scenario is None:
             raise SimulatorError(f"case {case.id!r} has no scenario to simulate")
-        return SimulatedUser(self.model, self.options, case, attempt, persona_of(case.scenario))
+        persona = persona_of(case.scenario, stop_signal=self.options.stop_signal)
+        return SimulatedUser(self.model, self.options, case.id, case.scenario, attempt, persona)
 
 
 class SimulatedUser:
-    """The user of one conversation, played by a language model."""
+    """The user of one conversation, played by a language model; `spent` is what that took so far."""
 
     def __init__(
-        self, model: Model, options: UserOptions, case: EvalCase, attempt: int, persona: Persona | None
+        self,
+        model: Model,
+        options: UserOptions,
+        case_id: str,
+        scenario: Scenario,
+        attempt: int,
+        persona: Persona | None,
     ) -> None:
         self._model = model
         self._options = options
-        self._case = case
+        self._case_id = case_id
+        self._scenario = scenario
         self._attempt = attempt
         self._persona = persona
+        self.spent = Spent()
 
     async def next_message(self, so_far: Trace) -> str | None:
         """Say the starting prompt, then what the model makes of the plan; None after the stop signal.
 
         Raises SimulatorError for an empty reply.
         """
-        scenario = self._case.scenario
-        if scenario is None:
-            raise SimulatorError(f"case {self._case.id!r} has no scenario to simulate")
         if not so_far.invocations:
-            return scenario.starting_prompt
-        said = (await self._model(self._prompt(scenario, so_far))).text.strip()
+            return self._scenario.starting_prompt
+        reply = await self._model(self.prompt(so_far))
+        self.spent += Spent(1, reply.input_tokens, reply.output_tokens, reply.cost)
+        said = reply.text.strip()
         if self._options.stop_signal.casefold() in said.casefold():
             return None
         if not said:
             raise SimulatorError("the simulated user said nothing")
         return said
 
-    def _prompt(self, scenario: Scenario, so_far: Trace) -> Prompt:
+    def prompt(self, so_far: Trace) -> Prompt:
+        """Return what the model is asked; raises SimulatorError where the instructions fail."""
         options = self._options
         texts = {
-            "plan": scenario.conversation_plan,
+            "plan": self._scenario.conversation_plan,
             "conversation": history(so_far, calls=options.include_function_calls),
         }
         if self._persona is not None:
@@ -151,7 +167,7 @@ class SimulatedUser:
                 options.custom_instructions, texts, stop_signal=options.stop_signal, persona=self._persona
             )
         # The draw is the place of the call: two attempts, or two cases with the same plan, are two users.
-        draw = compact([self._case.id, self._attempt, len(so_far.invocations)])
+        draw = compact([self._case_id, self._attempt, len(so_far.invocations)])
         return replace(prompt, draw=draw)
 
 

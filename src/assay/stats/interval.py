@@ -27,15 +27,36 @@ class Clusters:
         self._squares = 0.0  # of cluster sums
         self._products = 0.0  # of cluster sums and sizes
         self._sizes = 0  # squared
+        self._size = 0  # of the cluster that is open
+        self._total = 0.0
+        self._lost = 0.0  # digits that rounding took from that total
 
     def add(self, values: Iterable[float]) -> None:
         """Add the values of one cluster; an empty one does not count."""
-        kept = list(values)
-        if not kept:
-            return
+        for value in values:
+            self.put(value)
+        self.close()
+
+    def put(self, value: float) -> None:
+        """Add a value to the cluster that is open.
+
+        The total is a compensated sum (Neumaier 1974, DOI 10.1002/zamm.19740540106), so that no value need be kept.
+        """
         if self._shift is None:
-            self._shift = kept[0]  # sums of differences keep their digits where values are large and close
-        size, total = len(kept), math.fsum(value - self._shift for value in kept)
+            self._shift = value  # sums of differences keep their digits where values are large and close
+        difference = value - self._shift
+        total = self._total + difference
+        larger, smaller = sorted((self._total, difference), key=abs, reverse=True)
+        self._lost += (larger - total) + smaller
+        self._total = total
+        self._size += 1
+
+    def close(self) -> None:
+        """End the cluster that is open; an empty one does not count."""
+        if not self._size:
+            return
+        size, total = self._size, self._total + self._lost
+        self._size, self._total, self._lost = 0, 0.0, 0.0
         self.values += size
         self.clusters += 1
         self._sum += total

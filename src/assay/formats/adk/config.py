@@ -8,7 +8,9 @@ from assay.data.config import CriterionSpec, CustomMetricSpec, EvalConfig
 from assay.data.outcome import Range
 from assay.formats.reading import Place, Reading, camel, pointer, spellings
 
-CONFIG = spellings("criteria", "custom_metrics", "user_simulator_config", "live_model_config")
+CONFIG = spellings(
+    "criteria", "custom_metrics", "user_simulator_config", "environment_simulation_config", "live_model_config"
+)
 _CUSTOM = spellings("code_config", "metric_info", "description")
 _CODE = spellings("name")
 _INFO = spellings("metric_name", "description", "metric_value_info", "requires_threshold")
@@ -20,8 +22,6 @@ def config(raw: Any, reading: Reading) -> EvalConfig:
     """Return the criteria in file order, each with its place; what they mean is the catalog's to say."""
     known, extra = reading.fields(raw, CONFIG, ())
     criteria = reading.mapping(known, "criteria", ())
-    if not criteria:
-        reading.error(((), "criteria"), "must name at least one criterion, such as {'tool_trajectory_avg_score': 1.0}")
     if "live_model_config" in known:
         extra = (extra or {}) | {"live_model_config": known["live_model_config"]}
     return EvalConfig(
@@ -31,6 +31,7 @@ def config(raw: Any, reading: Reading) -> EvalConfig:
             for name, entry in (reading.mapping(known, "custom_metrics", ()) or {}).items()
         ),
         reading.mapping(known, "user_simulator_config", ()),
+        reading.mapping(known, "environment_simulation_config", ()),
         extra,
     )
 

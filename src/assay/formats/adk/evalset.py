@@ -68,6 +68,8 @@ _RUBRIC_TEXT = spellings("text_property") | {"text": "text_property"}
 _APP = spellings("agent_details")
 _AGENT = spellings("name", "instructions", "tool_declarations")
 _USER, _MODEL = "user", "model"
+BY_HAND = "written_by_hand"
+"""Our own key of events, which ADK overlooks: nobody recorded them, they only hold steps in an order of their own."""
 _SESSIONS = 1000
 """How many session inputs are remembered while a file is read."""
 
@@ -190,7 +192,10 @@ def _intermediate(known: dict[str, Any], at: Place, reading: Reading) -> _Interm
         by_hand = [name for name in _BY_HAND if data.get(name)]
         if by_hand:
             reading.error(place, f"must not have 'invocation_events' beside {', '.join(map(repr, by_hand))}")
-        return *_events(reading.array(data, "invocation_events", place), (place, "invocation_events"), reading), extra
+        said = _events(reading.array(data, "invocation_events", place), (place, "invocation_events"), reading)
+        if said[1] and all((event.extra or {}).get(BY_HAND) for event in said[1]):
+            return said[0], None, None, extra
+        return *said, extra
     steps: list[Step] = []
     for name, read in (("tool_uses", content.call), ("tool_responses", content.result)):
         for i, one in enumerate(reading.array(data, name, place)):
@@ -339,8 +344,9 @@ def _new_session_input(raw: Any, at: Place, reading: Reading) -> SessionInput:
 def _about(raw: Any, at: Place, reading: Reading) -> About:
     known, extra = reading.fields(raw, _APP, at)
     place = (at, "agent_details")
+    details = reading.mapping(known, "agent_details", at) or {}
     agents: list[AgentDetails] = []
-    for name, one in (reading.mapping(known, "agent_details", at) or {}).items():
+    for name, one in details.items():
         inner, unknown = reading.fields(one, _AGENT, (place, name))
         declared = reading.array(inner, "tool_declarations", (place, name))
         kept = tuple(tool for tool in declared if type(tool) is dict)
@@ -354,4 +360,6 @@ def _about(raw: Any, at: Place, reading: Reading) -> About:
                 unknown,
             )
         )
+    if list(details) != [agent.name for agent in agents]:
+        extra = (extra or {}) | {"agent_details": list(details)}  # the keys, where they are not the names
     return About(tuple(agents), extra=extra)
