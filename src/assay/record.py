@@ -19,7 +19,7 @@ from assay.data.recording import EndedBy, Failure, Recording, Side
 from assay.data.seams import Agent, Item, Session, Simulator
 from assay.data.spent import Spent
 from assay.data.trace import About, Durations, Event, Invocation, Message, Step, ToolResult, Trace, Usage, split_reply
-from assay.data.work import Work
+from assay.data.work import Pair, Work
 from assay.errors import AgentError, SimulatedToolError, SimulatorError
 from assay.simulate.witness import Witness
 from assay.text.display import described, shortened
@@ -37,7 +37,7 @@ async def record(
     concurrency: int = 8,
     reply_timeout: float | None = None,
     held: Collection[tuple[int, int]] = (),
-) -> AsyncIterator[tuple[Work, Recording]]:
+) -> AsyncIterator[Pair]:
     """Yield a recording of each attempt at each case, in the order of completion, at most `concurrency` at once.
 
     A fixed conversation is said as it stands, a scenario by those who play its user. `reply_timeout` is in seconds.
@@ -52,7 +52,7 @@ async def record(
                 if (work.position, attempt) not in held:
                     yield work, attempt
 
-    async def hold(plan: tuple[Work, int]) -> tuple[Work, Recording]:
+    async def hold(plan: tuple[Work, int]) -> Pair:
         work, attempt = plan
         talk = _Talk(work, attempt, reply_timeout)
         script = work.case.conversation

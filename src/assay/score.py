@@ -14,14 +14,13 @@ from assay.concurrency import concurrently, ends_the_run
 from assay.data.outcome import CaseResult, Criterion, FaultSide, Injection, Outcome, Score, Verdict
 from assay.data.recording import Recording
 from assay.data.trace import ToolResult, Trace
-from assay.data.work import Work
+from assay.data.work import Pair, Work
 from assay.errors import JudgeError, MetricError, UsageError
 from assay.judge.ballot import Ballot, judging
 from assay.metrics.fault import evidence
 from assay.simulate.environment import SimulatedEnvironments
 from assay.text.display import described, shortened
 
-Pair = tuple[Work, Recording]
 Known = Mapping[tuple[int, int], CaseResult]
 """Results of an earlier go at the same run, by position and attempt."""
 

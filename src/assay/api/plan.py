@@ -46,8 +46,6 @@ Paths = str | Path | Sequence[str | Path]
 Criteria = str | Path | Mapping[str, "float | dict[str, Any] | Metric"] | Iterable[Criterion] | None
 """A config file; criteria by name with their threshold, options or function; criteria; or None for what lies nearby."""
 
-Pair = tuple[Work, Recording]
-
 
 @dataclass(frozen=True)
 class Plan:
@@ -58,7 +56,7 @@ class Plan:
 
     info: RunInfo
     works: tuple[Work, ...]
-    recorded: tuple[Pair, ...] | None = None
+    recorded: load.Recorded | None = None
     agent: Agent | None = None
     attempts: int = 1
     concurrency: int = 8
@@ -136,23 +134,23 @@ def plan_score(
     """Read and check everything that `score` needs. Raises UsageError."""
     judges = judges or Judges()
     found = None if _in_memory(recordings) else load.sources(_paths(recordings), lenient=lenient, recorded=True)
-    heard = _recordings(recordings) if found is None else load.recordings_in(found)
+    heard = _recordings(recordings) if found is None else []
     if eval_set is not None:
         if any(source.only for source in found or []):
             raise UsageError("FILE:case1,case2 chooses cases of an eval set: give it to --against, or use --only")
         wanted, notes = _wanted(eval_set, criteria, lenient=lenient, judges=judges)
         todo = load.works(wanted)
-        pairs, unmatched = load.match(todo, load.told_apart(todo, found) if found else heard, by=match)
+        recorded, unmatched = load.match(todo, load.told_apart(todo, found) if found else heard, by=match)
     elif found is not None:
         sets = load.together(found)
         wanted, notes = _wanted_by(sets, criteria, lenient=lenient, judges=judges)
         todo = load.works(wanted)
-        pairs, unmatched = load.match_each(todo, wanted, sets, by=match)
+        recorded, unmatched = load.match_each(todo, wanted, sets, by=match)
     else:
         wanted, notes = _wanted(_cases_of(heard), criteria, lenient=lenient, judges=judges)
         todo = load.works(wanted)
-        pairs, unmatched = load.match(todo, heard, by=match)
-    kept = {work.position for work in load.chosen(todo, wanted, only)}
+        recorded, unmatched = load.match(todo, heard, by=match)
+    chosen = load.chosen(todo, wanted, only)
     by_default = [origin for origin, _ in notes.origins] == ["defaults"]
     if by_default and not any(work.case.conversation or work.case.scenario for work in todo):
         unmatched = [*unmatched, _NOTHING_EXPECTED]
@@ -168,8 +166,8 @@ def plan_score(
     }
     return Plan(
         _info("score", arguments, notes, wanted, {}),
-        tuple(work for work in todo if work.position in kept),
-        tuple(pair for pair in pairs if pair[0].position in kept),
+        tuple(chosen),
+        recorded if chosen is todo else recorded.of(chosen),
         concurrency=concurrency,
         warnings=(*notes.warnings, *_also(found or []), *unmatched),
         judges=judges,
