@@ -19,8 +19,8 @@ from assay.data.recording import EndedBy, Failure, Recording, Side
 from assay.data.seams import Agent, Item, Session, Simulator
 from assay.data.spent import Spent
 from assay.data.trace import About, Durations, Event, Invocation, Message, Step, ToolResult, Trace, Usage, split_reply
-from assay.data.work import Work
-from assay.errors import AgentError, SimulatedToolError, SimulatorError
+from assay.data.work import Pair, Work
+from assay.errors import AgentError, SimulatedToolError, SimulatorError, UsageError
 from assay.simulate.witness import Witness
 from assay.text.display import described, shortened
 
@@ -37,7 +37,7 @@ async def record(
     concurrency: int = 8,
     reply_timeout: float | None = None,
     held: Collection[tuple[int, int]] = (),
-) -> AsyncIterator[tuple[Work, Recording]]:
+) -> AsyncIterator[Pair]:
     """Yield a recording of each attempt at each case, in the order of completion, at most `concurrency` at once.
 
     A fixed conversation is said as it stands, a scenario by those who play its user. `reply_timeout` is in seconds.
@@ -52,7 +52,7 @@ async def record(
                 if (work.position, attempt) not in held:
                     yield work, attempt
 
-    async def hold(plan: tuple[Work, int]) -> tuple[Work, Recording]:
+    async def hold(plan: tuple[Work, int]) -> Pair:
         work, attempt = plan
         talk = _Talk(work, attempt, reply_timeout)
         script = work.case.conversation
@@ -76,6 +76,9 @@ async def _simulated(work: Work, attempt: int, talk: _Talk) -> AsyncIterator[Inv
     while work.cap is None or len(talk.done) < work.cap:
         try:
             message = await user.next_message(Trace(tuple(talk.done)))
+        except UsageError as error:
+            talk.ends = error  # a cassette without the call, say: no other conversation would fare better
+            raise
         except Exception as error:
             raise SimulatorError(_cause(error)) from error
         if message is None:
@@ -92,6 +95,7 @@ class _Talk:
         self.done: list[Invocation] = []
         self.ended_by: EndedBy = "script"
         self.user: Simulator | None = None
+        self.ends: UsageError | None = None
         self._work = work
         self._attempt = attempt
         self._reply_timeout = reply_timeout
@@ -111,7 +115,7 @@ class _Talk:
                     self._asked = None
                     self._learn(session.about)
         except BaseException as error:
-            if ends_the_run(error):
+            if ends_the_run(error) or error is self.ends:
                 raise
             return self._broken(error)  # whatever else an agent raises is its own failure
         return self._recorded(None, self.ended_by)

@@ -14,14 +14,13 @@ from assay.concurrency import concurrently, ends_the_run
 from assay.data.outcome import CaseResult, Criterion, FaultSide, Injection, Outcome, Score, Verdict
 from assay.data.recording import Recording
 from assay.data.trace import ToolResult, Trace
-from assay.data.work import Work
+from assay.data.work import Pair, Work
 from assay.errors import JudgeError, MetricError, UsageError
 from assay.judge.ballot import Ballot, judging
 from assay.metrics.fault import evidence
 from assay.simulate.environment import SimulatedEnvironments
 from assay.text.display import described, shortened
 
-Pair = tuple[Work, Recording]
 Known = Mapping[tuple[int, int], CaseResult]
 """Results of an earlier go at the same run, by position and attempt."""
 
@@ -61,19 +60,20 @@ async def score_case(
         else await _outcome(criterion, trace, work, {} if ballots is None else ballots)
         for criterion in work.criteria
     ]
+    injections = tuple(_injections(trace))
     return CaseResult(
         work.id,
         work.position,
         tuple(outcomes),
         recording.attempt,
         failure,
-        evidence(recording, work.case, work.criteria, outcomes),
+        evidence(recording, injections, work.case, work.criteria, outcomes),
         recording.ended_by,
         usage=_usage(trace),
         warnings=tuple(_warnings(trace, work)),
         simulator=recording.simulator,
         environment=recording.environment,
-        injections=tuple(_injections(trace)),
+        injections=injections,
     )
 
 

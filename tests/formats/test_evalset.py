@@ -191,6 +191,32 @@ def test_session_input() -> None:
     assert found.extra == {"session_id": "s"}
 
 
+def test_sessions_that_start_alike_are_one_object() -> None:
+    """A large file says the same of nearly every case; true is not 1."""
+    turn = {"user_content": said("hi")}
+    cases = [
+        {"eval_id": str(i), "conversation": [turn], "session_input": {"state": {"x": x}}}
+        for i, x in enumerate([1, 1, True])
+    ]
+    found = load({"eval_set_id": "s", "eval_cases": cases}).eval_set
+    assert found is not None
+    first, second, third = (one.session_input for one in found.cases)
+    assert first is second
+    assert third is not None
+    assert third.state["x"] is True
+
+
+def test_a_wrong_session_input_is_an_error_in_every_case() -> None:
+    """Whoever wrote it twice has to correct it twice."""
+    case = {"conversation": [], "session_input": {"state": 1}}
+    cases = [{"eval_id": str(i), **case} for i in range(2)]
+    with pytest.raises(FormatError) as caught:
+        load({"eval_set_id": "s", "eval_cases": cases})
+    assert [problem.partition(": ")[0] for problem in caught.value.problems] == [
+        f"/eval_cases/{i}/session_input/state" for i in range(2)
+    ]
+
+
 def test_durations() -> None:
     """Seconds of a live run are read."""
     found = only_turn(eval_set({"user_content": said("hi"), "duration": 2.5, "model_duration": 2.0})).durations

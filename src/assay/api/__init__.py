@@ -19,7 +19,7 @@ from assay.data.work import Environments, Users
 from assay.errors import FormatError, UsageError
 from assay.formats.adk.write import dumps
 from assay.judge.judges import Judges
-from assay.load import Match, read_file, recordings_in, sources
+from assay.load import Match, as_recording, heard_in, read_file, sources
 from assay.text.globs import fits
 
 __all__ = [
@@ -126,4 +126,4 @@ def save_eval_set(eval_set: EvalSet, path: str | Path) -> None:
 def load_recordings(paths: Paths, *, lenient: bool = False) -> list[Recording]:
     """Return what files recorded, in order; raises UsageError with every problem in them."""
     given = [paths] if isinstance(paths, str | Path) else list(paths)
-    return recordings_in(sources(given, lenient=lenient, recorded=True))
+    return list(map(as_recording, heard_in(sources(given, lenient=lenient, recorded=True))))

@@ -47,7 +47,7 @@ def _checked(path: Path, *, lenient: bool) -> Checked:
     try:
         made = load.criteria_of(loaded.config, origin=str(path), lenient=lenient)
     except ConfigError as error:
-        problems = tuple(problem.removeprefix(f"{path}: ") for problem in str(error).splitlines())
+        problems = tuple(problem.removeprefix(f"{path}: ") for problem in error.problems)
         return Checked(str(path), what, problems, warnings)
     return Checked(str(path), what, warnings=(*warnings, *made.warnings))
 

@@ -15,11 +15,12 @@ from msgspec.structs import replace
 
 from assay.aggregate import aggregate
 from assay.api.blocking import blocking
-from assay.api.plan import Pair, Plan, now
+from assay.api.plan import Plan, now
 from assay.api.record import conversations
 from assay.data.outcome import CaseResult, Verdict
 from assay.data.recording import Recording
 from assay.data.summary import RunInfo, Summary
+from assay.data.work import Pair
 from assay.judge.ballot import Ballot, Reusable
 from assay.llm.model import Reply
 from assay.score import score

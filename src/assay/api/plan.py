@@ -29,18 +29,22 @@ from assay.errors import ConfigError, UsageError
 from assay.formats.adk.config import config as read_config
 from assay.formats.reading import Reading
 from assay.judge.judges import Judges
+from assay.metrics.catalog import within
 from assay.metrics.signature import signature
 from assay.text.display import compact, shortened
 
 N = TypeVar("N", bound=Noun)
+
+_NOTHING_EXPECTED = (
+    "the recordings do not say what was expected; --against EVALSET does, or --config names criteria that need no "
+    "expectation"
+)
 
 Paths = str | Path | Sequence[str | Path]
 """A file, a folder, or several; `FILE:case1,case2` chooses cases."""
 
 Criteria = str | Path | Mapping[str, "float | dict[str, Any] | Metric"] | Iterable[Criterion] | None
 """A config file; criteria by name with their threshold, options or function; criteria; or None for what lies nearby."""
-
-Pair = tuple[Work, Recording]
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,7 @@ class Plan:
 
     info: RunInfo
     works: tuple[Work, ...]
-    recorded: tuple[Pair, ...] | None = None
+    recorded: load.Recorded | None = None
     agent: Agent | None = None
     attempts: int = 1
     concurrency: int = 8
@@ -130,23 +134,26 @@ def plan_score(
     """Read and check everything that `score` needs. Raises UsageError."""
     judges = judges or Judges()
     found = None if _in_memory(recordings) else load.sources(_paths(recordings), lenient=lenient, recorded=True)
-    heard = _recordings(recordings) if found is None else load.recordings_in(found)
+    heard = _recordings(recordings) if found is None else []
     if eval_set is not None:
         if any(source.only for source in found or []):
             raise UsageError("FILE:case1,case2 chooses cases of an eval set: give it to --against, or use --only")
         wanted, notes = _wanted(eval_set, criteria, lenient=lenient, judges=judges)
         todo = load.works(wanted)
-        pairs, unmatched = load.match(todo, load.told_apart(todo, found) if found else heard, by=match)
+        recorded, unmatched = load.match(todo, load.told_apart(todo, found) if found else heard, by=match)
     elif found is not None:
         sets = load.together(found)
         wanted, notes = _wanted_by(sets, criteria, lenient=lenient, judges=judges)
         todo = load.works(wanted)
-        pairs, unmatched = load.match_each(todo, wanted, sets, by=match)
+        recorded, unmatched = load.match_each(todo, wanted, sets, by=match)
     else:
         wanted, notes = _wanted(_cases_of(heard), criteria, lenient=lenient, judges=judges)
         todo = load.works(wanted)
-        pairs, unmatched = load.match(todo, heard, by=match)
-    kept = {work.position for work in load.chosen(todo, wanted, only)}
+        recorded, unmatched = load.match(todo, heard, by=match)
+    chosen = load.chosen(todo, wanted, only)
+    by_default = [origin for origin, _ in notes.origins] == ["defaults"]
+    if by_default and not any(work.case.conversation or work.case.scenario for work in todo):
+        unmatched = [*unmatched, _NOTHING_EXPECTED]
     arguments = {
         "paths": _given(recordings),
         "against": None if eval_set is None else _given(eval_set),
@@ -159,8 +166,8 @@ def plan_score(
     }
     return Plan(
         _info("score", arguments, notes, wanted, {}),
-        tuple(work for work in todo if work.position in kept),
-        tuple(pair for pair in pairs if pair[0].position in kept),
+        tuple(chosen),
+        recorded if chosen is todo else recorded.of(chosen),
         concurrency=concurrency,
         warnings=(*notes.warnings, *_also(found or []), *unmatched),
         judges=judges,
@@ -276,10 +283,7 @@ def _criteria(criteria: Criteria, *, lenient: bool, judges: Judges) -> load.Crit
     if isinstance(criteria, str | Path):
         return load.criteria_in(Path(criteria), lenient=lenient, judges=judges)
     if not isinstance(criteria, Mapping):
-        signed = tuple(_signed(one) for one in criteria)
-        if not signed:
-            raise ConfigError("arguments: criteria: must hold at least one criterion")
-        return load.Criteria(signed, "arguments")
+        return load.Criteria(_listed(list(criteria)), "arguments")
     own = {name: entry for name, entry in criteria.items() if callable(entry)}
     named = {name: entry for name, entry in criteria.items() if name not in own}
     reading = Reading("criteria")
@@ -287,6 +291,22 @@ def _criteria(criteria: Criteria, *, lenient: bool, judges: Judges) -> load.Crit
     reading.finish()
     functions = tuple(_signed(Criterion(name, function)) for name, function in own.items())
     return load.criteria_of(config, origin="arguments", own=functions, lenient=lenient, judges=judges)
+
+
+def _listed(criteria: Sequence[Criterion]) -> tuple[Criterion, ...]:
+    """Criteria that were made in Python, with the mistakes found that a config would be refused for."""
+    if not criteria:
+        raise ConfigError("arguments: criteria: must hold at least one criterion")
+    seen: set[str] = set()
+    for one in criteria:
+        if not isinstance(one, Criterion):
+            raise ConfigError(f"arguments: criteria: must hold objects of the class Criterion, got {one!r:.80}")
+        if one.name in seen:
+            raise ConfigError(f"arguments: criteria: the name {one.name!r} stands there twice")
+        seen.add(one.name)
+        if one.threshold is not None:
+            within(one.range, one.threshold, one.threshold, f"arguments: criteria: {one.name}: threshold")
+    return tuple(_signed(one) for one in criteria)
 
 
 def _signed(criterion: Criterion) -> Criterion:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from assay.api.blocking import blocking
-from assay.api.plan import Pair, Plan
+from assay.api.plan import Plan
 from assay.data.recording import Recording
-from assay.data.work import Work
+from assay.data.work import Pair, Work
 from assay.errors import UsageError
 from assay.formats.recordings import line
 from assay.record import record

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from assay.data.case import EvalCase
 from assay.data.noun import Noun
 from assay.data.outcome import Criterion
+from assay.data.recording import Recording
 from assay.data.seams import Environment, Simulator
 
 Users = Callable[[EvalCase, int], Simulator]
@@ -31,3 +32,7 @@ class Work(Noun, frozen=True):
     users: Users | None = None
     cap: int | None = None
     environments: Environments | None = None
+
+
+Pair = tuple[Work, Recording]
+"""A case, and one attempt at it."""

@@ -115,7 +115,7 @@ def environment_options(raw: Mapping[str, Json], *, lenient: bool = False) -> tu
     if options is not None:
         _check(options, reading)
     if options is None or reading.problems:
-        raise ConfigError("\n".join(reading.problems))
+        raise ConfigError(*reading.problems)
     return options, reading.warnings
 
 

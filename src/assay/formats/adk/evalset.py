@@ -5,6 +5,7 @@ from __future__ import annotations
 from sys import intern
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from assay.data.case import Behavior, EvalCase, EvalSet, Persona, Scenario, SessionInput
@@ -69,6 +70,8 @@ _AGENT = spellings("name", "instructions", "tool_declarations")
 _USER, _MODEL = "user", "model"
 BY_HAND = "written_by_hand"
 """Our own key of events, which ADK overlooks: nobody recorded them, they only hold steps in an order of their own."""
+_SESSIONS = 1000
+"""How many session inputs are remembered while a file is read."""
 
 
 def eval_set(known: dict[str, Any], extra: dict[str, Any] | None, cases: tuple[EvalCase, ...], stem: str) -> EvalSet:
@@ -314,6 +317,21 @@ def _persona(raw: Any, at: Place, reading: Reading) -> Persona:
 
 
 def _session_input(raw: Any, at: Place, reading: Reading) -> SessionInput:
+    """Return what a session starts from. Most cases of a file start alike: what says the same is one object."""
+    try:
+        text = msgspec.json.encode(raw)
+    except RecursionError:
+        return _new_session_input(raw, at, reading)
+    if text not in reading.sessions:
+        errors = len(reading.errors)
+        made = _new_session_input(raw, at, reading)
+        if len(reading.errors) > errors or len(reading.sessions) == _SESSIONS:
+            return made
+        reading.sessions[text] = made
+    return reading.sessions[text]
+
+
+def _new_session_input(raw: Any, at: Place, reading: Reading) -> SessionInput:
     known, extra = reading.fields(raw, _SESSION_INPUT, at, open_ended=True)
     return SessionInput(
         intern(reading.text(known, "app_name", at)),
