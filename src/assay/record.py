@@ -117,7 +117,10 @@ class _Talk:
         except BaseException as error:
             if ends_the_run(error) or error is self.ends:
                 raise
-            return self._broken(error)  # whatever else an agent raises is its own failure
+            failed = self._witness.failure if self._witness is not None else None
+            if isinstance(failed, UsageError):
+                raise failed from None
+            return self._broken(failed or error)  # whatever else an agent raises is its own failure
         return self._recorded(None, self.ended_by)
 
     def _recorded(self, failure: Failure | None, ended_by: EndedBy) -> Recording:
@@ -157,8 +160,6 @@ class _Talk:
     def _broken(self, error: BaseException) -> Recording:
         if self._asked is not None:
             self.done.append(self._heard.broken(self._asked))
-        if self._witness is not None and self._witness.failure is not None:
-            error = self._witness.failure  # whatever an agent made of it
         side: Side = _SIDES.get(type(error), "agent")
         failure = Failure(side, _cause(error), _traceback(error))
         return self._recorded(failure, "failure")
