@@ -77,7 +77,7 @@ async def _simulated(work: Work, attempt: int, talk: _Talk) -> AsyncIterator[Inv
         try:
             message = await user.next_message(Trace(tuple(talk.done)))
         except UsageError as error:
-            talk.ends = error  # a cassette without the call, say: no other conversation would fare better
+            talk.unusable = error  # a cassette without the call, say: no other conversation would fare better
             raise
         except Exception as error:
             raise SimulatorError(_cause(error)) from error
@@ -95,7 +95,7 @@ class _Talk:
         self.done: list[Invocation] = []
         self.ended_by: EndedBy = "script"
         self.user: Simulator | None = None
-        self.ends: UsageError | None = None
+        self.unusable: UsageError | None = None
         self._work = work
         self._attempt = attempt
         self._reply_timeout = reply_timeout
@@ -115,10 +115,18 @@ class _Talk:
                     self._asked = None
                     self._learn(session.about)
         except BaseException as error:
-            if ends_the_run(error) or error is self.ends:
+            if ends_the_run(error):
                 raise
+            if self._ends is not None:
+                raise self._ends from None
             return self._broken(error)  # whatever else an agent raises is its own failure
         return Recording(self._work.id, self._trace, self._attempt, ended_by=self.ended_by, simulator=self._spent)
+
+    @property
+    def _ends(self) -> UsageError | None:
+        """What ends the whole run: what a user or an environment cannot be played with."""
+        failure = self._witness.failure if self._witness is not None else None
+        return failure if isinstance(failure, UsageError) else self.unusable
 
     @property
     def _spent(self) -> Spent | None:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from assay.data.noun import Json
 from assay.data.seams import Environment, Real
 from assay.data.trace import ToolCall, ToolResult
-from assay.errors import SimulatedToolError
+from assay.errors import SimulatedToolError, UsageError
 from assay.text.display import described, shortened
 
 
@@ -16,11 +16,12 @@ class Witness:
     """An environment that passes every call on to another, and remembers what came of it.
 
     `failure` is the first failure of the environment itself: an agent may have caught it, and gone on as if its tool
-    had failed. What the real tool raises is the agent's own affair.
+    had failed. A UsageError (a cassette without the call, say) is none of this conversation's alone. What the real tool
+    raises is the agent's own affair.
     """
 
     def __init__(self, environment: Environment) -> None:
-        self.failure: SimulatedToolError | None = None
+        self.failure: SimulatedToolError | UsageError | None = None
         self._environment = environment
         self._results: list[ToolResult] = []
 
@@ -41,7 +42,7 @@ class Witness:
         except Exception as error:
             if error in raised:
                 raise
-            self.failure = self.failure or _failure(call, error)
+            self.failure = self.failure or (error if isinstance(error, UsageError) else _failure(call, error))
             raise self.failure from error
         self._results.append(result)
         return result
