@@ -117,13 +117,23 @@ class _Talk:
         except BaseException as error:
             if ends_the_run(error) or error is self.ends:
                 raise
-            return self._broken(error)  # whatever else an agent raises is its own failure
-        return Recording(self._work.id, self._trace, self._attempt, ended_by=self.ended_by, simulator=self._spent)
+            failed = self._witness.failure if self._witness is not None else None
+            if isinstance(failed, UsageError):
+                raise failed from None
+            return self._broken(failed or error)  # whatever else an agent raises is its own failure
+        return self._recorded(None, self.ended_by)
 
-    @property
-    def _spent(self) -> Spent | None:
-        spent = getattr(self.user, "spent", None)
-        return spent if isinstance(spent, Spent) else None
+    def _recorded(self, failure: Failure | None, ended_by: EndedBy) -> Recording:
+        simulator = getattr(self.user, "spent", None)
+        return Recording(
+            self._work.id,
+            self._trace,
+            self._attempt,
+            failure,
+            ended_by,
+            simulator if isinstance(simulator, Spent) else None,
+            self._witness.spent if self._witness is not None else None,
+        )
 
     def _environment(self) -> Witness | None:
         environments = self._work.environments
@@ -150,11 +160,9 @@ class _Talk:
     def _broken(self, error: BaseException) -> Recording:
         if self._asked is not None:
             self.done.append(self._heard.broken(self._asked))
-        if self._witness is not None and self._witness.failure is not None:
-            error = self._witness.failure  # whatever an agent made of it
         side: Side = _SIDES.get(type(error), "agent")
         failure = Failure(side, _cause(error), _traceback(error))
-        return Recording(self._work.id, self._trace, self._attempt, failure, "failure", self._spent)
+        return self._recorded(failure, "failure")
 
 
 @dataclass(slots=True)

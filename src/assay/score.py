@@ -72,6 +72,7 @@ async def score_case(
         usage=_usage(trace),
         warnings=tuple(_warnings(trace, work)),
         simulator=recording.simulator,
+        environment=recording.environment,
         injections=injections,
     )
 

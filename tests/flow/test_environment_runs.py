@@ -15,7 +15,7 @@ import assay
 from assay import ToolResult, UsageError, api
 from assay.data.trace import Injected
 from assay.judge.judges import Judges
-from assay.llm.cassette import Recorder, load_cassette
+from assay.llm.cassette import MissingEntryError, Recorder, load_cassette
 from assay.llm.exchange import Exchange
 from assay.llm.scripted import Scripted
 from commands import assay as command
@@ -213,12 +213,8 @@ def test_a_played_tool_is_replayed_from_a_cassette(folder: Path) -> None:
     assert len(entries) == CASES
     for concurrency in (1, 16):
         assert run(judges(replay=entries, replay_path=tape), concurrency=concurrency) == first
-    again = assay.evaluate(
-        folder / "s.evalset.json", "shop_agent:reply", judges=judges(replay=entries, replay_path=tape), attempts=2
-    )
-    failures = [one.failure for one in again.cases]
-    assert [one.side if one else None for one in failures] == [None, "environment"] * CASES
-    assert all("no entry for a call of openai/tools" in one.cause for one in failures if one)
+    with pytest.raises(MissingEntryError, match="no entry for a call of openai/tools"):
+        run(judges(replay=entries, replay_path=tape), attempts=2)
 
 
 def test_a_model_that_is_gone_is_the_environments_failure(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,6 +230,8 @@ def test_a_model_that_is_gone_is_the_environments_failure(folder: Path, monkeypa
         asked = len(server.requests)
         again = command("run", "--resume", done.json["run"]["id"], "--json", "-")
         assert [one["error"] for one in again.json["cases"]] == [None] * CASES
+        assert [one["environment"]["calls"] for one in again.json["cases"]] == [1] * CASES
+        assert again.json["spending"]["environment"]["calls"] == CASES
         assert len(server.requests) == asked + CASES
 
 

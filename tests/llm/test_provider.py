@@ -12,7 +12,7 @@ from assay.errors import ConfigError
 from assay.judge.question import answer_schema
 from assay.llm.budget import Budget
 from assay.llm.exchange import Exchange
-from assay.llm.model import CallError, Prompt, RefusedError, Reply, UnusableModelError
+from assay.llm.model import CallError, Prompt, RefusedError, Reply, UnsentError, UnusableModelError
 from assay.llm.provider import Provider, address, price_known, retry_after, settings_for
 from loopback import Drop, Half, Loopback, Request, Say, Script, Status
 
@@ -212,7 +212,7 @@ def test_an_unknown_model_is_found_before_anything_runs(name: str) -> None:
     """The server lists what it has; no question is asked."""
     with Loopback(Request.answers) as server:
         server.models = ["gpt-4o", "gemini-2.5-pro", "claude-haiku-4-4"]
-        with pytest.raises(UnusableModelError, match="no such model; did you mean"):
+        with pytest.raises(UnusableModelError, match=r"no such model .*; did you mean"):
             asyncio.run(check(name, url(server, name)))
         assert server.requests == []
 
@@ -250,6 +250,25 @@ def test_an_exchange_hands_out_each_model_once() -> None:
     one, two = (exchange.model("gemini-2.5-flash", {"temperature": 0}) for _ in range(2))
     assert one is two
     assert exchange.model("gemini-2.5-flash", {"temperature": 1}) is not one
+
+
+def test_a_model_has_one_pace_whatever_its_settings() -> None:
+    """Told to wait for longer than it would, a model is not asked under other settings either; another model is."""
+
+    async def ask_all(base_url: str) -> list[Reply | BaseException]:
+        exchange = Exchange()
+        asked = [("gpt-4o-mini", 1), ("gpt-4o-mini", 2), ("gpt-4o", 1)]
+        models = [exchange.model(name, {"seed": seed}, base_url=base_url) for name, seed in asked]
+        async with exchange:
+            return [(await asyncio.gather(model(PROMPT), return_exceptions=True))[0] for model in models]
+
+    def refuse(request: Request) -> Status | str:
+        return Status(429, {"Retry-After": "500"}) if request.model == "gpt-4o-mini" else request.answers("yes")
+
+    with Loopback(refuse) as server:
+        outcomes = asyncio.run(ask_all(f"{server.url}/v1"))
+        assert [type(one) for one in outcomes] == [CallError, UnsentError, Reply]
+        assert len(server.requests) == 2
 
 
 def test_a_budget_in_money_needs_a_price() -> None:

@@ -10,9 +10,10 @@ import pytest
 
 import clock
 from assay.data.case import EvalCase
+from assay.data.spent import Spent
 from assay.data.trace import About, AgentDetails, Injected, Invocation, Message, ToolCall, ToolResult, Trace
 from assay.errors import SimulatedToolError
-from assay.llm.model import CallError, Named, Prompt
+from assay.llm.model import CallError, Named, Prompt, Reply
 from assay.llm.scripted import Scripted
 from assay.simulate.environment import SimulatedEnvironment, SimulatedEnvironments
 from assay.simulate.environment_options import environment_options
@@ -243,6 +244,17 @@ def test_what_tools_answer_stays_inside_its_fence() -> None:
     assert json.loads(fenced(prompt, "call"))["args"]["id"] == HOSTILE
     assert fenced(prompt, "data") == HOSTILE
     assert "refund" not in prompt.system
+
+
+def test_what_playing_took_is_counted() -> None:
+    """Every call, also that of a reply that could not be read; nothing where no model plays."""
+    model = Scripted(
+        [Reply("no", input_tokens=5, output_tokens=1, cost=0.1), Reply("1", input_tokens=7, output_tokens=2)]
+    )
+    environment = made(PLAYED, model)
+    asked(environment)
+    assert environment.spent == Spent(2, 12, 3, None)
+    assert made({"chaos_effects": [{"effect": "empty"}]}).spent is None
 
 
 RECORDED = {

@@ -12,7 +12,7 @@ from assay.data.noun import Json
 from assay.judge.ballot import Asked, Ballot
 from assay.judge.poll import Draw, Poll
 from assay.judge.question import Question, read
-from assay.llm.model import CallError, Named, call_key
+from assay.llm.model import CallError, Named, UnsentError, call_key
 
 
 def forget(ballot: Ballot) -> None:
@@ -63,7 +63,8 @@ async def _ask(question: Question, draw: Draw) -> None:
     try:
         reply = await voter(prompt)
     except CallError as failure:
-        draw.fail(question.items, Asked(key=key, voter=voter.name, problem=str(failure)))
+        sent = not isinstance(failure, UnsentError)
+        draw.fail(question.items, Asked(key=key, voter=voter.name, problem=str(failure), sent=sent))
         return
     reading = read(reply.text, question)
     problem = next((why for item, why in reading.problems.items() if item not in draw.opinions), "")

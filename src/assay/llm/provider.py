@@ -243,8 +243,8 @@ class Provider:
         known = [name.removeprefix("models/") for name in names]
         if known and self.address.model not in known:
             raise UnusableModelError(
-                f"{self._where()}: there is no such model{nearest(self.address.model, known)}; it has "
-                f"{', '.join(sorted(known)[:20])}"
+                f"{self._where()}: there is no such model (it has {', '.join(sorted(known)[:20])})"
+                f"{nearest(self.address.model, known)}"
             )
 
     def _where(self) -> str:
