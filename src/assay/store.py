@@ -6,6 +6,7 @@ import sqlite3
 import time
 import weakref
 from collections.abc import Iterable, Iterator, MutableMapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -94,16 +95,16 @@ class Store:
         except (sa.exc.SQLAlchemyError, OSError, ImportError, ValueError) as error:
             hint = "; install the extra 'postgres'" if isinstance(error, ImportError) else ""
             raise UsageError(f"--store: cannot open {_safe(url)}: {_first_line(error)}{hint}") from None
-        weakref.finalize(self, self._engine.dispose)
-        self._dialect = parsed.get_backend_name()
+        self._open = ExitStack()
+        self._open.callback(self._engine.dispose)
+        weakref.finalize(self, self._open.close)
+        self.dialect = parsed.get_backend_name()
 
     def close(self) -> None:
         """Commit what waits, and close the connections."""
         self.commit()
-        if self._direct is not None:
-            self._direct.close()
-            self._direct = None
-        self._engine.dispose()
+        self._direct = None
+        self._open.close()
 
     def begin(self, run: RunInfo) -> None:
         """Add a run, or replace what is known of it."""
@@ -128,7 +129,7 @@ class Store:
 
     def _write(self, table: sa.Table, rows: list[dict[str, Any]]) -> None:
         with self._engine.begin() as connection:
-            for statement in _replacing(self._dialect, table):
+            for statement in _replacing(self.dialect, table):
                 connection.execute(statement, rows)
 
     def runs(self) -> list[RunInfo]:
@@ -160,16 +161,17 @@ class Store:
 
     def replies(self, run_id: str) -> Kept[Reply]:
         """Return the replies of a run's models, by the key of their call; what is set is committed at once."""
-        return Kept(self._at_once(), self._dialect, run_id, Reply)
+        return Kept(self, run_id, Reply)
 
     def ballots(self, run_id: str) -> Kept[Ballot]:
         """Return the ballots of a run's judges, by id; what is set is committed at once."""
-        return Kept(self._at_once(), self._dialect, run_id, Ballot)
+        return Kept(self, run_id, Ballot)
 
-    def _at_once(self) -> sa.Connection:
+    def at_once(self) -> sa.Connection:
         """Return the connection on which every statement is committed as it is made."""
         if self._direct is None:
-            self._direct = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+            direct = self._open.enter_context(self._engine.connect())
+            self._direct = direct.execution_options(isolation_level="AUTOCOMMIT")
         return self._direct
 
     def _rows(self, table: sa.Table, run_id: str) -> Iterable[Any]:
@@ -233,18 +235,18 @@ T = TypeVar("T")
 class Kept(MutableMapping[str, T]):
     """One kind of record of one run, in the database: memory does not grow with it."""
 
-    def __init__(self, connection: sa.Connection, dialect: str, run_id: str, kind: type[T]) -> None:
-        self._connection, self._run_id = connection, run_id
+    def __init__(self, store: Store, run_id: str, kind: type[T]) -> None:
+        self._store, self._run_id = store, run_id
         self._table = _REPLIES if kind is Reply else _BALLOTS
         self._decoder = msgspec.json.Decoder(kind)
         self._encode = msgspec.json.Encoder().encode
         own = self._table.c.run_id == run_id
         self._all = sa.select(self._table.c.key).where(own).order_by(self._table.c.key)
         self._one = sa.select(self._table.c.body).where(own, self._table.c.key == sa.bindparam("wanted"))
-        self._replacing = _replacing(dialect, self._table)
+        self._replacing = _replacing(store.dialect, self._table)
 
     def __getitem__(self, key: str) -> T:
-        body = self._connection.execute(self._one, {"wanted": key}).scalar()
+        body = self._store.at_once().execute(self._one, {"wanted": key}).scalar()
         if body is None:
             raise KeyError(key)
         return self._decoder.decode(body)
@@ -252,15 +254,15 @@ class Kept(MutableMapping[str, T]):
     def __setitem__(self, key: str, value: T) -> None:
         row = {"run_id": self._run_id, "key": key, "body": self._encode(value)}
         for statement in self._replacing:
-            self._connection.execute(statement, [row])
+            self._store.at_once().execute(statement, [row])
 
     def __delitem__(self, key: str) -> None:
         own = (self._table.c.run_id == self._run_id, self._table.c.key == key)
-        if not self._connection.execute(sa.delete(self._table).where(*own)).rowcount:
+        if not self._store.at_once().execute(sa.delete(self._table).where(*own)).rowcount:
             raise KeyError(key)
 
     def __iter__(self) -> Iterator[str]:
-        yield from self._connection.execute(self._all).scalars().all()
+        yield from self._store.at_once().execute(self._all).scalars().all()
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
