@@ -58,10 +58,10 @@ test-postgres: $(VENV)/.ready ## Run the tests that need Postgres: ASSAY_TEST_PO
 test-agents: $(AGENTS:%=test-agents-%) test-agents-adk ## Run the tests that need agent frameworks, one environment each
 
 test-agents-adk: $(PEER)/.ready
-	$(PEER)/bin/pytest -m agents tests/agents/test_adk_agent.py tests/agents/test_shape.py
+	$(PEER)/bin/pytest -m agents tests/agents/test_adk_agent.py tests/agents/test_environments.py tests/agents/test_shape.py
 
 test-agents-%: .venv-agents/%/.ready
-	.venv-agents/$*/bin/pytest -m agents tests/agents/test_$(subst -,_,$*)_agent.py tests/agents/test_shape.py
+	.venv-agents/$*/bin/pytest -m agents tests/agents/test_$(subst -,_,$*)_agent.py tests/agents/test_environments.py tests/agents/test_shape.py
 
 test-peer: $(PEER)/.ready ## Run the tests that compare with google-adk 2.13
 	$(PEER)/bin/pytest -m peer tests/differential

@@ -147,13 +147,14 @@ def test_what_each_side_took_is_counted_apart() -> None:
     """Tokens add up over the attempts; the price of one call that is not known leaves the whole price unknown."""
     usage = {"input_tokens": 10, "output_tokens": 5, "inference_calls": 2}
     results = [
-        CaseResult("a", 0, (), usage=usage, simulator=Spent(1, 100, 20, 0.5)),
+        CaseResult("a", 0, (), usage=usage, simulator=Spent(1, 100, 20, 0.5), environment=Spent(1, 7, 3, 0.1)),
         CaseResult("a", 0, (), attempt=2, usage=usage, simulator=Spent(2, 200, 40, None)),
         CaseResult("b", 1, ()),
     ]
     spending = aggregate(results).spending
     assert spending.agent == Spent(4, 20, 10, None)
     assert spending.simulator == Spent(3, 300, 60, None)
+    assert spending.environment == Spent(1, 7, 3, 0.1)
     assert spending.judge is None
 
 

@@ -25,7 +25,7 @@ def aggregate(results: Iterable[CaseResult], ballots: Iterable[Ballot] = ()) -> 
     cases: Counter[Verdict] = Counter()
     invalid: Counter[str] = Counter()
     agent_errors = other_errors = 0
-    agent = simulator = None
+    agent = simulator = environment = None
     for _, attempts in groupby(results, key=lambda result: result.position):
         for result in attempts:
             cases[result.verdict] += 1
@@ -39,6 +39,7 @@ def aggregate(results: Iterable[CaseResult], ballots: Iterable[Ballot] = ()) -> 
                 tallies[outcome.criterion].add(result, outcome)
             agent = _sum(agent, _of_agent(result))
             simulator = _sum(simulator, result.simulator)
+            environment = _sum(environment, result.environment)
         for tally in tallies.values():
             tally.close_case()
     unapplied = [name for name, tally in tallies.items() if tally.gates and not tally.applied]
@@ -47,7 +48,8 @@ def aggregate(results: Iterable[CaseResult], ballots: Iterable[Ballot] = ()) -> 
     counts = {one.value: cases[one] for one in Verdict if cases[one]}
     spoiled = {side: invalid[side] for side in get_args(FaultSide) if invalid[side]}
     judge = reduce(_sum, (ballot.spent for ballot in ballots), None)
-    return Summary(verdict, criteria, counts, spoiled, tuple(reasons), Spending(agent, judge, simulator))
+    spending = Spending(agent, judge, simulator, environment)
+    return Summary(verdict, criteria, counts, spoiled, tuple(reasons), spending)
 
 
 def _of_agent(result: CaseResult) -> Spent | None:

@@ -15,7 +15,8 @@ AssayError
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 
 class AssayError(Exception):
@@ -39,7 +40,24 @@ class FormatError(UsageError):
 
 
 class ConfigError(UsageError):
-    """A configuration cannot be used; the message starts with the JSON pointer where there is one."""
+    """A configuration cannot be used. `problems` holds each problem, behind its JSON pointer where there is one."""
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Every problem that was found."""
+        return tuple(map(str, self.args))
+
+    def __str__(self) -> str:
+        return "\n".join(self.problems)
+
+
+@contextmanager
+def collecting(problems: list[str]) -> Iterator[None]:
+    """Append what a ConfigError says to a list, so that what comes next is checked too."""
+    try:
+        yield
+    except ConfigError as error:
+        problems += error.problems
 
 
 class CaseError(AssayError):

@@ -18,7 +18,7 @@ from assay.data.outcome import Criterion
 from assay.data.recording import Failure, Recording
 from assay.data.trace import Trace
 from assay.data.work import Pair, Work
-from assay.errors import ConfigError, FormatError, UsageError, nearest
+from assay.errors import ConfigError, FormatError, UsageError, collecting, nearest
 from assay.formats.recognise import Loaded, read
 from assay.judge.judges import Judges
 from assay.metrics.catalog import build
@@ -130,20 +130,22 @@ def criteria_of(
     digest: str | None = None,
     judges: Judges | None = None,
 ) -> Criteria:
-    """Return `own` criteria and those of a configuration; a ConfigError names where it is from."""
+    """Return `own` criteria and those of a configuration; a ConfigError says all that is wrong, and where it is."""
     if not config.criteria and not own:
         raise ConfigError(
             f"{origin}: /criteria: must name at least one criterion, such as {{'tool_trajectory_avg_score': 1.0}}"
         )
-    try:
+    problems: list[str] = []
+    environment: EnvironmentOptions | None = None
+    unknown: Sequence[str] = ()
+    with collecting(problems):
         criteria, warnings = build(config, lenient=lenient, judges=judges)
-        environment = None
+    with collecting(problems):
         if config.environment is not None:
             environment, unknown = environment_options(config.environment, lenient=lenient)
-            warnings = (*warnings, *unknown)
-    except ConfigError as error:
-        raise ConfigError(f"{origin}: {error}") from None
-    said = tuple(f"{origin}: {warning}" for warning in warnings)
+    if problems:
+        raise ConfigError(*(f"{origin}: {problem}" for problem in problems))
+    said = tuple(f"{origin}: {warning}" for warning in (*warnings, *unknown))
     return Criteria((*own, *criteria), origin, digest, said, config.user_simulator, environment)
 
 

@@ -20,7 +20,7 @@ from assay.data.seams import Agent, Item, Session, Simulator
 from assay.data.spent import Spent
 from assay.data.trace import About, Durations, Event, Invocation, Message, Step, ToolResult, Trace, Usage, split_reply
 from assay.data.work import Pair, Work
-from assay.errors import AgentError, SimulatedToolError, SimulatorError
+from assay.errors import AgentError, SimulatedToolError, SimulatorError, UsageError
 from assay.simulate.witness import Witness
 from assay.text.display import described, shortened
 
@@ -76,6 +76,9 @@ async def _simulated(work: Work, attempt: int, talk: _Talk) -> AsyncIterator[Inv
     while work.cap is None or len(talk.done) < work.cap:
         try:
             message = await user.next_message(Trace(tuple(talk.done)))
+        except UsageError as error:
+            talk.ends = error  # a cassette without the call, say: no other conversation would fare better
+            raise
         except Exception as error:
             raise SimulatorError(_cause(error)) from error
         if message is None:
@@ -92,6 +95,7 @@ class _Talk:
         self.done: list[Invocation] = []
         self.ended_by: EndedBy = "script"
         self.user: Simulator | None = None
+        self.ends: UsageError | None = None
         self._work = work
         self._attempt = attempt
         self._reply_timeout = reply_timeout
@@ -111,15 +115,25 @@ class _Talk:
                     self._asked = None
                     self._learn(session.about)
         except BaseException as error:
-            if ends_the_run(error):
+            if ends_the_run(error) or error is self.ends:
                 raise
-            return self._broken(error)  # whatever else an agent raises is its own failure
-        return Recording(self._work.id, self._trace, self._attempt, ended_by=self.ended_by, simulator=self._spent)
+            failed = self._witness.failure if self._witness is not None else None
+            if isinstance(failed, UsageError):
+                raise failed from None
+            return self._broken(failed or error)  # whatever else an agent raises is its own failure
+        return self._recorded(None, self.ended_by)
 
-    @property
-    def _spent(self) -> Spent | None:
-        spent = getattr(self.user, "spent", None)
-        return spent if isinstance(spent, Spent) else None
+    def _recorded(self, failure: Failure | None, ended_by: EndedBy) -> Recording:
+        simulator = getattr(self.user, "spent", None)
+        return Recording(
+            self._work.id,
+            self._trace,
+            self._attempt,
+            failure,
+            ended_by,
+            simulator if isinstance(simulator, Spent) else None,
+            self._witness.spent if self._witness is not None else None,
+        )
 
     def _environment(self) -> Witness | None:
         environments = self._work.environments
@@ -146,11 +160,9 @@ class _Talk:
     def _broken(self, error: BaseException) -> Recording:
         if self._asked is not None:
             self.done.append(self._heard.broken(self._asked))
-        if self._witness is not None and self._witness.failure is not None:
-            error = self._witness.failure  # whatever an agent made of it
         side: Side = _SIDES.get(type(error), "agent")
         failure = Failure(side, _cause(error), _traceback(error))
-        return Recording(self._work.id, self._trace, self._attempt, failure, "failure", self._spent)
+        return self._recorded(failure, "failure")
 
 
 @dataclass(slots=True)

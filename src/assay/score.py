@@ -60,18 +60,20 @@ async def score_case(
         else await _outcome(criterion, trace, work, {} if ballots is None else ballots)
         for criterion in work.criteria
     ]
+    injections = tuple(_injections(trace))
     return CaseResult(
         work.id,
         work.position,
         tuple(outcomes),
         recording.attempt,
         failure,
-        evidence(recording, work.case, work.criteria, outcomes),
+        evidence(recording, injections, work.case, work.criteria, outcomes),
         recording.ended_by,
         usage=_usage(trace),
         warnings=tuple(_warnings(trace, work)),
         simulator=recording.simulator,
-        injections=tuple(_injections(trace)),
+        environment=recording.environment,
+        injections=injections,
     )
 
 

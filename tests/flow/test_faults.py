@@ -19,7 +19,7 @@ from assay import api
 from assay.agents.scripted import ScriptedAgent
 from assay.aggregate import aggregate
 from assay.data.case import EvalCase, EvalSet, Scenario
-from assay.data.outcome import CaseResult, Criterion, Fault, Outcome, Score
+from assay.data.outcome import CaseResult, Criterion, Fault, Injection, Outcome, Score
 from assay.data.recording import EndedBy, Failure, Recording
 from assay.data.summary import CriterionSummary, Estimate
 from assay.data.trace import About, AgentDetails, Injected, Invocation, Message, ToolResult, Trace
@@ -232,8 +232,8 @@ def heard(*agents: AgentDetails) -> Invocation:
 
 def test_an_expected_tool_that_the_agent_does_not_declare_is_the_expectations() -> None:
     """No agent can call what it does not have."""
-    result = scored(CALLS, heard(agent("shop", "find", "pay")), expected=expecting("find", "fetch"))
-    said = "calls: the agent does not declare the expected tool 'fetch', only find, pay"
+    result = scored(CALLS, heard(agent("shop", "find", "pay")), expected=expecting("find", "play"))
+    said = "calls: the expected tool 'play' is none that the agent declares (find, pay); did you mean 'pay'?"
     assert blamed(result) == ("expectation", (said,))
 
 
@@ -327,7 +327,8 @@ def broken_everywhere() -> dict[str, Any]:
         Outcome(SIMULATOR, Score(0.0, "off the plan"), 1.0),
     ]
     return {
-        "recording": Recording("case", Trace((injected(invalidates=True),))),
+        "recording": Recording("case", Trace()),
+        "injections": [Injection(1, "get_order", Injected("timeout", invalidates=True))],
         "case": expecting("drop"),
         "criteria": criteria,
         "outcomes": outcomes,
@@ -352,7 +353,8 @@ def test_validity_does_not_depend_on_the_agents_verdict(
     """Whatever the agent's number and threshold, the evidence is the same, and no other case is dropped."""
     given = broken_everywhere()
     kept = [one for i, one in enumerate(given["outcomes"]) if broken >> i & 1]
-    given["recording"] = given["recording"] if broken & 8 else Recording("case", Trace((injected(invalidates=False),)))
+    invalidates = bool(broken & 8)
+    given["injections"] = [Injection(1, "get_order", Injected("timeout", invalidates=invalidates))]
     given["criteria"] = given["criteria"] if broken & 16 else []
     own = Outcome("m", Score(value), threshold, lower_is_better=lower)
     without = evidence(**{**given, "outcomes": kept})

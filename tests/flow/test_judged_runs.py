@@ -159,6 +159,7 @@ def test_a_budget_ends_the_run_as_unscored(tmp_path: Path, monkeypatch: pytest.M
     reasons = [case.outcomes[0].score.parts[0].reason for case in run.cases if case.verdict is Verdict.UNSCORED]
     assert reasons
     assert all("budget of 5 calls" in reason for reason in reasons)
+    assert run.summary.criteria[0].calls == 5
 
 
 def test_no_server_is_one_error_before_anything_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,3 +57,32 @@ def test_nothing_to_go_by_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     done = assay("scenarios", "mute_agent:reply", "--model", "openai/x")
     assert done.code == 2
     assert "--instruction" in done.err
+
+
+def test_what_is_written_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file is held as it is, with the model as its users; a cassette writes the same scenarios again."""
+    write = ("scenarios", "door_agent:reply", "--count", "2", "--model", "openai/x", "--cassette", "c.jsonl")
+    with Loopback(lambda request: REPLY if request.schema else "</finished>") as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+        assert assay(*write, "--cassette-mode", "record", "-o", "new.json").code == 0
+        Path("test_config.json").write_text(
+            '{"criteria": {"tool_call_count_v1": 1}, "user_simulator_config": {"model": "openai/x"}}'
+        )
+        done = assay("run", "new.json", "--agent", "door_agent:reply", "--json", "-", "--store", "none")
+    assert [(one["verdict"], one["ended_by"]) for one in done.json["cases"]] == [("passed", "stop")] * 2
+    assert assay(*write, "--cassette-mode", "replay", "-o", "again.json").code == 0
+    assert Path("again.json").read_bytes() == Path("new.json").read_bytes()
+
+
+def test_they_are_written_in_the_language_that_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The instruction reaches the model as itself, with the rule that its language is that of the scenarios."""
+    with Loopback(lambda _: REPLY) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+        done = assay(
+            "scenarios", "door_agent:reply", "--count", "2", "--model", "openai/x", "--instruction", "환불에 관하여"
+        )
+        text = server.requests[0].text
+    assert done.code == 0
+    assert "환불에 관하여" in text
+    assert "in the language of the instruction" in text
+    assert "환불해 주세요" in done.out

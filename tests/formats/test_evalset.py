@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
-from assay.data.case import EvalCase, Persona
-from assay.data.trace import Event, Invocation, Message, Thought, ToolCall, ToolResult, Usage
+from assay.data.case import EvalCase, EvalSet, Persona
+from assay.data.trace import Event, Injected, Invocation, Message, Thought, ToolCall, ToolResult, Usage
 from assay.errors import FormatError
+from assay.formats.adk.write import dumps
 from builders import eval_set, load, said
 
 
@@ -298,3 +300,27 @@ def test_kind(spelling: str) -> None:
     """A file with cases is an eval set, and holds no recording."""
     found = load({"eval_set_id": "trips", spelling: []})
     assert (found.kind, found.recordings, found.warnings) == ("eval set", (), ())
+
+
+def test_what_was_injected_survives_google_adks_form() -> None:
+    """It is written into the metadata of the result's part, beside what else stands there, and read back."""
+    injected = (Injected("error", "503: down", invalidates=True), Injected("truncated"))
+    other = ToolResult("get", {"b": 2}, "2", "shop", {"part": {"part_metadata": {"own": 1}}}, injected[:1])
+    steps = (ToolCall("get", id="1", author="shop"), ToolResult("get", {"a": 1}, "1", "shop", injected=injected), other)
+    recorded = Invocation(Message("hi"), steps, Message("ok"))
+    written = json.loads(dumps(EvalSet("s", (EvalCase("c", (recorded,)),))))
+    (turn,) = written["eval_cases"][0]["conversation"]
+    parts = [part for event in turn["intermediate_data"]["invocation_events"] for part in event["content"]["parts"]]
+    assert [[*part] for part in parts] == [["function_call"], *[["function_response", "part_metadata"]] * 2]
+    assert only_turn(written).steps == steps
+
+
+def test_a_strangers_metadata_is_no_injection() -> None:
+    """What is not as we write it is told with its place."""
+    part = {"functionResponse": {"name": "get"}, "partMetadata": {"assay_injected": [{"effect": 3}]}}
+    turn = {
+        "user_content": said("hi"),
+        "intermediate_data": {"invocation_events": [{"author": "a", "content": {"parts": [part]}}]},
+    }
+    with pytest.raises(FormatError, match=r"parts/0/partMetadata: assay_injected: Expected `str`, got `int`"):
+        load(eval_set(turn))

@@ -65,12 +65,12 @@ def test_the_keys_are_those_of_the_contract(reports: list[Any]) -> None:
     outcome = first["outcomes"][0]
     assert [*report] == ["run", "verdict", "cases", "summary", "spending"]
     assert [*report["run"]][:5] == ["id", "started", "version", "config", "signatures"]
-    case = "id attempt verdict error fault invalid ended_by usage outcomes judge simulator injected"
+    case = "id attempt verdict error fault invalid ended_by usage outcomes judge simulator environment injected"
     assert [*first] == case.split()
     asked = "calls calls_saved abstentions cost self_agreement panel_agreement"
     given = "criterion value threshold verdict reason"
     assert [*outcome] == [*given.split(), *asked.split(), "parts", "input_tokens", "output_tokens"]
-    assert [*report["spending"]] == ["agent", "judge", "simulator"]
+    assert [*report["spending"]] == ["agent", "judge", "simulator", "environment"]
     assert [*outcome["parts"][0]] == ["label", "value", "applicable", "reason", "evidence", "parts"]
     counts = "passed failed unscored not_applicable informational errors self_agreement panel_agreement valid"
     summary = report["summary"][0]

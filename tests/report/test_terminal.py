@@ -86,6 +86,11 @@ def test_a_failed_response_shows_the_difference() -> None:
     assert "actual    Your {+lamp+} arrives {+today+}." in shown
 
 
+def test_an_absent_reply_is_called_blank() -> None:
+    """An agent that says nothing leaves no empty line to wonder about."""
+    assert "actual    (blank)" in printed(case(response("", "Your teapot arrives on Friday.")))
+
+
 @pytest.mark.parametrize(
     ("reply", "reference", "marked"),
     [
@@ -112,7 +117,7 @@ def test_no_text_is_lost_in_a_difference(reference: str, data: st.DataObject) ->
     reply = data.draw(st.lists(st.sampled_from(["a", "b", " ", "的", "\n"]), max_size=40).map("".join))
     quotes = (Quote(reference, "expected"), Quote(reply, "actual"))
     result = CaseResult("x", 0, (Outcome("m", Score(0.0, evidence=quotes), 1.0),))
-    shown = re.sub(r"\[-|-\]|\{\+|\+\}|\s", "", printed(case(result), width=500).split("expected", 1)[1])
+    shown = re.sub(r"\[-|-\]|\{\+|\+\}|\s|\(blank\)", "", printed(case(result), width=500).split("expected", 1)[1])
     assert shown == re.sub(r"\s", "", f"{reference}actual{reply}")
 
 

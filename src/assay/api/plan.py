@@ -29,10 +29,16 @@ from assay.errors import ConfigError, UsageError
 from assay.formats.adk.config import config as read_config
 from assay.formats.reading import Reading
 from assay.judge.judges import Judges
+from assay.metrics.catalog import within
 from assay.metrics.signature import signature
 from assay.text.display import compact, shortened
 
 N = TypeVar("N", bound=Noun)
+
+_NOTHING_EXPECTED = (
+    "the recordings do not say what was expected; --against EVALSET does, or --config names criteria that need no "
+    "expectation"
+)
 
 Paths = str | Path | Sequence[str | Path]
 """A file, a folder, or several; `FILE:case1,case2` chooses cases."""
@@ -145,6 +151,9 @@ def plan_score(
         todo = load.works(wanted)
         recorded, unmatched = load.match(todo, heard, by=match)
     chosen = load.chosen(todo, wanted, only)
+    by_default = [origin for origin, _ in notes.origins] == ["defaults"]
+    if by_default and not any(work.case.conversation or work.case.scenario for work in todo):
+        unmatched = [*unmatched, _NOTHING_EXPECTED]
     arguments = {
         "paths": _given(recordings),
         "against": None if eval_set is None else _given(eval_set),
@@ -274,10 +283,7 @@ def _criteria(criteria: Criteria, *, lenient: bool, judges: Judges) -> load.Crit
     if isinstance(criteria, str | Path):
         return load.criteria_in(Path(criteria), lenient=lenient, judges=judges)
     if not isinstance(criteria, Mapping):
-        signed = tuple(_signed(one) for one in criteria)
-        if not signed:
-            raise ConfigError("arguments: criteria: must hold at least one criterion")
-        return load.Criteria(signed, "arguments")
+        return load.Criteria(_listed(list(criteria)), "arguments")
     own = {name: entry for name, entry in criteria.items() if callable(entry)}
     named = {name: entry for name, entry in criteria.items() if name not in own}
     reading = Reading("criteria")
@@ -285,6 +291,22 @@ def _criteria(criteria: Criteria, *, lenient: bool, judges: Judges) -> load.Crit
     reading.finish()
     functions = tuple(_signed(Criterion(name, function)) for name, function in own.items())
     return load.criteria_of(config, origin="arguments", own=functions, lenient=lenient, judges=judges)
+
+
+def _listed(criteria: Sequence[Criterion]) -> tuple[Criterion, ...]:
+    """Criteria that were made in Python, with the mistakes found that a config would be refused for."""
+    if not criteria:
+        raise ConfigError("arguments: criteria: must hold at least one criterion")
+    seen: set[str] = set()
+    for one in criteria:
+        if not isinstance(one, Criterion):
+            raise ConfigError(f"arguments: criteria: must hold objects of the class Criterion, got {one!r:.80}")
+        if one.name in seen:
+            raise ConfigError(f"arguments: criteria: the name {one.name!r} stands there twice")
+        seen.add(one.name)
+        if one.threshold is not None:
+            within(one.range, one.threshold, one.threshold, f"arguments: criteria: {one.name}: threshold")
+    return tuple(_signed(one) for one in criteria)
 
 
 def _signed(criterion: Criterion) -> Criterion:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assay.metrics.entries import CATALOG, QUESTIONS, RECIPES, Entry
+from assay.metrics.options import allowed, documented, hints
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -45,7 +46,7 @@ def _range(entry: Entry) -> str:
     return f"{low:g}..{end} {'down' if entry.lower_is_better else 'up'}"
 
 
-_TITLES = ("criterion", "needs", "unit judged", "range, better", "simulated user", "built")
+_TITLES = ("criterion", "needs", "unit judged", "range, better", "simulated user")
 _NARROW = 110
 """In fewer cells the columns of the table would be too narrow to be read."""
 
@@ -56,10 +57,7 @@ def _overview() -> None:
     from assay.cli.output import console
 
     out = console()
-    rows = [
-        (one.name, one.needs, one.unit, _range(one), one.simulated_user, "yes" if one.metric else "not yet")
-        for one in CATALOG.values()
-    ]
+    rows = [(one.name, one.needs, one.unit, _range(one), one.simulated_user) for one in CATALOG.values()]
     if out.width >= _NARROW:
         out.print(_table(rows))
     else:
@@ -89,20 +87,15 @@ def _explain(one: Entry) -> None:
     click.echo(
         f"Needs: {one.needs}. Judged is: {one.unit}. Range: {_range(one)}. Simulated user: {one.simulated_user}."
     )
-    if one.metric is None:
-        click.echo("\nNot built yet in this version: a config that names it is refused.")
-    else:
-        from assay.metrics.options import allowed, documented, hints
-
-        click.echo("\nOptions:\n  threshold: a number; without it the criterion only informs")
-        types = hints(one.metric)
-        if one.judged:
-            click.echo(_JUDGE_OPTIONS)
-        if one.vertex is not None:
-            click.echo(_BACKENDS)
-        for field in documented(one.metric):
-            click.echo(f"  {field.name}: {allowed(types[field.name])}; default {_default(field)}")
-            click.echo(f"      {field.metadata['doc']}")
+    click.echo("\nOptions:\n  threshold: a number; without it the criterion only informs")
+    types = hints(one.metric)
+    if one.judged:
+        click.echo(_JUDGE_OPTIONS)
+    if one.vertex is not None:
+        click.echo(_BACKENDS)
+    for field in documented(one.metric):
+        click.echo(f"  {field.name}: {allowed(types[field.name])}; default {_default(field)}")
+        click.echo(f"      {field.metadata['doc']}")
     click.echo(f"\n{json.dumps({'criteria': {one.name: one.sample}}, indent=2, ensure_ascii=False)}")
 
 

@@ -1,4 +1,4 @@
-"""What the command line says of judges, for every command that may ask one."""
+"""What the command line says of judges and of models, for every command that may ask one."""
 
 from __future__ import annotations
 
@@ -17,9 +17,30 @@ from assay.llm.exchange import Exchange
 _OF_THE_RUN = ("judge_model", "votes", "all_votes")
 
 
+def call_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options about calls of models."""
+    return _with(
+        command,
+        click.option(
+            "--cassette",
+            metavar="FILE",
+            type=click.Path(path_type=Path),
+            help="Record what models answer, or replay it.",
+        ),
+        click.option(
+            "--cassette-mode",
+            type=click.Choice(["record", "replay"]),
+            help="replay opens no connection to a model, and fails where a call is missing.",
+        ),
+        click.option("--max-cost", type=click.FloatRange(0), metavar="USD", help="The most that models may cost."),
+        click.option("--max-calls", type=click.IntRange(0), help="The most calls to models."),
+    )
+
+
 def judge_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options about judges."""
-    options = (
+    """Add the options about judges, and those about calls."""
+    return _with(
+        call_options(command),
         click.option(
             "--judge-model",
             metavar="NAME",
@@ -27,24 +48,14 @@ def judge_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option("--votes", type=click.IntRange(1), help="How many votes on each question."),
         click.option("--all-votes", is_flag=True, help="Ask for every vote, also when the result is certain."),
-        click.option(
-            "--cassette",
-            metavar="FILE",
-            type=click.Path(path_type=Path),
-            help="Record what the judges answer, or replay it.",
-        ),
-        click.option(
-            "--cassette-mode",
-            type=click.Choice(["record", "replay"]),
-            help="replay opens no connection, and fails where a call is missing.",
-        ),
-        click.option("--max-cost", type=click.FloatRange(0), metavar="USD", help="The most that judging may cost."),
-        click.option("--max-calls", type=click.IntRange(0), help="The most calls that judging may take."),
-        click.option("--judge-concurrency", type=click.IntRange(1), help="The most calls to judges at once."),
+        click.option("--judge-concurrency", type=click.IntRange(1), help="The most calls to a model at once."),
         click.option(
             "--reuse", metavar="RUN", help="Take the judges' replies of an earlier run where the question is equal."
         ),
     )
+
+
+def _with(command: Callable[..., Any], *options: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(options):
         command = option(command)
     return command
@@ -58,17 +69,21 @@ def judges_of(given: Mapping[str, Any], earlier: Mapping[str, Any] | None = None
             if earlier.get(name) != value:
                 raise UsageError(f"--resume: {name} must be that of the run, {earlier.get(name)!r}, got {value!r}")
         said = dict(earlier)
+    return Judges(exchange_of(given), said.get("judge_model"), said.get("votes"), bool(said.get("all_votes")))
+
+
+def exchange_of(given: Mapping[str, Any]) -> Exchange:
+    """Return where models come from under the options about calls."""
     path, mode = given["cassette"], given["cassette_mode"]
     if (path is None) != (mode is None):
         raise UsageError("--cassette FILE and --cassette-mode record|replay belong together")
-    exchange = Exchange(
+    return Exchange(
         budget=Budget(given["max_calls"], given["max_cost"]),
         recorder=_recorder(path) if mode == "record" else None,
         replay=load_cassette(path) if mode == "replay" else None,
         replay_path=path,
-        concurrency=given["judge_concurrency"],
+        concurrency=given.get("judge_concurrency"),
     )
-    return Judges(exchange, said.get("judge_model"), said.get("votes"), bool(said.get("all_votes")))
 
 
 def _recorder(path: Path) -> Recorder:

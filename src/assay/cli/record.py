@@ -5,13 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
 from assay import api
 from assay.cli.environment import read_environment
+from assay.cli.judging import call_options, exchange_of
 from assay.cli.output import Progress
 from assay.data.recording import Recording
+from assay.judge.judges import Judges
 from assay.text.display import shortened, visible
 
 _INTERRUPTED = 130
@@ -39,6 +42,7 @@ _SHOWN = 10
 @click.option("--lenient", is_flag=True, help="Misspelt keys are warnings.")
 @click.option("--only", multiple=True, metavar="ID", help="Only cases with this id; * and ? are wildcards. Repeatable.")
 @click.option("--concurrency", default=8, show_default=True, type=click.IntRange(1), help="How many cases at once.")
+@call_options
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
 def record(
     evalset: tuple[str, ...],
@@ -51,6 +55,7 @@ def record(
     only: tuple[str, ...],
     concurrency: int,
     quiet: bool,
+    **calls: Any,
 ) -> None:
     """Run an agent on eval sets, and write what it does; nothing is scored.
 
@@ -70,21 +75,27 @@ def record(
         reply_timeout=reply_timeout,
         only=list(only),
         lenient=lenient,
+        judges=Judges(exchange_of(calls)),
     )
     for warning in plan.warnings:
         click.echo(f"warning: {visible(warning)}", err=True)
-    broken: list[Recording] = []
+    broken = 0
+    shown: list[str] = []
     said: list[str] = []
     try:
         with Progress(plan.total, quiet=quiet, doing="recording", bad="broken") as progress:
 
             def heard(recording: Recording, warnings: Sequence[str]) -> None:
+                nonlocal broken
                 for warning in warnings:
                     if warning not in said:
                         said.append(warning)
                         click.echo(f"warning: {visible(warning)}", err=True)
                 if recording.failure is not None:
-                    broken.append(recording)
+                    broken += 1
+                    if len(shown) < _SHOWN:
+                        cause = shortened(recording.failure.cause, 200)
+                        shown.append(f"{recording.case_id}, attempt {recording.attempt}: {cause}")
                 progress.advance(good=recording.failure is None)
 
             count = api.write_recordings(plan, output, on_recording=heard)
@@ -92,8 +103,7 @@ def record(
         click.echo(f"\ninterrupted; what is finished is in {output}", err=True)
         sys.exit(_INTERRUPTED)
     if not quiet:
-        click.echo(f"{count} of {plan.total} conversations recorded in {output}, {len(broken)} broken")
-    for one in broken[:_SHOWN]:
-        cause = one.failure.cause if one.failure else ""
-        click.echo(visible(f"{one.case_id}, attempt {one.attempt}: {shortened(cause, 200)}"), err=True)
+        click.echo(f"{count} of {plan.total} conversations recorded in {output}, {broken} broken")
+    for one in shown:
+        click.echo(visible(one), err=True)
     sys.exit(1 if broken else 0)

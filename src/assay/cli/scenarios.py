@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
 from assay.cli.environment import read_environment
+from assay.cli.judging import call_options, exchange_of
 from assay.errors import CaseError, UsageError
 
 
@@ -19,7 +21,8 @@ from assay.errors import CaseError, UsageError
 @click.option(
     "-o", "--output", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), help="Default: stdout."
 )
-def scenarios(agent: str, count: int, instruction: str, model: str, output: Path | None) -> None:
+@call_options
+def scenarios(agent: str, count: int, instruction: str, model: str, output: Path | None, **calls: Any) -> None:
     """Write new scenarios for an agent with a language model, varied and without repetitions.
 
     AGENT is a target as for `assay run`; the model is told what it says of itself. The file is read by `assay run`.
@@ -37,7 +40,7 @@ def scenarios(agent: str, count: int, instruction: str, model: str, output: Path
 
     read_environment(agent=agent, paths=["."])
     try:
-        found = api.scenarios(agent, count=count, instruction=instruction, model=model)
+        found = api.scenarios(agent, count=count, instruction=instruction, model=model, exchange=exchange_of(calls))
     except CaseError as error:
         raise UsageError(f"{model}: {error}") from None
     text = json.dumps({"scenarios": [scenario_json(one) for one in found]}, ensure_ascii=False, indent=2)

@@ -211,7 +211,7 @@ class CaseResult(Noun, frozen=True):
 
     `evidence` is what went wrong on any side but the agent's, by precedence, whatever the verdict. With any the attempt
     is invalid: it says nothing about the agent. None: nobody looked for it. `usage` is what the agent's own model calls
-    took, `simulator` what playing the user did.
+    took, `simulator` what playing the user did, `environment` what playing tools did.
     """
 
     case_id: str
@@ -224,6 +224,7 @@ class CaseResult(Noun, frozen=True):
     usage: dict[str, int] | None = None
     warnings: tuple[str, ...] = ()
     simulator: Spent | None = None
+    environment: Spent | None = None
     injections: tuple[Injection, ...] = ()
 
     @property

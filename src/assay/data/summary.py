@@ -58,6 +58,7 @@ class Spending(Noun, frozen=True):
     agent: Spent | None = None
     judge: Spent | None = None
     simulator: Spent | None = None
+    environment: Spent | None = None
 
 
 class Summary(Noun, frozen=True):

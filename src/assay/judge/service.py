@@ -15,7 +15,7 @@ from assay.judge.ballot import Asked, Ballot, Decision, Vote, ballot_id
 from assay.judge.judge import forget
 from assay.judge.question import Opinion
 from assay.judge.voting import UNSCORED, Result
-from assay.llm.model import CallError, Named, Prompt, call_key
+from assay.llm.model import CallError, Named, Prompt, UnsentError, call_key
 from assay.llm.structured import read_json
 from assay.llm.vertex import vertex_prompt
 
@@ -74,7 +74,8 @@ class Service:
                 reply = await self.model(asked)
             except CallError as failure:
                 problem = str(failure)
-                calls.append(Asked(key=key, voter=self.model.name, problem=problem))
+                sent = not isinstance(failure, UnsentError)
+                calls.append(Asked(key=key, voter=self.model.name, problem=problem, sent=sent))
                 break
             try:
                 opinion, problem = _opinion(reply.text, scale), ""

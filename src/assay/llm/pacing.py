@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from assay.llm.model import CallError, Model, Prompt, RefusedError, Reply
+from assay.llm.model import CallError, Model, Prompt, RefusedError, Reply, UnsentError
 
 WINDOW = 1.0
 """Seconds over which the rate of accepted calls is measured; providers count by the second or the minute."""
@@ -102,9 +102,9 @@ class Pace:
         self.places.paces.append(self)
 
     async def enter(self, *, again: bool = False) -> Ticket:
-        """Wait until a call may go out; calls that were refused before go first."""
+        """Wait until a call may go out; calls that were refused before go first. `UnsentError` once it is closed."""
         if self.closed:
-            raise CallError(self.closed)
+            raise UnsentError(self.closed)
         turn: asyncio.Future[Ticket] = asyncio.get_running_loop().create_future()
         if again:
             self._waiting.appendleft(turn)
@@ -215,7 +215,7 @@ class Pace:
         while self._waiting:
             turn = self._waiting.popleft()
             if not turn.done():
-                turn.set_exception(CallError(why))
+                turn.set_exception(UnsentError(why))
 
     def admit(self) -> None:
         """Send out what may go out now, and wake up again when the next may."""
@@ -253,7 +253,7 @@ class Paced:
         attempt = failed = 0
         while True:
             attempt += 1
-            ticket = await self.pace.enter(again=attempt > 1)
+            ticket = await self._enter(again=attempt > 1)
             try:
                 async with asyncio.timeout(self.pace.timeout):
                     reply = await self.model(prompt)
@@ -282,6 +282,13 @@ class Paced:
                 self.pace.lost(problem)
                 raise CallError(f"no reply after {failed} attempts: {problem}")
             await asyncio.sleep(0.5 * 2 ** (failed - 1) * (0.5 + self.pace.jitter()))
+
+    async def _enter(self, *, again: bool) -> Ticket:
+        """Wait for the call's turn; one that was sent before is not unsent, even if the pace is closed by now."""
+        try:
+            return await self.pace.enter(again=again)
+        except UnsentError as closed:
+            raise (CallError(str(closed)) if again else closed) from None
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from assay.data.config import CriterionSpec, CustomMetricSpec, EvalConfig
 from assay.data.outcome import Criterion, Metric, Range
-from assay.errors import ConfigError, nearest
+from assay.errors import ConfigError, collecting, nearest
 from assay.formats.reading import shown
 from assay.judge.judge import Judge
 from assay.judge.judges import Judges, judge_options
@@ -43,22 +43,26 @@ def build(
 
     `judges` makes the judges of those that ask one.
 
-    Raises ConfigError for an unknown criterion or option, a threshold outside the range, or one that is not built yet.
+    Raises ConfigError that lists every unknown criterion or option, and every threshold outside the range.
     """
     custom = {spec.name: spec for spec in config.custom_metrics}
     criteria: list[Criterion] = []
+    problems: list[str] = []
     warnings: list[str] = []
     for spec in config.criteria:
-        if spec.name in custom:
-            made, said = _custom(spec, custom[spec.name], lenient=lenient)
-        else:
-            made, said = _built_in(spec, custom, judges or Judges(), lenient=lenient)
-        criteria.append(made)
-        warnings += said
+        with collecting(problems):
+            if spec.name in custom:
+                made, said = _custom(spec, custom[spec.name], lenient=lenient)
+            else:
+                made, said = _built_in(spec, custom, judges or Judges(), lenient=lenient)
+            criteria.append(made)
+            warnings += said
+    if problems:
+        raise ConfigError(*problems)
     named = {criterion.name for criterion in criteria}
     warnings += [f"{spec.pointer}: not in criteria, so not used" for name, spec in custom.items() if name not in named]
     always = [one for one in CATALOG.values() if one.always_computed and one.name not in named]
-    return (*criteria, *(_criterion(one, one.metric(), None) for one in always if one.metric)), tuple(warnings)
+    return (*criteria, *(_criterion(one, one.metric(), None) for one in always)), tuple(warnings)
 
 
 def _built_in(
@@ -68,10 +72,14 @@ def _built_in(
     if known is None:
         hint = nearest(spec.name, [*CATALOG, *custom]) or "; `assay criteria` lists them, custom_metrics adds your own"
         raise ConfigError(f"{spec.pointer}: is not a criterion{hint}")
-    if known.metric is None:
-        raise ConfigError(f"{spec.pointer}: this criterion is not built yet in this version of assay")
     accepted = _EVERYWHERE | ({_JUDGE} if known.judged else set()) | ({_BACKEND} if known.vertex else set())
-    values, warnings = read_options(known.metric, spec.options, spec.pointer, lenient=lenient, accepted=accepted)
+    problems: list[str] = []
+    with collecting(problems):
+        _threshold(spec, known.range)
+    with collecting(problems):
+        values, warnings = read_options(known.metric, spec.options, spec.pointer, lenient=lenient, accepted=accepted)
+    if problems:
+        raise ConfigError(*problems)
     if known.vertex is not None and _backend(spec) == VERTEX:
         unused = [f"{spec.pointer}/{_JUDGE}: not used, the backend is vertex"] if spec.options.get(_JUDGE) else []
         return _by_vertex(spec, known, known.vertex, judges), warnings + unused
@@ -157,6 +165,11 @@ def _threshold(spec: CriterionSpec, scale: Range) -> float | None:
         value = float(raw)
     except (TypeError, ValueError, OverflowError):
         raise ConfigError(f"{pointer}: must be a number or an object with 'threshold', got {shown(raw)}") from None
+    return within(scale, value, raw, pointer)
+
+
+def within(scale: Range, value: float, raw: Any, place: str) -> float:
+    """Return a threshold that lies in the range of its criterion; raises ConfigError for one that does not."""
     if not math.isfinite(value) or value not in scale:
-        raise ConfigError(f"{pointer}: must be a number {_interval(*scale.bounds)}, got {shown(raw)}")
+        raise ConfigError(f"{place}: must be a number {_interval(*scale.bounds)}, got {shown(raw)}")
     return value

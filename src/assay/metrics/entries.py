@@ -32,7 +32,7 @@ class Served:
 
 @dataclass(frozen=True)
 class Entry:
-    """One criterion: what it is for, what it needs, and the metric behind it (None: not built yet).
+    """One criterion: what it is for, what it needs, and the metric behind it.
 
     `vertex` is what Vertex AI's evaluation service has for it, where it has something.
     """
@@ -43,7 +43,7 @@ class Entry:
     needs: str
     unit: str
     simulated_user: str
-    metric: type | None = None
+    metric: type
     range: Range = field(default_factory=Range)
     lower_is_better: bool = False
     sample: Any = 1.0
@@ -52,7 +52,7 @@ class Entry:
     @property
     def judged(self) -> bool:
         """Whether it asks a judge."""
-        return self.metric is not None and "judge" in {one.name for one in fields(self.metric)}
+        return "judge" in {one.name for one in fields(self.metric)}
 
     @property
     def always_computed(self) -> bool:

@@ -7,13 +7,15 @@ from collections.abc import Iterator, Sequence
 from typing import get_args
 
 from assay.data.case import EvalCase
-from assay.data.outcome import Criterion, Fault, FaultSide, Outcome, Score, Verdict
+from assay.data.outcome import Criterion, Fault, FaultSide, Injection, Outcome, Score, Verdict
 from assay.data.recording import Recording
-from assay.data.trace import Invocation, Message, ToolCall, ToolResult, Trace
+from assay.data.trace import Invocation, Message, ToolCall, Trace
+from assay.errors import nearest
 from assay.metrics.response import ResponseMatch
 from assay.metrics.response_evaluation import ResponseEvaluation
 from assay.metrics.response_judged import FinalResponseMatch
 from assay.metrics.trajectory import ToolTrajectory
+from assay.text.display import shortened
 
 SIMULATOR = "per_turn_user_simulator_quality_v1"
 _HANDOVER = "transfer_to_"
@@ -23,7 +25,11 @@ Said = Iterator[tuple[FaultSide, str]]
 
 
 def evidence(
-    recording: Recording, case: EvalCase, criteria: Sequence[Criterion], outcomes: Sequence[Outcome]
+    recording: Recording,
+    injections: Sequence[Injection],
+    case: EvalCase,
+    criteria: Sequence[Criterion],
+    outcomes: Sequence[Outcome],
 ) -> tuple[Fault, ...]:
     """Return each side that there is evidence for, the first by precedence first.
 
@@ -34,7 +40,7 @@ def evidence(
     failure = recording.failure
     if failure is not None and failure.side != "agent":
         found[failure.side] = {failure.cause: None}
-    for look in (_unscored(outcomes), _simulated(outcomes), _injected(recording.trace)):
+    for look in (_unscored(outcomes), _simulated(outcomes), _injected(injections)):
         for side, text in look:
             found.setdefault(side, {})[text] = None
     for criterion in criteria:
@@ -66,14 +72,14 @@ def _simulated(outcomes: Sequence[Outcome]) -> Said:
                 yield "simulator", f"{SIMULATOR}: {text}"
 
 
-def _injected(trace: Trace) -> Said:
-    for number, invocation in enumerate(trace.invocations, 1):
-        for step in invocation.steps or ():
-            if isinstance(step, ToolResult):
-                for one in step.injected:
-                    if one.invalidates:
-                        detail = f": {one.detail}" if one.detail else ""
-                        yield "environment", f"{one.effect} injected into {step.name} in invocation {number}{detail}"
+def _injected(injections: Sequence[Injection]) -> Said:
+    for one in injections:
+        if one.injected.invalidates:
+            detail = f": {one.injected.detail}" if one.injected.detail else ""
+            yield (
+                "environment",
+                f"{one.injected.effect} injected into {one.tool} in invocation {one.invocation}{detail}",
+            )
 
 
 def _expected(criterion: Criterion, trace: Trace, case: EvalCase) -> Iterator[str]:
@@ -91,7 +97,8 @@ def _undeclared(metric: ToolTrajectory, trace: Trace, case: EvalCase) -> Iterato
     if declared:
         for name in _wanted(metric, case):
             if name not in declared:
-                yield f"the agent does not declare the expected tool {name!r}, only {', '.join(sorted(declared))}"
+                known = shortened(", ".join(sorted(declared)), 200)
+                yield f"the expected tool {name!r} is none that the agent declares ({known}){nearest(name, declared)}"
 
 
 def _declared(trace: Trace) -> set[str]:
@@ -133,5 +140,6 @@ def _says_nothing(expected: Invocation) -> bool:
         return False
     if any(isinstance(step, Message | ToolCall) for step in expected.steps or ()):
         return False
-    parts = (reference.extra or {}).get("parts") or ()
-    return all("text" in part for part in parts)  # a picture is no text, and something to expect
+    parts = (reference.extra or {}).get("parts")
+    pictures = isinstance(parts, list) and not all(isinstance(part, dict) and "text" in part for part in parts)
+    return not pictures

@@ -77,6 +77,7 @@ class SpendingShape(Shape, frozen=True):
     agent: SpentShape | None
     judge: SpentShape | None
     simulator: SpentShape | None
+    environment: SpentShape | None
 
 
 class OutcomeShape(Shape, frozen=True):
@@ -113,7 +114,7 @@ class CaseShape(Shape, frozen=True):
 
     `fault` is the side on which it failed, null where it passed or only informs. `invalid` is all evidence that it says
     nothing about the agent, passed or not; empty where it is valid, null where nobody looked. `usage` is the agent's
-    own; judges and simulated users are counted apart.
+    own; judges, simulated users and tools are counted apart.
     """
 
     id: str
@@ -127,6 +128,7 @@ class CaseShape(Shape, frozen=True):
     outcomes: list[OutcomeShape]
     judge: SpentShape | None
     simulator: SpentShape | None
+    environment: SpentShape | None
     injected: list[InjectedShape]
 
 
@@ -190,7 +192,8 @@ def write(stream: BinaryIO, info: RunInfo, summary: Summary, results: Iterable[C
     stream.write(b'{"run": %s,\n "verdict": %s,\n "cases": [' % (_json(run), _json(summary.verdict)))
     stream.writelines((b",\n  " if i else b"\n  ") + _json(_case(result)) for i, result in enumerate(results))
     rows = b",\n  ".join(_json(_summary(one)) for one in summary.criteria)
-    spending = SpendingShape(*map(_spent, (summary.spending.agent, summary.spending.judge, summary.spending.simulator)))
+    told = summary.spending
+    spending = SpendingShape(*map(_spent, (told.agent, told.judge, told.simulator, told.environment)))
     stream.write(b'],\n "summary": [\n  %s],\n "spending": %s}\n' % (rows, _json(spending)))
 
 
@@ -211,6 +214,7 @@ def _case(result: CaseResult) -> CaseShape:
         [_outcome(one) for one in result.outcomes],
         _spent(result.judge),
         _spent(result.simulator),
+        _spent(result.environment),
         [_injected(one) for one in result.injections],
     )
 

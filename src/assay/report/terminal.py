@@ -269,6 +269,8 @@ def _text_diff(expected: str, actual: str) -> RenderableType:
         if theirs:
             below.append(f"{{+{theirs}+}}", "not dim green")
     for line, text in ((above, expected), (below, actual)):
+        if not text.strip():
+            line.append("(blank)", "dim")
         if len(text) > _DIFFED:
             line.append(f"… ({len(text):,} characters)", "dim")
     return Group(above, below)

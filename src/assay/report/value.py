@@ -71,7 +71,7 @@ def _table(rows: list[tuple[str, bytes]], width: int) -> Table:
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), caption=_KEY, caption_justify="left")
     room = max(0, width - 80)
-    widths = {"trace": 8 + room // 2, "nearest": 14 + room // 2, "overrides": 15, "score": 6, "!": 1}
+    widths = {"trace": 10 + room // 2, "nearest": 14 + room // 2, "overrides": 15, "score": 6, "!": 1}
     for head in _HEADS:
         table.add_column(
             head,

@@ -6,10 +6,12 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from assay.data.case import EvalCase
 from assay.data.noun import Json
 from assay.data.seams import Real
+from assay.data.spent import Spent
 from assay.data.trace import Injected, ToolCall, ToolResult, Trace
 from assay.errors import SimulatedToolError, nearest
 from assay.llm.model import Model
@@ -47,7 +49,13 @@ class SimulatedEnvironments:
 
     def __call__(self, case: EvalCase, attempt: int) -> SimulatedEnvironment:
         """Return the environment of one conversation."""
-        return SimulatedEnvironment(self.options, self.model, case.id, attempt)
+        return SimulatedEnvironment(self.options, self.model, self._examples, case.id, attempt)
+
+    @cached_property
+    def _examples(self) -> Examples:
+        """Recorded answers, read once for all conversations."""
+        recorded = any(one.mock_strategy_type is Strategy.RECORDED for one in self.options.tool_simulation_configs)
+        return examples_of(self.options) if recorded else {}
 
     def undeclared(self, trace: Trace) -> list[str]:
         """Return a warning for each tool of the configuration that none of a conversation's agents declares.
@@ -71,18 +79,24 @@ class SimulatedEnvironment:
     case, the attempt, the call and how often it was made, and on nothing else.
     """
 
-    def __init__(self, options: EnvironmentOptions, model: Model | None, case_id: str, attempt: int) -> None:
+    def __init__(
+        self, options: EnvironmentOptions, model: Model | None, examples: Examples, case_id: str, attempt: int
+    ) -> None:
         self._options = options
         self._tools = {one.tool_name: one for one in options.tool_simulation_configs}
         self._player = None if model is None else Player(model, options.environment_data, options.tracing)
-        recorded = any(one.mock_strategy_type is Strategy.RECORDED for one in options.tool_simulation_configs)
-        self._examples: Examples = examples_of(options) if recorded else {}
+        self._examples = examples
         self._conversation = (case_id, attempt)
         self._times: Counter[str] = Counter()
         self._told: Counter[str] = Counter()
         self._answered: list[Answered] = []
         self._playing = asyncio.Lock()
         self._played = 0
+
+    @property
+    def spent(self) -> Spent | None:
+        """What playing tools took so far; None where no language model plays one."""
+        return None if self._player is None else self._player.spent
 
     async def answer(self, call: ToolCall, declared: dict[str, Json], real: Real) -> ToolResult:
         """Answer a call; raises SimulatedToolError where that cannot be done."""

@@ -115,7 +115,7 @@ def environment_options(raw: Mapping[str, Json], *, lenient: bool = False) -> tu
     if options is not None:
         _check(options, reading)
     if options is None or reading.problems:
-        raise ConfigError("\n".join(reading.problems))
+        raise ConfigError(*reading.problems)
     return options, reading.warnings
 
 
@@ -189,9 +189,9 @@ class _Options:
 
 def _strategy(reading: _Options, raw: Any, at: Place) -> Any:
     """ADK writes the number of a strategy; its name is read as well."""
-    strategies = list(Strategy)
+    strategies = [one.value for one in Strategy]
     if type(raw) is int and 0 <= raw < len(strategies):
-        return strategies[raw].value
+        return strategies[raw]
     if raw not in strategies:
         hint = nearest(raw, strategies) if isinstance(raw, str) else ""
         allowed = f"must be one of {', '.join(strategies)}, or 0 to {len(strategies) - 1}"

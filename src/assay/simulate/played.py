@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from assay.data.noun import Json
+from assay.data.spent import Spent
 from assay.data.trace import ToolCall
 from assay.errors import SimulatedToolError
 from assay.llm.model import Model
@@ -28,13 +28,17 @@ class Answered(NamedTuple):
     response: Json
 
 
-@dataclass(frozen=True, slots=True)
 class Player:
-    """A language model in place of tools; `data` is what their world holds, `tracing` how they answered before."""
+    """A language model in place of the tools of one conversation; `spent` is what that took so far.
 
-    model: Model
-    data: Json = None
-    tracing: Json = None
+    `data` is what their world holds, `tracing` how they answered before.
+    """
+
+    def __init__(self, model: Model, data: Json = None, tracing: Json = None) -> None:
+        self.spent = Spent()
+        self._model = model
+        self._data = data
+        self._tracing = tracing
 
     async def answer(self, call: ToolCall, declared: dict[str, Json], earlier: list[Answered], *, draw: str) -> Json:
         """Answer a call; what was answered `earlier` in the conversation stays true.
@@ -44,8 +48,8 @@ class Player:
         """
         texts = {
             "declaration": compact(declared),
-            "data": _text(self.data),
-            "tracing": _text(self.tracing),
+            "data": _text(self._data),
+            "tracing": _text(self._tracing),
             "earlier": "\n".join(_line(one) for one in earlier),
             "call": compact({"tool": call.name, "args": call.args}),
         }
@@ -53,7 +57,8 @@ class Player:
         prompt = replace(render(TEMPLATE, texts, schema=None, **shown), draw=draw)
         problem = ""
         for ask in range(1, _ASKS + 1):
-            reply = await self.model(replace(prompt, ask=ask))
+            reply = await self._model(replace(prompt, ask=ask))
+            self.spent += Spent(1, reply.input_tokens, reply.output_tokens, reply.cost)
             try:
                 return read_json(reply.text)
             except ValueError as error:
