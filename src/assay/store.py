@@ -5,8 +5,9 @@ from __future__ import annotations
 import sqlite3
 import time
 import weakref
-from collections.abc import Iterable, Iterator, MutableMapping
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -68,8 +69,11 @@ _PATIENCE = 60.0
 """Seconds to wait for another process that writes."""
 
 
+_Row = dict[str, Any]
+
+
 class Store:
-    """One database. What is added is committed at once; results within a quarter of a second, many in one go."""
+    """One database. What is added is committed at once; what may wait within a quarter of a second, many in one go."""
 
     def __init__(self, url: str = DEFAULT_URL, *, create: bool = True) -> None:
         """Open the database, and create what it lacks, unless it is to be there already (`create` False).
@@ -77,7 +81,7 @@ class Store:
         Raises UsageError where it cannot be reached, or is not there.
         """
         self.url = url
-        self._waiting: list[dict[str, Any]] = []
+        self._waiting: list[tuple[sa.Table, _Row]] = []
         self._direct: sa.Connection | None = None
         self._committed = time.monotonic()
         try:
@@ -108,29 +112,40 @@ class Store:
 
     def begin(self, run: RunInfo) -> None:
         """Add a run, or replace what is known of it."""
-        self._write(_RUNS, [{"id": run.id, "started": run.started, "body": msgspec.json.encode(run)}])
+        self._write([(_RUNS, {"id": run.id, "started": run.started, "body": msgspec.json.encode(run)})])
 
-    def add_recording(self, run_id: str, position: int, recording: Recording) -> None:
-        """Keep a recording, in place of an earlier one of the same attempt."""
-        self._write(_RECORDINGS, [_row(run_id, position, recording.attempt, recording.case_id, recording)])
+    def add_recording(self, run_id: str, position: int, recording: Recording, *, may_wait: bool = False) -> None:
+        """Keep a recording, in place of an earlier one of the same attempt.
+
+        It may wait where it can be read again from where it came.
+        """
+        row = _row(run_id, position, recording.attempt, recording.case_id, recording)
+        if may_wait:
+            self._wait(_RECORDINGS, row)
+        else:
+            self._write([(_RECORDINGS, row)])
 
     def add_result(self, run_id: str, result: CaseResult) -> None:
-        """Keep a result, in place of an earlier one of the same attempt."""
-        self._waiting.append(_row(run_id, result.position, result.attempt, result.case_id, result))
+        """Keep a result, in place of an earlier one of the same attempt; it may wait, and can be computed again."""
+        self._wait(_RESULTS, _row(run_id, result.position, result.attempt, result.case_id, result))
+
+    def _wait(self, table: sa.Table, row: _Row) -> None:
+        self._waiting.append((table, row))
         if len(self._waiting) >= _BATCH or time.monotonic() - self._committed >= SECONDS:
             self.commit()
 
     def commit(self) -> None:
-        """Write the results that wait."""
+        """Write what waits."""
         self._committed = time.monotonic()
         if self._waiting:
-            self._write(_RESULTS, self._waiting)
+            self._write(self._waiting)
             self._waiting = []
 
-    def _write(self, table: sa.Table, rows: list[dict[str, Any]]) -> None:
+    def _write(self, rows: Sequence[tuple[sa.Table, _Row]]) -> None:
         with self._engine.begin() as connection:
-            for statement in _replacing(self.dialect, table):
-                connection.execute(statement, rows)
+            for table in dict.fromkeys(table for table, _ in rows):
+                for statement in _replacing(self.dialect, table):
+                    connection.execute(statement, [row for of, row in rows if of is table])
 
     def runs(self) -> list[RunInfo]:
         """Return all runs, the newest first."""
@@ -149,6 +164,7 @@ class Store:
 
     def recordings(self, run_id: str) -> Iterator[tuple[int, Recording]]:
         """Yield the recordings of a run with their positions, in file order."""
+        self.commit()
         for row in self._rows(_RECORDINGS, run_id):
             yield row.position, msgspec.json.decode(row.body, type=Recording)
 
@@ -201,6 +217,7 @@ def _create(connection: sa.Connection) -> None:
         connection.execute(sa.schema.CreateTable(table, if_not_exists=True))
 
 
+@cache
 def _replacing(dialect: str, table: sa.Table) -> list[sa.Executable]:
     """The statements that, given rows one after the other, put them in place of those with the same key.
 
@@ -268,7 +285,7 @@ class Kept(MutableMapping[str, T]):
         return sum(1 for _ in self)
 
 
-def _row(run_id: str, position: int, attempt: int, case_id: str, body: Any) -> dict[str, Any]:
+def _row(run_id: str, position: int, attempt: int, case_id: str, body: Any) -> _Row:
     return {
         "run_id": run_id,
         "position": position,
