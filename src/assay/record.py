@@ -24,6 +24,8 @@ from assay.errors import AgentError, SimulatorError, UsageError
 from assay.text.display import described, shortened
 
 _LONGEST_TRACEBACK = 20_000
+_GRACE = 1.0
+"""Seconds that an agent may take to stop after it was told to; then it is left behind."""
 N = TypeVar("N", bound=Noun)
 
 
@@ -54,7 +56,7 @@ async def record(
         talk = _Talk(work, attempt, reply_timeout)
         script = work.case.conversation
         asking = _scripted(script) if script is not None else _simulated(work, attempt, talk)
-        return work, await talk.hold(agent, asking)
+        return work, await talk.held(agent, asking)
 
     async for pair in concurrently(planned(), hold, limit=concurrency):
         yield pair
@@ -99,6 +101,23 @@ class _Talk:
         self._asked: Invocation | None = None
         self._heard = _Heard()
         self._final_state: dict[str, Json] | None = None
+        self._stuck = asyncio.Event()
+
+    async def held(self, agent: Agent, asking: AsyncIterator[Invocation]) -> Recording:
+        """Hold the conversation; an agent that cannot be stopped when it is late is left behind.
+
+        Frameworks wait for a tool in a thread of its own, which nothing can stop.
+        """
+        holding = asyncio.ensure_future(self.hold(agent, asking))
+        stuck = asyncio.ensure_future(self._stuck.wait())
+        try:
+            await asyncio.wait({holding, stuck}, return_when=asyncio.FIRST_COMPLETED)
+            return holding.result() if holding.done() else self._broken(self._late())
+        finally:
+            stuck.cancel()
+            if not holding.done():
+                holding.cancel()
+                await asyncio.wait({holding}, timeout=0 if self._stuck.is_set() else _GRACE)
 
     async def hold(self, agent: Agent, asking: AsyncIterator[Invocation]) -> Recording:
         """Ask and wait for the replies, to the end or to a break."""
@@ -106,7 +125,7 @@ class _Talk:
             async with agent(self._work.case, None) as session:
                 async for asked in asking:
                     self._asked, self._heard = asked, _Heard()
-                    self.done.append(await _reply(session, asked, self._heard, self._reply_timeout))
+                    self.done.append(await self._reply(session, asked))
                     self._asked = None
                     self._learn(session.about)
         except BaseException as error:
@@ -114,6 +133,27 @@ class _Talk:
                 raise
             return self._broken(error)  # whatever else an agent raises is its own failure
         return Recording(self._work.id, self._trace, self._attempt, ended_by=self.ended_by, simulator=self._spent)
+
+    async def _reply(self, session: Session, asked: Invocation) -> Invocation:
+        """Send a message and return the finished invocation; what came is kept, should it break."""
+        started = time.perf_counter()
+        limit = self._reply_timeout
+        watch = asyncio.get_running_loop().call_later(limit + _GRACE, self._stuck.set) if limit is not None else None
+        try:
+            async with asyncio.timeout(limit) as waiting, aclosing(_sent(session, asked.query)) as items:
+                async for item in items:
+                    self._heard.add(_kept(item))
+        except TimeoutError as error:
+            if not waiting.expired():
+                raise
+            raise self._late() from error
+        finally:
+            if watch is not None:
+                watch.cancel()
+        return self._heard.answered(asked, time.perf_counter() - started)
+
+    def _late(self) -> AgentError:
+        return AgentError(f"no reply within {self._reply_timeout:g} seconds")
 
     @property
     def _spent(self) -> Spent | None:
@@ -190,20 +230,6 @@ def _without(place: int | None, events: Sequence[Event]) -> tuple[Event, ...]:
         holds = place is not None and start <= place < end
         kept.append(replace(event, size=event.size - 1) if holds else event)
     return tuple(kept)
-
-
-async def _reply(session: Session, asked: Invocation, heard: _Heard, reply_timeout: float | None) -> Invocation:
-    """Send a message and return the finished invocation; `heard` holds what came, should it break."""
-    started = time.perf_counter()
-    try:
-        async with asyncio.timeout(reply_timeout) as limit, aclosing(_sent(session, asked.query)) as items:
-            async for item in items:
-                heard.add(_kept(item))
-    except TimeoutError as error:
-        if not limit.expired():
-            raise
-        raise AgentError(f"no reply within {reply_timeout:g} seconds") from error
-    return heard.answered(asked, time.perf_counter() - started)
 
 
 async def _sent(session: Session, message: str) -> AsyncGenerator[Item, None]:
