@@ -1,6 +1,6 @@
-"""assay: CASES, ATTEMPTS at each, TURNS long, CONCURRENCY at once, with an endpoint that takes LATENCY seconds a reply.
+"""assay: CASES, ATTEMPTS, TURNS, CONCURRENCY: conversations with an endpoint that takes LATENCY seconds a reply.
 
-The users are scripted, or simulated by a model at the same endpoint. It repeats the user, and a simulated user counts on.
+Their users are scripted, or simulated by a model at the same endpoint. It repeats the user; a simulated user counts on.
 """
 
 from __future__ import annotations
