@@ -8,6 +8,7 @@ AGENTS_a2a := a2a-sdk[http-server] uvicorn
 AGENTS_langgraph := langchain langgraph
 AGENTS_openai := openai-agents
 AGENTS_pydantic-ai := pydantic-ai-slim
+EVERY_KIND := $(addprefix tests/agents/test_,breaks.py environments.py flow.py shape.py)
 PIP_QUIET := --quiet --disable-pip-version-check
 
 .PRECIOUS: .venv-agents/%/.ready
@@ -58,10 +59,10 @@ test-postgres: $(VENV)/.ready ## Run the tests that need Postgres: ASSAY_TEST_PO
 test-agents: $(AGENTS:%=test-agents-%) test-agents-adk ## Run the tests that need agent frameworks, one environment each
 
 test-agents-adk: $(PEER)/.ready
-	$(PEER)/bin/pytest -m agents tests/agents/test_adk_agent.py tests/agents/test_environments.py tests/agents/test_shape.py
+	$(PEER)/bin/pytest -m agents tests/agents/test_adk_agent.py $(EVERY_KIND)
 
 test-agents-%: .venv-agents/%/.ready
-	.venv-agents/$*/bin/pytest -m agents tests/agents/test_$(subst -,_,$*)_agent.py tests/agents/test_environments.py tests/agents/test_shape.py
+	.venv-agents/$*/bin/pytest -m agents tests/agents/test_$(subst -,_,$*)_agent.py $(EVERY_KIND)
 
 test-peer: $(PEER)/.ready ## Run the tests that compare with google-adk 2.13
 	$(PEER)/bin/pytest -m peer tests/differential

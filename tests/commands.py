@@ -172,6 +172,14 @@ def hanging(conversation: Trace) -> str:
     return "never"
 
 
+async def stuck(conversation: Trace) -> str:
+    """Wait without end in a thread that keeps the process, as a tool of a framework does that hangs."""
+    del conversation
+    print("WAITING", file=sys.stderr, flush=True)  # noqa: T201
+    await asyncio.to_thread(threading.Event().wait)
+    return "never"
+
+
 def polite(trace: Trace, case: EvalCase) -> Score:
     """A user's metric: whether every reply says please."""
     del case

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
@@ -10,7 +11,8 @@ from typing import Any
 import pytest
 
 from assay.agents.function import FunctionAgent
-from assay.data.case import EvalCase, SessionInput
+from assay.api import evaluate
+from assay.data.case import EvalCase, EvalSet, SessionInput
 from assay.data.recording import Recording
 from assay.data.trace import Message, Thought, ToolCall, ToolResult, Trace, Usage
 from assay.record import record
@@ -200,6 +202,29 @@ def test_a_hanging_async_agent_is_given_up() -> None:
     found = held_all(agent, [case(turn(), name="a"), case(turn(), name="b")], reply_timeout=0.02)
     assert {one.case_id: one.ended_by for one in found} == {"a": "failure", "b": "script"}
     assert cancelled == ["a"]
+
+
+def test_an_agent_that_cannot_be_stopped_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its conversation ends with what came so far, the others are held, and the run ends."""
+    monkeypatch.setattr("assay.record._GRACE", 0.02)
+    monkeypatch.setattr("assay.api.blocking._GRACE", 0.02)
+    released = asyncio.Event()
+
+    async def agent(trace: Trace) -> AsyncIterator[Any]:
+        if trace.session_id == "a":
+            yield ToolCall("f")
+            while not released.is_set():
+                with contextlib.suppress(asyncio.CancelledError):
+                    await asyncio.sleep(0.2)
+        yield "ok"
+
+    cases = (case(turn(), name="a"), case(turn(), name="b"))
+    run = evaluate(EvalSet("s", cases), agent, {"tool_call_count_v1": 3}, reply_timeout=0.02)
+    first, second = (one for _, one in run.recordings)
+    assert first.failure is not None
+    assert first.failure.cause == "no reply within 0.02 seconds"
+    assert [one.steps for one in first.trace.invocations] == [(ToolCall("f"),)]
+    assert (second.ended_by, second.trace.invocations[0].reply) == ("script", "ok")
 
 
 def test_an_agent_that_returns_nothing_has_said_nothing() -> None:

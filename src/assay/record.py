@@ -26,6 +26,8 @@ from assay.text.display import described, shortened
 
 _LONGEST_TRACEBACK = 20_000
 _SIDES: dict[type[BaseException], Side] = {SimulatorError: "simulator", SimulatedToolError: "environment"}
+_GRACE = 1.0
+"""Seconds that an agent may take to stop after it was told to; then it is left behind."""
 N = TypeVar("N", bound=Noun)
 
 
@@ -57,7 +59,7 @@ async def record(
         talk = _Talk(work, attempt, reply_timeout)
         script = work.case.conversation
         asking = _scripted(script) if script is not None else _simulated(work, attempt, talk)
-        return work, await talk.hold(agent, asking)
+        return work, await talk.held(agent, asking)
 
     async for pair in concurrently(planned(), hold, limit=concurrency):
         yield pair
@@ -103,6 +105,23 @@ class _Talk:
         self._heard = _Heard()
         self._witness: Witness | None = None
         self._final_state: dict[str, Json] | None = None
+        self._stuck = asyncio.Event()
+
+    async def held(self, agent: Agent, asking: AsyncIterator[Invocation]) -> Recording:
+        """Hold the conversation; an agent that cannot be stopped when it is late is left behind.
+
+        Frameworks wait for a tool in a thread of its own, which nothing can stop.
+        """
+        holding = asyncio.ensure_future(self.hold(agent, asking))
+        stuck = asyncio.ensure_future(self._stuck.wait())
+        try:
+            await asyncio.wait({holding, stuck}, return_when=asyncio.FIRST_COMPLETED)
+            return holding.result() if holding.done() else self._broken(self._late())
+        finally:
+            stuck.cancel()
+            if not holding.done():
+                holding.cancel()
+                await asyncio.wait({holding}, timeout=0 if self._stuck.is_set() else _GRACE)
 
     async def hold(self, agent: Agent, asking: AsyncIterator[Invocation]) -> Recording:
         """Ask and wait for the replies, to the end or to a break."""
@@ -111,7 +130,7 @@ class _Talk:
             async with agent(self._work.case, self._witness) as session:
                 async for asked in asking:
                     self._asked, self._heard = asked, _Heard(self._witness)
-                    self.done.append(await _reply(session, asked, self._heard, self._reply_timeout))
+                    self.done.append(await self._reply(session, asked))
                     self._asked = None
                     self._learn(session.about)
         except BaseException as error:
@@ -122,6 +141,28 @@ class _Talk:
                 raise failed from None
             return self._broken(failed or error)  # whatever else an agent raises is its own failure
         return self._recorded(None, self.ended_by)
+
+    async def _reply(self, session: Session, asked: Invocation) -> Invocation:
+        """Send a message and return the finished invocation; what came is kept, should it break."""
+        started = time.perf_counter()
+        limit = self._reply_timeout
+        watch = asyncio.get_running_loop().call_later(limit + _GRACE, self._stuck.set) if limit is not None else None
+        try:
+            async with asyncio.timeout(limit) as waiting, aclosing(_sent(session, asked.query)) as items:
+                async for item in items:
+                    self._heard.add(_kept(item))
+            self._heard.check()
+        except TimeoutError as error:
+            if not waiting.expired():
+                raise
+            raise self._late() from error
+        finally:
+            if watch is not None:
+                watch.cancel()
+        return self._heard.answered(asked, time.perf_counter() - started)
+
+    def _late(self) -> AgentError:
+        return AgentError(f"no reply within {self._reply_timeout:g} seconds")
 
     def _recorded(self, failure: Failure | None, ended_by: EndedBy) -> Recording:
         simulator = getattr(self.user, "spent", None)
@@ -223,21 +264,6 @@ def _without(place: int | None, events: Sequence[Event]) -> tuple[Event, ...]:
         holds = place is not None and start <= place < end
         kept.append(replace(event, size=event.size - 1) if holds else event)
     return tuple(kept)
-
-
-async def _reply(session: Session, asked: Invocation, heard: _Heard, reply_timeout: float | None) -> Invocation:
-    """Send a message and return the finished invocation; `heard` holds what came, should it break."""
-    started = time.perf_counter()
-    try:
-        async with asyncio.timeout(reply_timeout) as limit, aclosing(_sent(session, asked.query)) as items:
-            async for item in items:
-                heard.add(_kept(item))
-        heard.check()
-    except TimeoutError as error:
-        if not limit.expired():
-            raise
-        raise AgentError(f"no reply within {reply_timeout:g} seconds") from error
-    return heard.answered(asked, time.perf_counter() - started)
 
 
 async def _sent(session: Session, message: str) -> AsyncGenerator[Item, None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import threading
 from types import TracebackType
@@ -48,9 +49,10 @@ class Shop(AgentExecutor):  # type: ignore[misc]
             data = {"id": f"{one.call}-{results}", "name": one.call}
             text = [new_text_part(one.text)] if one.text else []
             call = _part("function_call", {**data, "args": one.args})
-            result = _part("function_response", {**data, "response": TOOLS[one.call](**one.args)})
-            for parts in ([*text, call], [result]):
-                await updater.start_work(updater.new_agent_message(parts))
+            await updater.start_work(updater.new_agent_message([*text, call]))
+            response = await asyncio.to_thread(TOOLS[one.call], **one.args)
+            result = _part("function_response", {**data, "response": response})
+            await updater.start_work(updater.new_agent_message([result]))
             results += 1
         half = len(one.text) // 2
         await updater.add_artifact([new_text_part(one.text[:half])], artifact_id="reply")

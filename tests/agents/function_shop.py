@@ -1,13 +1,35 @@
-"""The shop as plain functions that call their tools with `call`, sync and async."""
+"""The shop as plain functions: one yields all that it does, two call their tools with `call`, sync and async."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 
-from shop import TOOLS, move
+from shop import INSTRUCTIONS, PROMPT_TOKENS, REPLY_TOKENS, TOOLS, move
 
-from assay.data.trace import Trace
+from assay.data.trace import About, AgentDetails, Message, ToolCall, ToolResult, Trace, Usage
+
+_ORDER = {"type": "object", "properties": {"order_id": {"type": "string"}}, "required": ["order_id"]}
+_DECLARATIONS = tuple(
+    {"name": name, "description": tool.__doc__, "parameters_json_schema": _ORDER} for name, tool in TOOLS.items()
+)
+
+
+def reply(conversation: Trace) -> Iterator[Any]:
+    """Do what the shop's assistant does."""
+    yield About((AgentDetails("shop", INSTRUCTIONS, _DECLARATIONS),))
+    results = 0
+    while True:
+        one = move(conversation.invocations[-1].query, results)
+        yield Usage(PROMPT_TOKENS, REPLY_TOKENS)
+        if one.text:
+            yield Message(one.text, "shop")
+        if not one.call:
+            return
+        call = f"{one.call}-{results}"
+        yield ToolCall(one.call, one.args, call, "shop")
+        yield ToolResult(one.call, TOOLS[one.call](**one.args), call, "shop")
+        results += 1
 
 
 def agent(conversation: Trace, call: Callable[..., Any]) -> Iterator[str]:

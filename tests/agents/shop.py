@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +12,16 @@ from assay.data.trace import Invocation, Message, ToolCall
 INSTRUCTIONS = "You help the customers of a shop."
 ORDERS = {"A-17": {"item": "teapot", "state": "shipped"}, "B-42": {"item": "lamp", "state": "in preparation"}}
 PROMPT_TOKENS, REPLY_TOKENS = 10, 5
+HUGE = 10_000_000
+RELEASED = threading.Event()
+"""What the tool waits for that looks up C-99."""
 
 
 def get_order(order_id: str) -> dict[str, str]:
     """Look up an order."""
+    if order_id == "C-99":
+        RELEASED.wait()
+        return {}
     return ORDERS[order_id]
 
 
@@ -40,21 +47,26 @@ class Move:
         return {"order_id": self.order_id}
 
 
+_MOVES = {
+    "break": (Move(call="get_order", order_id="A-17"),),
+    "A-17": (Move(call="get_order", order_id="A-17"), Move("Your teapot is shipped.")),
+    "C-99": (Move(call="get_order", order_id="C-99"), Move("I waited.")),
+    "B-42": (
+        Move("Let me look at it first.", "get_order", "B-42"),
+        Move(call="cancel_order", order_id="B-42"),
+        Move("Order B-42 is cancelled."),
+    ),
+    "empty": (Move(),),
+    "huge": (Move("x" * HUGE),),
+}
+
+
 def move(query: str, results: int) -> Move:
     """Return what the model does next, after so many results of tools since the user's message; deterministic."""
     if "break" in query and results:
         raise RuntimeError("the model is broken")
-    if "break" in query:
-        return Move(call="get_order", order_id="A-17")
-    if "A-17" in query:
-        return (Move(call="get_order", order_id="A-17"), Move("Your teapot is shipped."))[results]
-    if "B-42" in query:
-        return (
-            Move("Let me look at it first.", "get_order", "B-42"),
-            Move(call="cancel_order", order_id="B-42"),
-            Move("Order B-42 is cancelled."),
-        )[results]
-    return Move(f"You said: {query}")
+    moves = next((moves for word, moves in _MOVES.items() if word in query), (Move(f"You said: {query}"),))
+    return moves[min(results, len(moves) - 1)]
 
 
 def _asked(query: str, reply: str, *calls: ToolCall) -> Invocation:

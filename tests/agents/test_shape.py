@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from chat_server import ChatServer, agent
+from kinds import KINDS, every_kind, reached
 from shop import CRITERIA, EVAL_SET
 
 import assay
@@ -19,38 +15,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::UserWarning"),
 ]
-HERE = Path(__file__).parent
-
-
-@contextmanager
-def _chat() -> Iterator[str]:
-    with ChatServer(agent) as server:
-        yield server.url
-
-
-@contextmanager
-def _a2a() -> Iterator[str]:
-    from a2a_shop import A2AServer
-
-    with A2AServer() as server:
-        yield f"a2a:{server.url}"
-
-
-@contextmanager
-def _here(target: str) -> Iterator[str]:
-    yield target
-
-
-KINDS: dict[str, Any] = {
-    "http": (_chat, "httpx2", {"about", "author"}),
-    "a2a": (_a2a, "a2a", {"about", "usages"}),
-    "adk": (lambda: _here(f"adk:{HERE / 'adk_shop'}"), "google.adk", set()),
-    "langgraph": (lambda: _here("langgraph:langgraph_shop:agent"), "langgraph.graph", set()),
-    "openai-agents": (lambda: _here("openai-agents:openai_shop:agent"), "agents.lifecycle", set()),
-    "pydantic-ai": (lambda: _here("pydantic-ai:pydantic_ai_shop:agent"), "pydantic_ai", set()),
-}
-"""Each kind of agent: how it is reached, the module that it needs, and what its protocol does not tell."""
-
 CALL = {"kind": "tool_call", "name": "str", "args": {"order_id": "str"}, "id": "str", "author": "shop"}
 DECLARATION = {"name": "str", "description": "str", "parameters_json_schema": "object"}
 USAGE = {"prompt_tokens": "int", "candidates_tokens": "int"}
@@ -111,20 +75,10 @@ def without(value: Any, names: set[str]) -> Any:
     return [without(inner, names) for inner in value] if isinstance(value, list) else value
 
 
-@pytest.mark.parametrize(
-    "kind", [pytest.param(kind, marks=() if kind == "http" else pytest.mark.agents) for kind in KINDS]
-)
+@every_kind
 def test_a_recording_has_the_same_shape(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Calls, results, ids, messages, tokens, instructions and tools are where they are for every other kind."""
-    reached, module, untold = KINDS[kind]
-    try:
-        found = importlib.util.find_spec(module)
-    except ModuleNotFoundError:
-        found = None
-    if found is None:
-        pytest.skip(f"needs {module}")
-    monkeypatch.syspath_prepend(str(HERE))
-    with reached() as target:
+    with reached(kind, monkeypatch) as target:
         run = assay.evaluate(EVAL_SET, target, CRITERIA)
     (_, recording) = next(run.recordings)
-    assert shape(msgspec.json.decode(msgspec.json.encode(recording))) == without(RECORDING, untold)
+    assert shape(msgspec.json.decode(msgspec.json.encode(recording))) == without(RECORDING, set(KINDS[kind].untold))

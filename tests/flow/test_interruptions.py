@@ -109,6 +109,21 @@ def test_ctrl_c_does_not_wait_for_an_agent_that_hangs() -> None:
     assert finish(process).code == 130
 
 
+def test_a_thread_that_hangs_does_not_keep_the_process() -> None:
+    """Where an agent waits in a thread for ever, the run ends with its verdict, and so does the process."""
+    process = start("run", "trips.evalset.json", "--agent", "commands:stuck", "--reply-timeout", "0.1", "--json", "-")
+    done = finish(process)
+    assert done.code == 1
+    assert {one["error"]["cause"] for one in done.json["cases"]} == {"no reply within 0.1 seconds"}
+
+
+def test_ctrl_c_does_not_wait_for_a_thread_that_hangs() -> None:
+    """Nor does it after Ctrl-C."""
+    process = waiting("--store", "none", agent="commands:stuck")
+    process.send_signal(signal.SIGINT)
+    assert finish(process).code == 130
+
+
 def test_ctrl_c_before_the_run_is_130_too() -> None:
     """SIGINT while an agent is still being imported ends with 130 and without traceback."""
     Path("slow.py").write_text(

@@ -25,6 +25,7 @@ from assay.importing import import_extra
 EXTRA = "agents-adk"
 _USER = "test_user_id"
 _STEERING = ("transfer_to_agent", "set_model_response", "finish_task")
+_TOOLS_AT_ONCE = 64
 _KEPT = ("author", "content", "grounding_metadata", "usage_metadata", "model_version", "error_code", "error_message")
 
 
@@ -154,7 +155,8 @@ class AdkSession:
         ids = {"user_id": self._session.user_id, "session_id": self._session.id}
         said = types.Content(role="user", parts=[types.Part(text=message)])
         last: Any = None
-        async with aclosing(self._runner.run_async(**ids, new_message=said)) as events:
+        running = self._runner.run_async(**ids, new_message=said, run_config=_threaded())
+        async with aclosing(running) as events:
             async for event in events:
                 if event.partial or event.author == "user":
                     continue
@@ -166,6 +168,12 @@ class AdkSession:
         self._state = plain(session.state)
         if last is not None and last.error_code and not (last.content and last.content.parts):
             raise AgentError(f"{last.author}: {last.error_code}: {last.error_message or 'no message'}")
+
+
+def _threaded() -> Any:
+    """How a run is run: a sync tool in a thread, so that one that waits holds up nobody else, and can be given up."""
+    config = import_extra("google.adk.agents.run_config", EXTRA)
+    return config.RunConfig(tool_thread_pool_config=config.ToolThreadPoolConfig(max_workers=_TOOLS_AT_ONCE))
 
 
 def _items(event: Any) -> list[Item]:

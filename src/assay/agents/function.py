@@ -21,7 +21,8 @@ from assay.data.trace import About, Invocation, Message, Step, Thought, ToolCall
 from assay.errors import AgentError
 
 Item = Step | Usage
-_ITEMS = (Message, Thought, ToolCall, ToolResult, Usage)
+Told = Item | About
+_ITEMS = (Message, Thought, ToolCall, ToolResult, Usage, About)
 _END = object()
 
 
@@ -31,8 +32,9 @@ class FunctionAgent:
 
     The last invocation of the trace holds the user's new message. The function returns a reply (a string) or steps, or
     yields them: strings and `Message`s, `Thought`s, `ToolCall`s, `ToolResult`s, and `Usage`s. The last message is the
-    reply. A function with a second parameter `call` calls its tools with it; the calls and their results are recorded.
-    A sync function runs in a thread of its own that cannot keep the process alive.
+    reply. An `About` tells of its agents: instructions and tools. A function with a second parameter `call` calls its
+    tools with it; the calls and their results are recorded. A sync function runs in a thread of its own that cannot
+    keep the process alive.
     """
 
     function: Callable[..., Any]
@@ -58,12 +60,13 @@ class FunctionSession:
         self._function = function
         self._trace = trace
         self._calls = calls if wants_calls(function) else None
+        self._told: About | None = None
 
     @property
     def about(self) -> About | None:
-        """The state that the function found in the trace, as it left it."""
+        """What the function told last of its agents, and the state that it found in the trace, as it left it."""
         state = self._trace.final_state
-        return None if state is None else About(final_state=state)
+        return self._told if state is None else replace(self._told or About(), final_state=state)
 
     async def send(self, message: str) -> AsyncIterator[Item]:
         """Call the function with the conversation so far; raise AgentError for what is no step."""
@@ -73,6 +76,9 @@ class FunctionSession:
         async with aclosing(self._items(asked)) as items:
             async for item in items:
                 step = _item(item)
+                if isinstance(step, About):
+                    self._told = step
+                    continue
                 if not isinstance(step, Usage):
                     steps.append(step)
                 yield step
@@ -111,12 +117,12 @@ def _listed(result: Any) -> Iterable[Any]:
     return (result,) if isinstance(result, str | Mapping) or not isinstance(result, Iterable) else result
 
 
-def _item(item: Any) -> Item:
+def _item(item: Any) -> Told:
     if isinstance(item, str):
         return Message(item)
     if isinstance(item, _ITEMS):
         return item
-    allowed = "a string, Message, Thought, ToolCall, ToolResult or Usage"
+    allowed = "a string, Message, Thought, ToolCall, ToolResult, Usage or About"
     raise AgentError(f"an agent must return or yield {allowed}, got {type(item).__name__}")
 
 

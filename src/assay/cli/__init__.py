@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import os
 import sys
+import threading
+import time
 from collections.abc import Sequence
 
 import click
@@ -25,6 +29,8 @@ COMMANDS = {
 }
 _USAGE = 2
 _INTERRUPTED = 130
+_PATIENCE = 5.0
+"""Seconds that the process may take to end after its work is done."""
 
 
 class _Lazily(click.Group):
@@ -68,6 +74,28 @@ def assay() -> None:
 
     Exit codes: 0 passed, 1 failed, 3 something could not be scored, 2 wrong input or usage, 130 interrupted.
     """  # noqa: D301  (click's own mark against wrapping)
+
+
+def command() -> None:
+    """Run the command line as a process of its own, which no thread that an agent left behind keeps for long."""
+    code: object = 1
+    try:
+        main()
+    except SystemExit as left:
+        code = left.code
+        raise
+    finally:
+        number = code if isinstance(code, int) else 1
+        threading.Thread(target=_leave, args=(number,), daemon=True).start()
+
+
+def _leave(code: int) -> None:
+    """End the process where it has not ended by itself; while that goes well, this thread is gone before."""
+    time.sleep(_PATIENCE)
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
 
 
 def main(args: Sequence[str] | None = None) -> None:
