@@ -92,6 +92,21 @@ def test_a_recording_comes_back_as_it_was(store: Store, run: str) -> None:
     assert list(store.recordings(run)) == [(4, given)]
 
 
+def test_a_recording_that_may_wait_is_committed_with_the_next_results(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever reads the database sees neither or both."""
+    monkeypatch.setattr("assay.store.SECONDS", 3600.0)
+    writer, reader, name = Store(url), Store(url), f"run-{uuid.uuid4().hex}"
+    writer.add_recording(name, 0, recording(turn()), may_wait=True)
+    writer.add_result(name, result(0))
+    assert (list(reader.recordings(name)), list(reader.results(name))) == ([], [])
+    writer.commit()
+    assert (len(list(reader.recordings(name))), len(list(reader.results(name)))) == (1, 1)
+    writer.close()
+    reader.close()
+
+
 def test_numbers_that_are_none_come_back_as_none(store: Store, run: str) -> None:
     """JSON knows no NaN; a part that informs only may hold one."""
     store.add_result(run, CaseResult("c", 0, (Outcome("m", Score(1.0, parts=(Score(float("nan")),)), 0.5),)))

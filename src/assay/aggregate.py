@@ -34,7 +34,9 @@ def aggregate(results: Iterable[CaseResult], ballots: Iterable[Ballot] = ()) -> 
                 agent_errors += result.failure.side == "agent"
                 other_errors += result.failure.side != "agent"
             for outcome in result.outcomes:
-                tallies.setdefault(outcome.criterion, _Tally(outcome.criterion)).add(result, outcome)
+                if outcome.criterion not in tallies:
+                    tallies[outcome.criterion] = _Tally(outcome.criterion)
+                tallies[outcome.criterion].add(result, outcome)
             agent = _sum(agent, _of_agent(result))
             simulator = _sum(simulator, result.simulator)
             environment = _sum(environment, result.environment)

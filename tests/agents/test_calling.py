@@ -164,6 +164,25 @@ def test_a_call_under_way_is_kept_when_the_time_is_over() -> None:
     assert recording.trace.invocations[0].steps == (ToolCall("forever", {}, "call-1"),)
 
 
+def test_a_call_after_the_end_of_the_run_asks_nobody() -> None:
+    """A thread that was left behind gets an error for its call, once the loop is gone."""
+    go_on, over, caught = threading.Event(), threading.Event(), list[str]()
+
+    def agent(conversation: Trace, call: Call) -> str:  # noqa: ARG001
+        go_on.wait(60)
+        try:
+            call(twice, number=2)
+        except RuntimeError as error:
+            caught.append(str(error))
+        over.set()
+        return "late"
+
+    assert held(agent, ScriptedEnvironment({}), reply_timeout=0.05).failure is not None
+    go_on.set()
+    assert over.wait(60)
+    assert caught == ["Event loop is closed"]
+
+
 def test_ids_go_on_from_message_to_message() -> None:
     """Two messages have no call of the same id."""
     case = EvalCase("case", (Invocation(Message("one")), Invocation(Message("two"))))

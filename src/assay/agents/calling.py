@@ -7,7 +7,7 @@ import inspect
 import itertools
 import queue
 import types
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from typing import Any, get_args, get_origin
 
 from assay.agents.plain import plain
@@ -78,7 +78,7 @@ class Calls:
             here = _Here(tool, args, loop)
             tell(made)
             try:
-                value = here.run() if self.environment is None else here.wait(self._asked(tool, made, here.real))
+                value = here.run() if self.environment is None else here.wait(self._asked, tool, made)
             except Exception as error:
                 tell(_failed(made, error))
                 raise
@@ -119,10 +119,15 @@ class _Here:
             raise error
         return value
 
-    def wait(self, answering: Any) -> Any:
-        """Return what a coroutine of the loop gives, and run the tool as often as it wants that."""
-        answer = asyncio.run_coroutine_threadsafe(answering, self._loop)
-        answer.add_done_callback(lambda _: self._wanted.put(None))
+    def wait(self, ask: Callable[..., Coroutine[Any, Any, Any]], tool: Tool, made: ToolCall) -> Any:
+        """Return what the loop answers when it is asked, and run the tool as often as it wants that."""
+        answering: list[asyncio.Task[Any]] = []
+
+        def start() -> None:  # in the loop: what is asked of one that is closing is never begun
+            answering.append(self._loop.create_task(ask(tool, made, self.real)))
+            answering[0].add_done_callback(lambda _: self._wanted.put(None))
+
+        self._loop.call_soon_threadsafe(start)
         while (done := self._wanted.get()) is not None:
             outcome: tuple[Any, Exception | None]
             try:
@@ -130,7 +135,7 @@ class _Here:
             except Exception as error:  # noqa: BLE001  (raised again, in the coroutine that wanted it)
                 outcome = (None, error)
             self._loop.call_soon_threadsafe(_resolve, done, outcome)
-        return answer.result()
+        return answering[0].result()
 
 
 def _resolve(done: asyncio.Future[Any], outcome: Any) -> None:

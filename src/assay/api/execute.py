@@ -148,7 +148,7 @@ async def _go(plan: Plan, store: Store, on_result: Heard, *, resumed: bool) -> t
                 known[result.position, result.attempt] = result
             yield pair
         for work, recording in plan.recorded or ():
-            store.add_recording(plan.info.id, work.position, recording)
+            store.add_recording(plan.info.id, work.position, recording, may_wait=True)
             yield work, recording
         if plan.agent is not None:
             async for work, recording in conversations(plan, standing):

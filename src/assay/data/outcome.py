@@ -85,10 +85,11 @@ def bounds(score: Score, scale: Range) -> Bounds | None:
         return None
     if not score.parts:
         return scale.bounds if score.value is None else (score.value, score.value)
-    inner = [one for one in (bounds(part, scale) for part in score.parts) if one is not None]
+    inner = [ends for part in score.parts if (ends := bounds(part, scale)) is not None]
     if not inner:
         return None
-    return (sum(low for low, _ in inner) / len(inner), sum(high for _, high in inner) / len(inner))
+    lows, highs = zip(*inner, strict=True)
+    return sum(lows) / len(inner), sum(highs) / len(inner)
 
 
 def any_scored(score: Score) -> bool:

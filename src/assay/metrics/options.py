@@ -76,7 +76,7 @@ def allowed(hint: Any) -> str:
         return names[hint]
     origin = typing.get_origin(hint)
     if origin in (tuple, list):
-        return "an array of strings"
+        return "an array of strings" if typing.get_args(hint)[0] is str else "an array of objects"
     if origin in (dict, Mapping):
         return "an object"
     inner = [allowed(one) for one in typing.get_args(hint)]
