@@ -118,6 +118,21 @@ def test_a_mapping_stands_in_place_of_the_configuration(folder: Path, seed: int)
     assert run.info.signatures["environment"].get("random_seed", 0) == seed
 
 
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"environment_data": object()}, "/environment_simulation_config: must hold JSON only"),
+        ({"chaos_effects": [{"effect": "empty", "probability": float("nan")}]}, "must hold JSON only"),
+        ({1: 2}, "/environment_simulation_config/1: is not a known option"),
+        (5, "must be a mapping, or a function of a case and an attempt that returns an environment, got int"),
+    ],
+)
+def test_what_cannot_be_an_environment_is_refused(folder: Path, given: Any, problem: str) -> None:
+    """Before anything runs, and as what a user can repair."""
+    with pytest.raises(UsageError, match=problem):
+        assay.evaluate(folder / "s.evalset.json", "shop_agent:reply", environment=given)
+
+
 def test_callers_may_name_who_answers(folder: Path) -> None:
     """Anything with the shape of the seam."""
     environment = assay.ScriptedEnvironment({"get_order": [{"state": "lost"}]})
@@ -150,7 +165,7 @@ def test_a_wrong_configuration_is_found_before_anything_runs(folder: Path) -> No
     assert done.code == 2
     at = "test_config.json: /environment_simulation_config"
     assert f"{at}/simulation_modle: is not a known option; did you mean 'simulation_model'?" in done.err
-    assert f"{at}/chaos_effects/0/effect: invalid enum value 'slow'" in done.err
+    assert f"{at}/chaos_effects/0/effect: must be one of timeout, " in done.err
     checked = command("check", "test_config.json")
     assert checked.code != 0
     assert "/environment_simulation_config/chaos_effects/0/effect" in checked.out + checked.err
