@@ -20,7 +20,7 @@ from assay.data.seams import Agent, Item, Session, Simulator
 from assay.data.spent import Spent
 from assay.data.trace import About, Durations, Event, Invocation, Message, Step, ToolResult, Trace, Usage, split_reply
 from assay.data.work import Pair, Work
-from assay.errors import AgentError, SimulatedToolError, SimulatorError, UsageError
+from assay.errors import AgentError, CaseError, SimulatedToolError, SimulatorError, UsageError
 from assay.simulate.witness import Witness
 from assay.text.display import described, shortened
 
@@ -161,8 +161,11 @@ class _Talk:
                 watch.cancel()
         return self._heard.answered(asked, time.perf_counter() - started)
 
-    def _late(self) -> AgentError:
-        return AgentError(f"no reply within {self._reply_timeout:g} seconds")
+    def _late(self) -> CaseError:
+        late = f"no reply within {self._reply_timeout:g} seconds"
+        if self._witness is not None and self._witness.asking:
+            return SimulatedToolError(f"{late}: the model that plays {self._witness.asking!r} did not answer")
+        return AgentError(late)
 
     def _recorded(self, failure: Failure | None, ended_by: EndedBy) -> Recording:
         simulator = getattr(self.user, "spent", None)

@@ -76,7 +76,8 @@ class SimulatedEnvironment:
 
     A call is answered by the first injection of its tool that hits, else by whoever plays the tool, else by the tool
     itself; then the chaos effects that hit happen to the answer, in their order. What hits depends on the seed, the
-    case, the attempt, the call and how often it was made, and on nothing else.
+    case, the attempt, the call and how often it was made, and on nothing else. `asking` is the tool that a language
+    model was asked to play and has not yet, empty where there is none.
     """
 
     def __init__(
@@ -92,6 +93,7 @@ class SimulatedEnvironment:
         self._answered: list[Answered] = []
         self._begun: list[tuple[ToolCall, list[Injected]]] = []
         self._playing = asyncio.Lock()
+        self.asking = ""
         self._played = 0
 
     @property
@@ -127,7 +129,7 @@ class SimulatedEnvironment:
         response = await ask(injected)
         for one, _ in effects:
             if one.effect == "duplicated":
-                twice = "the call was made twice, this is the second answer"
+                twice = "the call was made twice"
                 injected[:] = [Injected("duplicated", twice, one.invalidates)]  # nobody hears the first answer
                 response = await ask(injected)
         for one, where in effects:
@@ -188,7 +190,10 @@ class SimulatedEnvironment:
         async with self._playing:
             self._played += 1
             draw = compact([*self._conversation, self._played])
-            return self._kept(call, await player.answer(call, declared, self._answered, draw=draw))
+            self.asking = call.name
+            response = self._kept(call, await player.answer(call, declared, self._answered, draw=draw))
+            self.asking = ""
+            return response
 
     async def _as_recorded(self, call: ToolCall, injected: list[Injected]) -> Json:
         """The recorded answers to the same call, one after the other; the last goes on."""

@@ -33,6 +33,11 @@ class Witness:
         spent = getattr(self._environment, "spent", None)
         return spent if isinstance(spent, Spent) else None
 
+    @property
+    def asking(self) -> str:
+        """The tool that a language model was asked to play and has not yet; empty where there is none."""
+        return self._environment.asking if isinstance(self._environment, SimulatedEnvironment) else ""
+
     async def answer(self, call: ToolCall, declared: dict[str, Json], real: Real) -> ToolResult:
         """Answer a call; raises SimulatedToolError where the environment cannot."""
         raised: list[Exception] = []
@@ -72,9 +77,9 @@ class Witness:
         return replace(told, injected=(*told.injected, *found.injected)) if found.injected else told
 
     def unheard(self) -> tuple[ToolResult, ...]:
-        """Hand over what was injected into calls of which no result was told since it was last asked.
+        """Hand over what was injected since it was last asked and stands on no result that the agent told of.
 
-        The agent may have been cut off before it told of them, or before they were answered.
+        It may have been cut off before it told of one, or before it was answered; or keep what its own tools do inside.
         """
         results, self._results = self._results, []
         if isinstance(self._environment, SimulatedEnvironment):
