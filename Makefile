@@ -1,18 +1,19 @@
 PYTHON ?= python3
 VENV := .venv
 PEER := .venv-peer
+VERTEX := .venv-vertex
 BIN := $(VENV)/bin
 AGENTS := a2a langgraph openai pydantic-ai
 AGENTS_a2a := a2a-sdk[http-server] uvicorn
 AGENTS_langgraph := langchain langgraph
 AGENTS_openai := openai-agents
 AGENTS_pydantic-ai := pydantic-ai-slim
-EVERY_KIND := $(addprefix tests/agents/test_,shape.py flow.py faults.py)
+EVERY_KIND := $(addprefix tests/agents/test_,breaks.py environments.py flow.py shape.py)
 PIP_QUIET := --quiet --disable-pip-version-check
 
 .PRECIOUS: .venv-agents/%/.ready
 
-.PHONY: help demo test test-postgres test-peer test-agents test-agents-adk lint types imports docs bench check clean
+.PHONY: help demo test test-postgres test-peer test-vertex test-agents test-agents-adk lint types imports docs bench check clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -31,13 +32,19 @@ $(PEER)/.ready: pyproject.toml constraints-peer.txt
 	$(PEER)/bin/python -m pip install $(PIP_QUIET) -c constraints-peer.txt -e '.[words,adk]' --group agents
 	@touch $@
 
+$(VERTEX)/.ready: pyproject.toml constraints-vertex.txt
+	$(PYTHON) -m venv $(VERTEX)
+	$(VERTEX)/bin/python -m pip install $(PIP_QUIET) -c constraints-vertex.txt pip
+	$(VERTEX)/bin/python -m pip install $(PIP_QUIET) -c constraints-vertex.txt -e '.[vertex]' --group agents
+	@touch $@
+
 demo: $(VENV)/.ready ## Run the example agent on its eval set, and show the report
 	@# One case of the example fails, so that there is something to see: exit code 1 is right here.
 	@$(BIN)/assay run examples --agent examples.agent:reply || [ $$? -eq 1 ]
 	@$(BIN)/assay value examples/traces.jsonl
 
 test: $(VENV)/.ready ## Run every test that needs no more than Python
-	$(BIN)/pytest -n 2 -m "not postgres and not peer and not agents"
+	$(BIN)/pytest -n 2 -m "not postgres and not peer and not vertex and not agents"
 
 test-postgres: $(VENV)/.ready ## Run the tests that need Postgres: ASSAY_TEST_POSTGRES=postgresql+pg8000://...
 	@test -n "$$ASSAY_TEST_POSTGRES" || { echo "test-postgres lacks ASSAY_TEST_POSTGRES, a SQLAlchemy URL of a server" >&2; exit 1; }
@@ -60,6 +67,9 @@ test-agents-%: .venv-agents/%/.ready
 test-peer: $(PEER)/.ready ## Run the tests that compare with google-adk 2.13
 	$(PEER)/bin/pytest -m peer tests/differential
 
+test-vertex: $(VERTEX)/.ready ## Run the tests that need Google's SDK for Vertex AI
+	$(VERTEX)/bin/pytest -m vertex tests/vertex
+
 lint: $(VENV)/.ready ## Check style
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -79,4 +89,4 @@ bench: $(VENV)/.ready $(PEER)/.ready ## Measure side by side with google-adk 2.1
 check: lint types imports test ## Everything that a change must pass
 
 clean: ## Remove the environments
-	rm -rf $(VENV) $(PEER) .venv-agents
+	rm -rf $(VENV) $(PEER) $(VERTEX) .venv-agents

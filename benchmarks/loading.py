@@ -42,7 +42,7 @@ def _load(peer: str, file: Path, size: float) -> None:
 
 
 def _score(file: Path) -> None:
-    """What scoring adds is told from loading by tracing every allocation after it; memory that loading freed is not."""
+    """Planning is part of scoring; traced is every allocation after loading, not the memory that loading freed."""
     measuring.heading(f"`assay score` of the same {_CASES:,} cases against themselves, default criteria and store")
     with tempfile.TemporaryDirectory() as store:
         said = measuring.run([measuring.OURS, measuring.SIDES / "score_assay.py", file, store]).said

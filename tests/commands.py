@@ -139,6 +139,13 @@ def loud(conversation: Trace) -> str:
     return "ok"
 
 
+def in_the_way(conversation: Trace) -> str:
+    """Make a folder where a report is to be written."""
+    del conversation
+    Path("report.xml").mkdir(exist_ok=True)
+    return "ok"
+
+
 def hostile(conversation: Trace) -> Iterator[str | ToolCall]:
     """Say and call what would take over a terminal."""
     del conversation

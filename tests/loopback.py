@@ -1,4 +1,4 @@
-"""A server on a real socket that speaks OpenAI chat completions and Gemini generateContent, and does as it is told.
+"""A server on a real socket that speaks the protocols of OpenAI, Gemini and Anthropic, and does as it is told.
 
 A script is called with each request and says what to do with it: `Say` something, answer with a `Status`, `Drop` the
 connection or send `Half` of a reply. It runs in a thread of its own, so that clients may use any event loop.
@@ -172,7 +172,8 @@ class Loopback:
             return False
         if isinstance(action, Half):
             whole = _reply(request, Say(request.answers()))
-            head = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(whole)}\r\n\r\n"
+            kind = "text/event-stream" if request.body.get("stream") else "application/json"
+            head = f"HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: {len(whole)}\r\n\r\n"
             writer.write(head.encode() + whole[: len(whole) // 2])
             await writer.drain()
             return False
@@ -184,7 +185,8 @@ class Loopback:
             return await self._send(writer, action.code, json.dumps(error).encode(), action.headers)
         say = Say(action) if isinstance(action, str) else action
         await asyncio.sleep(say.delay)
-        return await self._send(writer, 200, _reply(request, say))
+        streamed = {"content-type": "text/event-stream"} if request.body.get("stream") else {}
+        return await self._send(writer, 200, _reply(request, say), streamed)
 
     async def _send(
         self, writer: asyncio.StreamWriter, code: int, body: bytes, headers: dict[str, str] | None = None
@@ -197,7 +199,12 @@ class Loopback:
 
 
 def _request(number: int, path: str, headers: dict[str, str], body: dict[str, Any]) -> Request:
-    if "generateContent" in path:
+    if path.startswith("/v1/messages"):
+        contents = [{"parts": message["content"]} for message in body["messages"]]
+        texts = [body.get("system", ""), *(part["text"] for content in contents for part in content["parts"])]
+        schema = body.get("output_config", {}).get("format", {}).get("schema")
+        model = body["model"]
+    elif "generateContent" in path:
         contents = [body.get("systemInstruction") or {}, *body["contents"]]
         texts = [part.get("text", "") for content in contents for part in content.get("parts", ())]
         config = body.get("generationConfig") or {}
@@ -213,6 +220,8 @@ def _request(number: int, path: str, headers: dict[str, str], body: dict[str, An
 def _reply(request: Request, say: Say) -> bytes:
     if say.raw is not None:
         return say.raw
+    if request.path.startswith("/v1/messages"):
+        return _message(request, say)
     if "generateContent" in request.path:
         parts = [{"text": say.text}] if say.text else []
         candidate = {"content": {"role": "model", "parts": parts}, "finishReason": say.finish.upper(), "index": 0}
@@ -229,3 +238,28 @@ def _reply(request: Request, say: Say) -> bytes:
             "usage": {"prompt_tokens": 1000, "completion_tokens": 100, "total_tokens": 1100},
         }
     return json.dumps(reply, ensure_ascii=False).encode()
+
+
+def _message(request: Request, say: Say) -> bytes:
+    """A reply of Anthropic's, streamed where its client asks for that: where it may be long."""
+    usage = {"input_tokens": 1000, "output_tokens": 100}
+    stop = {"stop": "end_turn", "content_filter": "refusal"}.get(say.finish, say.finish)
+    message: dict[str, Any] = {"id": "x", "type": "message", "role": "assistant", "model": request.model}
+    message |= {
+        "stop_sequence": None,
+        "content": [{"type": "text", "text": say.text}],
+        "stop_reason": stop,
+        "usage": usage,
+    }
+    if not request.body.get("stream"):
+        return json.dumps(message, ensure_ascii=False).encode()
+    events: list[dict[str, Any]] = [
+        {"type": "message_start", "message": {**message, "content": [], "stop_reason": None}},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": say.text}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": stop, "stop_sequence": None}, "usage": usage},
+        {"type": "message_stop"},
+    ]
+    lines = (f"event: {one['type']}\ndata: {json.dumps(one, ensure_ascii=False)}\n\n" for one in events)
+    return "".join(lines).encode()

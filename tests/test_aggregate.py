@@ -9,7 +9,7 @@ from math import sqrt
 import pytest
 
 from assay.aggregate import aggregate
-from assay.data.outcome import CaseResult, Outcome, Range, Score, Verdict
+from assay.data.outcome import CaseResult, Judging, Outcome, Range, Score, Verdict
 from assay.data.recording import Failure, Side
 from assay.data.spent import Spent
 from assay.data.summary import CriterionSummary, Estimate
@@ -118,7 +118,7 @@ def test_nothing_scored_has_no_numbers() -> None:
         ),
         ([nothing(0)], Verdict.UNSCORED, "m has a threshold, and applied to no case"),
         ([result(0, 1, threshold=None)], Verdict.UNSCORED, "no case passed"),
-        ([], Verdict.UNSCORED, "no case passed"),
+        ([], Verdict.UNSCORED, "there are no cases"),
         ([result(0, 1), result(1, 1, threshold=None), nothing(2)], Verdict.PASSED, None),
     ],
 )
@@ -147,13 +147,14 @@ def test_what_each_side_took_is_counted_apart() -> None:
     """Tokens add up over the attempts; the price of one call that is not known leaves the whole price unknown."""
     usage = {"input_tokens": 10, "output_tokens": 5, "inference_calls": 2}
     results = [
-        CaseResult("a", 0, (), usage=usage, simulator=Spent(1, 100, 20, 0.5)),
+        CaseResult("a", 0, (), usage=usage, simulator=Spent(1, 100, 20, 0.5), environment=Spent(1, 7, 3, 0.1)),
         CaseResult("a", 0, (), attempt=2, usage=usage, simulator=Spent(2, 200, 40, None)),
         CaseResult("b", 1, ()),
     ]
     spending = aggregate(results).spending
     assert spending.agent == Spent(4, 20, 10, None)
     assert spending.simulator == Spent(3, 300, 60, None)
+    assert spending.environment == Spent(1, 7, 3, 0.1)
     assert spending.judge is None
 
 
@@ -173,3 +174,12 @@ def test_attempts_do_not_wait_in_memory() -> None:
         tracemalloc.stop()
     assert found.cases == {"passed": 1000, "failed": 1000}
     assert most < 500_000
+
+
+def test_agreement_is_the_mean_over_outcomes_with_votes_to_compare() -> None:
+    """Of a judge with itself 1.0 and 0.5; of the models of a panel 0.25 and, where it had one vote, unknown."""
+    judged = (Judging(3, 2, 0, None, 1.0, 0.25), Judging(3, 2, 0, None, 0.5, None), Judging(1, 0, 0))
+    found = only(
+        *(CaseResult(f"c{i}", i, (Outcome("m", Score(1.0), 0.5, judging=one),)) for i, one in enumerate(judged))
+    )
+    assert (found.self_agreement, found.panel_agreement) == (0.75, 0.25)

@@ -279,3 +279,18 @@ def test_results_of_one_eval_set_are_attempts_at_its_cases(tmp_path: Path) -> No
         (tmp_path / f"{name}.evalset_result.json").write_text(json.dumps(body))
     run = api.score(tmp_path, criteria={"response_match_score": 1.0})
     assert [(one.case_id, one.attempt, one.verdict) for one in run.cases] == [("a", 1, "passed"), ("a", 2, "failed")]
+
+
+def test_an_id_that_is_a_number_is_no_place_in_the_order() -> None:
+    """The case called "1" stands first, and is answered by what was recorded first."""
+    heard = [recording(turn(reply=str(i)), name="x") for i in range(2)]
+    pairs, _ = match(todo(cases("s", "1", "0")), heard, by="order")
+    assert [(work.id, one.trace.invocations[0].reply) for work, one in pairs] == [("1", "0"), ("0", "1")]
+
+
+def test_what_answers_some_of_the_cases_keeps_its_attempts() -> None:
+    """A run of a few cases scores all that was recorded of them."""
+    works = todo(cases("s", "a", "b"))
+    recorded, _ = match(works, [recording(name="b"), recording(name="a"), recording(name="b")])
+    assert len(recorded) == 3
+    assert [(work.id, one.attempt) for work, one in recorded.of(works[1:])] == [("b", 1), ("b", 2)]

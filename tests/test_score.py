@@ -13,7 +13,7 @@ from assay.data.case import EvalCase
 from assay.data.outcome import CaseResult, Criterion, Outcome, Range, Score, Verdict
 from assay.data.recording import Failure, Recording
 from assay.data.trace import Trace, Usage
-from assay.data.work import Work
+from assay.data.work import Pair
 from assay.metrics.response import ResponseMatch
 from assay.metrics.trajectory import ToolTrajectory
 from assay.score import as_score, score, score_case
@@ -211,10 +211,10 @@ def test_surplus_invocations_are_reported() -> None:
     assert found.warnings == ("2 invocations recorded, 1 expected; the surplus is not scored",)
 
 
-def scored(pairs: list[tuple[Work, Recording]], *, concurrency: int = 4, known: Any = None) -> list[CaseResult]:
+def scored(pairs: list[Pair], *, concurrency: int = 4, known: Any = None) -> list[CaseResult]:
     """The results of these recordings, in the order of completion."""
 
-    async def given() -> AsyncIterator[tuple[Work, Recording]]:
+    async def given() -> AsyncIterator[Pair]:
         for pair in pairs:
             yield pair
 

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy.dialects import registry
+from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 
 from assay.api import reread
 from assay.data.outcome import CaseResult, Outcome, Quote, Range, Score
@@ -21,6 +23,7 @@ from assay.data.recording import Failure, Recording
 from assay.data.summary import RunInfo
 from assay.data.trace import Message, Thought, ToolResult, Trace
 from assay.errors import UsageError
+from assay.llm.model import Reply
 from assay.store import Store
 from builders import call, recording, turn
 
@@ -31,10 +34,19 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path}/a b/run.db" if request.param == "sqlite" else os.environ["ASSAY_TEST_POSTGRES"]
 
 
-@pytest.fixture
-def store(url: str) -> Iterator[Store]:
-    """An open store."""
-    opened = Store(url)
+class Other(SQLiteDialect_pysqlite):
+    """SQLite under a name that the store does not know: it writes as it would to Oracle or SQL Server."""
+
+    supports_statement_cache = True
+
+
+@pytest.fixture(params=["sqlite", "other", pytest.param("postgres", marks=pytest.mark.postgres)])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    """An open store in a database of each kind."""
+    registry.register("other", __name__, "Other")
+    opened = Store(
+        os.environ["ASSAY_TEST_POSTGRES"] if request.param == "postgres" else f"{request.param}:///{tmp_path}/run.db"
+    )
     yield opened
     opened.close()
 
@@ -80,6 +92,21 @@ def test_a_recording_comes_back_as_it_was(store: Store, run: str) -> None:
     assert list(store.recordings(run)) == [(4, given)]
 
 
+def test_a_recording_that_may_wait_is_committed_with_the_next_results(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever reads the database sees neither or both."""
+    monkeypatch.setattr("assay.store.SECONDS", 3600.0)
+    writer, reader, name = Store(url), Store(url), f"run-{uuid.uuid4().hex}"
+    writer.add_recording(name, 0, recording(turn()), may_wait=True)
+    writer.add_result(name, result(0))
+    assert (list(reader.recordings(name)), list(reader.results(name))) == ([], [])
+    writer.commit()
+    assert (len(list(reader.recordings(name))), len(list(reader.results(name)))) == (1, 1)
+    writer.close()
+    reader.close()
+
+
 def test_numbers_that_are_none_come_back_as_none(store: Store, run: str) -> None:
     """JSON knows no NaN; a part that informs only may hold one."""
     store.add_result(run, CaseResult("c", 0, (Outcome("m", Score(1.0, parts=(Score(float("nan")),)), 0.5),)))
@@ -93,6 +120,18 @@ def test_a_later_result_replaces_an_earlier_one_of_the_same_attempt(store: Store
     store.commit()
     store.add_result(run, result(0, value=1.0))
     assert [one.outcomes[0].score.value for one in store.results(run)] == [1.0]
+
+
+def test_what_is_kept_of_calls_is_a_mapping(store: Store, run: str) -> None:
+    """A later reply takes the place of an earlier one; another run's are not seen; what is not there is a KeyError."""
+    replies = store.replies(run)
+    for text in ("no", "yes"):
+        replies["key"] = Reply(text)
+    store.replies(f"{run}2")["other"] = Reply("no")
+    assert dict(replies) == {"key": Reply("yes")}
+    del replies["key"]
+    with pytest.raises(KeyError):
+        replies["key"]
 
 
 def test_runs_do_not_see_each_other(store: Store, run: str) -> None:

@@ -9,6 +9,7 @@ import argparse
 import json
 import math
 import random
+import re
 import sys
 import time
 from collections import deque
@@ -30,7 +31,10 @@ class Limits:
         self.dice = random.Random(seed)
 
     def __call__(self, request: Request) -> Action:
-        """Refuse what is over the limit, else agree with oneself nine times in ten."""
+        """Refuse what is over the limit, else agree with oneself nine times in ten, on each item.
+
+        A question without a schema is one of google-adk's.
+        """
         now = time.monotonic()
         while self.taken and self.taken[0] <= now - 1:
             self.taken.popleft()
@@ -41,8 +45,24 @@ class Limits:
         self.taken.append(now)
         delay = self.dice.lognormvariate(math.log(self.mean) - 0.18, 0.6) if self.mean else 0.0
         self.ends.append(now + delay)
-        answer = "valid" if self.dice.random() < 0.9 else "invalid"
-        return Say(request.answers(answer), delay=delay)
+        return Say(self._said(request), delay=delay)
+
+    def _said(self, request: Request) -> str:
+        if request.schema is not None:
+            entries = [{"id": item, "rationale": "because", "answer": self._one(request)} for item in request.items]
+            return json.dumps({"answers": entries})
+        rubrics = re.findall(r"\[id: (r\d+)\] (.*)", request.text)
+        if not rubrics:
+            return json.dumps({"reasoning": "because", "is_the_agent_response_valid": self._one(request)})
+        form = "ID: {}\nProperty: {}\nEvidence: none\nRationale: because\nVerdict: {}\n"
+        return "\n".join(form.format(name, text, "yes" if self._agrees() else "no") for name, text in rubrics)
+
+    def _one(self, request: Request) -> str:
+        good, bad = request.choices[:2] if request.schema is not None else ("valid", "invalid")
+        return good if self._agrees() else bad
+
+    def _agrees(self) -> bool:
+        return self.dice.random() < 0.9
 
 
 def main() -> None:

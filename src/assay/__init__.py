@@ -43,6 +43,7 @@ _HOMES = {
     "Run": "assay.api",
     "Score": "assay.data.outcome",
     "ScriptedAgent": "assay.agents.scripted",
+    "ScriptedEnvironment": "assay.simulate.scripted",
     "Summary": "assay.data.summary",
     "Thought": "assay.data.trace",
     "ToolCall": "assay.data.trace",
@@ -57,6 +58,7 @@ _HOMES = {
     "evaluate": "assay.api",
     "load_eval_set": "assay.api",
     "load_recordings": "assay.api",
+    "save_eval_set": "assay.api",
     "score": "assay.api",
     "value": "assay.api",
 }
@@ -68,6 +70,7 @@ if TYPE_CHECKING:
     from assay.api import evaluate as evaluate
     from assay.api import load_eval_set as load_eval_set
     from assay.api import load_recordings as load_recordings
+    from assay.api import save_eval_set as save_eval_set
     from assay.api import score as score
     from assay.api import value as value
     from assay.data.case import EvalCase as EvalCase
@@ -99,6 +102,7 @@ if TYPE_CHECKING:
     from assay.errors import UsageError as UsageError
     from assay.metrics.response import ResponseMatch as ResponseMatch
     from assay.metrics.trajectory import ToolTrajectory as ToolTrajectory
+    from assay.simulate.scripted import ScriptedEnvironment as ScriptedEnvironment
     from assay.value.novelty import VectorCache as VectorCache
     from assay.value.score import TraceValue as TraceValue
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from functools import reduce
 from itertools import groupby
-from typing import Any
+from typing import Any, get_args
 
-from assay.data.outcome import CaseResult, Judging, Outcome, Range, Verdict
+from assay.data.outcome import CaseResult, FaultSide, Judging, Outcome, Range, Verdict
 from assay.data.spent import Spent
-from assay.data.summary import CriterionSummary, Estimate, Spending, Summary
+from assay.data.summary import CriterionSummary, Estimate, Spending, Summary, Valid
 from assay.judge.ballot import Ballot
 from assay.stats.interval import Clusters, effective_trials, wilson
 
@@ -23,26 +23,33 @@ def aggregate(results: Iterable[CaseResult], ballots: Iterable[Ballot] = ()) -> 
     """
     tallies: dict[str, _Tally] = {}
     cases: Counter[Verdict] = Counter()
+    invalid: Counter[str] = Counter()
     agent_errors = other_errors = 0
-    agent = simulator = None
+    agent = simulator = environment = None
     for _, attempts in groupby(results, key=lambda result: result.position):
         for result in attempts:
             cases[result.verdict] += 1
+            invalid.update(fault.side for fault in (result.evidence or ())[:1])
             if result.verdict is Verdict.ERROR and result.failure is not None:
                 agent_errors += result.failure.side == "agent"
                 other_errors += result.failure.side != "agent"
             for outcome in result.outcomes:
-                tallies.setdefault(outcome.criterion, _Tally(outcome.criterion)).add(result, outcome)
+                if outcome.criterion not in tallies:
+                    tallies[outcome.criterion] = _Tally(outcome.criterion)
+                tallies[outcome.criterion].add(result, outcome)
             agent = _sum(agent, _of_agent(result))
             simulator = _sum(simulator, result.simulator)
+            environment = _sum(environment, result.environment)
         for tally in tallies.values():
             tally.close_case()
     unapplied = [name for name, tally in tallies.items() if tally.gates and not tally.applied]
     verdict, reasons = _verdict(cases, agent_errors, other_errors, unapplied)
     criteria = tuple(tally.summary() for tally in tallies.values())
     counts = {one.value: cases[one] for one in Verdict if cases[one]}
+    spoiled = {side: invalid[side] for side in get_args(FaultSide) if invalid[side]}
     judge = reduce(_sum, (ballot.spent for ballot in ballots), None)
-    return Summary(verdict, criteria, counts, tuple(reasons), Spending(agent, judge, simulator))
+    spending = Spending(agent, judge, simulator, environment)
+    return Summary(verdict, criteria, counts, spoiled, tuple(reasons), spending)
 
 
 def _of_agent(result: CaseResult) -> Spent | None:
@@ -77,7 +84,7 @@ def _verdict(
     ]
     unscored += [f"{name} has a threshold, and applied to no case" for name in unapplied]
     if not cases[Verdict.PASSED]:
-        unscored.append("no case passed")
+        unscored.append("no case passed" if cases else "there are no cases")
     return (Verdict.UNSCORED, unscored) if unscored else (Verdict.PASSED, [])
 
 
@@ -90,41 +97,48 @@ class _Tally:
         self.applied = False
         self._verdicts: Counter[Verdict] = Counter()
         self._errors = 0
-        self._values = Clusters()
-        self._passes = Clusters()
+        self._all = _Numbers()
+        self._valid: _Numbers | None = _Numbers()
         self._latest: Outcome | None = None
         self._judging = _Judging()
 
     def close_case(self) -> None:
         """End a case: its attempts are one cluster."""
-        self._values.close()
-        self._passes.close()
+        for numbers in (self._all, self._valid):
+            if numbers is not None:
+                numbers.close()
 
     def add(self, result: CaseResult, outcome: Outcome) -> None:
         """Count the outcome of one attempt."""
         verdict = outcome.verdict
+        broken = result.failure is not None and result.failure.side == "agent" and verdict is Verdict.UNSCORED
         self._latest = outcome
         if outcome.judging is not None:
             self._judging.add(outcome.judging)
         self.gates = self.gates or outcome.threshold is not None
-        self.applied = self.applied or verdict is not Verdict.NOT_APPLICABLE
-        if verdict is not Verdict.NOT_APPLICABLE and outcome.score.value is not None:
-            self._values.put(outcome.score.value)
-        if verdict is Verdict.UNSCORED and result.failure is not None and result.failure.side == "agent":
+        if broken:
             self._errors += 1
-            self._passes.put(0.0)
+        else:
+            self._verdicts[verdict] += 1
+        if result.evidence is None:
+            self._valid = None
+        if verdict is Verdict.NOT_APPLICABLE:
             return
-        self._verdicts[verdict] += 1
-        if verdict in (Verdict.PASSED, Verdict.FAILED):
-            self._passes.put(float(verdict is Verdict.PASSED))
+        self.applied = True
+        passed = False if broken else _passed(verdict)
+        self._all.put(outcome.score.value, passed=passed)
+        if self._valid is not None and not result.evidence:
+            self._valid.put(outcome.score.value, passed=passed)
 
     def summary(self) -> CriterionSummary:
         """Return the numbers."""
         latest = self._latest
+        scale = latest.range if latest else Range()
+        valid = self._valid
         return CriterionSummary(
             self.name,
-            _mean(self._values, latest.range if latest else Range()),
-            _pass_rate(self._passes),
+            _mean(self._all.values, scale),
+            _pass_rate(self._all.passes),
             self._verdicts[Verdict.PASSED],
             self._verdicts[Verdict.FAILED],
             self._verdicts[Verdict.UNSCORED],
@@ -134,7 +148,35 @@ class _Tally:
             threshold=latest.threshold if latest else None,
             lower_is_better=latest.lower_is_better if latest else False,
             **self._judging.summary(),
+            valid=None if valid is None else Valid(valid.n, _mean(valid.values, scale), _pass_rate(valid.passes)),
         )
+
+
+def _passed(verdict: Verdict) -> bool | None:
+    """Whether a verdict counts for or against the pass rate; None: neither."""
+    return verdict is Verdict.PASSED if verdict in (Verdict.PASSED, Verdict.FAILED) else None
+
+
+class _Numbers:
+    """The values of one criterion and what passed, over some of the attempts, clustered by case."""
+
+    def __init__(self) -> None:
+        self.n = 0
+        self.values = Clusters()
+        self.passes = Clusters()
+
+    def put(self, value: float | None, *, passed: bool | None) -> None:
+        """Count an outcome that applies."""
+        self.n += 1
+        if value is not None:
+            self.values.put(value)
+        if passed is not None:
+            self.passes.put(float(passed))
+
+    def close(self) -> None:
+        """End a case."""
+        self.values.close()
+        self.passes.close()
 
 
 class _Judging:
@@ -143,26 +185,28 @@ class _Judging:
     def __init__(self) -> None:
         self._sums: Counter[str] = Counter()
         self._cost: float | None = 0.0
-        self._agreement: list[float] = [0.0, 0.0]
+        self._agreed: defaultdict[str, float] = defaultdict(float)
+        self._agreements: Counter[str] = Counter()
 
     def add(self, one: Judging) -> None:
         """Count one outcome's."""
         self._sums.update(outcomes=1, calls=one.calls, calls_saved=one.calls_saved, abstentions=one.abstentions)
         self._cost = None if self._cost is None or one.cost is None else self._cost + one.cost
-        if one.self_agreement is not None:
-            self._agreement = [self._agreement[0] + one.self_agreement, self._agreement[1] + 1]
+        for name, rate in (("self_agreement", one.self_agreement), ("panel_agreement", one.panel_agreement)):
+            if rate is not None:
+                self._agreed[name] += rate
+                self._agreements[name] += 1
 
     def summary(self) -> dict[str, Any]:
         """Return the fields of a criterion's summary; nothing where no judge was asked. Agreement is the mean."""
         if not self._sums["outcomes"]:
             return {}
-        agreed, outcomes = self._agreement
         return {
             "calls": self._sums["calls"],
             "calls_saved": self._sums["calls_saved"],
             "abstentions": self._sums["abstentions"],
             "cost": self._cost,
-            "self_agreement": agreed / outcomes if outcomes else None,
+            **{name: self._agreed[name] / number for name, number in self._agreements.items()},
         }
 
 

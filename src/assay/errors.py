@@ -5,16 +5,18 @@ AssayError
         FormatError     a file that cannot be read: path, place, problem
         ConfigError     a configuration that cannot be used: place, problem
     CaseError           of one case: becomes a Failure or an unscored Score; the run goes on
-        AgentError      the agent raised, hung or returned something that is no reply
-        SimulatorError  the simulated user could not say its next message
-        MetricError     a metric raised or returned something that is no score
-        JudgeError      a judge could not be asked, or could not be read
+        AgentError          the agent raised, hung or returned something that is no reply
+        SimulatorError      the simulated user could not say its next message
+        SimulatedToolError  the simulated environment could not answer a tool call
+        MetricError         a metric raised or returned something that is no score
+        JudgeError          a judge could not be asked, or could not be read
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 
 class AssayError(Exception):
@@ -38,7 +40,24 @@ class FormatError(UsageError):
 
 
 class ConfigError(UsageError):
-    """A configuration cannot be used; the message starts with the JSON pointer where there is one."""
+    """A configuration cannot be used. `problems` holds each problem, behind its JSON pointer where there is one."""
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Every problem that was found."""
+        return tuple(map(str, self.args))
+
+    def __str__(self) -> str:
+        return "\n".join(self.problems)
+
+
+@contextmanager
+def collecting(problems: list[str]) -> Iterator[None]:
+    """Append what a ConfigError says to a list, so that what comes next is checked too."""
+    try:
+        yield
+    except ConfigError as error:
+        problems += error.problems
 
 
 class CaseError(AssayError):
@@ -51,6 +70,10 @@ class AgentError(CaseError):
 
 class SimulatorError(CaseError):
     """The simulated user could not say its next message."""
+
+
+class SimulatedToolError(CaseError):
+    """The simulated environment could not answer a tool call."""
 
 
 class MetricError(CaseError):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import fnmatch
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Literal
 
@@ -17,13 +17,18 @@ from assay.data.noun import Json, Noun
 from assay.data.outcome import Criterion
 from assay.data.recording import Failure, Recording
 from assay.data.trace import Trace
-from assay.data.work import Work
-from assay.errors import ConfigError, FormatError, UsageError, nearest
+from assay.data.work import Pair, Work
+from assay.errors import ConfigError, FormatError, UsageError, collecting, nearest
 from assay.formats.recognise import Loaded, read
 from assay.judge.judges import Judges
 from assay.metrics.catalog import build
+from assay.simulate.environment_options import EnvironmentOptions, environment_options
+from assay.text.globs import fits
 
 Match = Literal["id", "session", "order"]
+Heard = Recording | EvalCase
+"""A recording, or a case that was itself recorded: its conversation is what happened."""
+
 NO_RECORDING = "no recording"
 _CONFIG_NAME = "test_config.json"
 _PATTERNS = ("*.test.json", "*.evalset.json")
@@ -53,6 +58,7 @@ class Criteria(Noun, frozen=True):
     sha256: str | None = None
     warnings: tuple[str, ...] = ()
     user_simulator: dict[str, Json] | None = None
+    environment: EnvironmentOptions | None = None
 
 
 def read_file(path: Path, *, lenient: bool = False) -> tuple[Loaded, str]:
@@ -124,17 +130,23 @@ def criteria_of(
     digest: str | None = None,
     judges: Judges | None = None,
 ) -> Criteria:
-    """Return `own` criteria and those of a configuration; a ConfigError names where it is from."""
+    """Return `own` criteria and those of a configuration; a ConfigError says all that is wrong, and where it is."""
     if not config.criteria and not own:
         raise ConfigError(
             f"{origin}: /criteria: must name at least one criterion, such as {{'tool_trajectory_avg_score': 1.0}}"
         )
-    try:
+    problems: list[str] = []
+    environment: EnvironmentOptions | None = None
+    unknown: Sequence[str] = ()
+    with collecting(problems):
         criteria, warnings = build(config, lenient=lenient, judges=judges)
-    except ConfigError as error:
-        raise ConfigError(f"{origin}: {error}") from None
-    said = tuple(f"{origin}: {warning}" for warning in warnings)
-    return Criteria((*own, *criteria), origin, digest, said, config.user_simulator)
+    with collecting(problems):
+        if config.environment is not None:
+            environment, unknown = environment_options(config.environment, lenient=lenient)
+    if problems:
+        raise ConfigError(*(f"{origin}: {problem}" for problem in problems))
+    said = tuple(f"{origin}: {warning}" for warning in (*warnings, *unknown))
+    return Criteria((*own, *criteria), origin, digest, said, config.user_simulator, environment)
 
 
 def criteria_in(path: Path, *, lenient: bool = False, judges: Judges | None = None) -> Criteria:
@@ -169,23 +181,26 @@ class Wanted(Noun, frozen=True):
     criteria: tuple[Criterion, ...]
     only: tuple[str, ...] = ()
     user_simulator: dict[str, Json] | None = None
+    environment: EnvironmentOptions | None = None
 
 
 def works(wanted: Sequence[Wanted]) -> list[Work]:
     """Return all cases in file order, chosen or not; ids that several sets share are told apart by the set's."""
-    listed = [(one, case) for one in wanted for case in one.eval_set.cases]
-    ids = _unique_ids([(one.eval_set.id, case.id) for one, case in listed])
-    return [
-        Work(position, unique, case, one.criteria, one.eval_set.id)
-        for position, ((one, case), unique) in enumerate(zip(listed, ids, strict=True))
-    ]
+    ids = _unique_ids(wanted)
+    todo: list[Work] = []
+    for one in wanted:
+        for case in one.eval_set.cases:
+            todo.append(Work(len(todo), ids[len(todo)], case, one.criteria, one.eval_set.id))
+    return todo
 
 
-def chosen(todo: Sequence[Work], wanted: Sequence[Wanted], only: Sequence[str] = ()) -> list[Work]:
+def chosen(todo: list[Work], wanted: Sequence[Wanted], only: Sequence[str] = ()) -> list[Work]:
     """Return the cases whose id matches a glob of `only`, and of their own set's.
 
     Raises UsageError for a glob that matches nothing.
     """
+    if not only and not any(one.only for one in wanted):
+        return todo
     _check_globs(only, [(work.case.id, work.id) for work in todo])
     own: list[tuple[str, ...]] = []
     for one in wanted:
@@ -198,9 +213,15 @@ def chosen(todo: Sequence[Work], wanted: Sequence[Wanted], only: Sequence[str] =
     ]
 
 
-def _unique_ids(pairs: list[tuple[str, str]]) -> list[str]:
-    plain = Counter(case_id for _, case_id in pairs)
-    long = [case_id if plain[case_id] == 1 else f"{set_id}:{case_id}" for set_id, case_id in pairs]
+def _unique_ids(wanted: Sequence[Wanted]) -> list[str]:
+    plain = [case.id for one in wanted for case in one.eval_set.cases]
+    if len(set(plain)) == len(plain):
+        return plain
+    shared = Counter(plain)
+    sets = (one.eval_set.id for one in wanted for _ in one.eval_set.cases)
+    long = [
+        case_id if shared[case_id] == 1 else f"{set_id}:{case_id}" for set_id, case_id in zip(sets, plain, strict=True)
+    ]
     counts, seen = Counter(long), Counter[str]()
     unique: list[str] = []
     for name in long:
@@ -213,11 +234,6 @@ def _matches(names: Sequence[str], globs: Sequence[str]) -> bool:
     return not globs or any(fits(name, glob) for name in names for glob in globs)
 
 
-def fits(name: str, glob: str) -> bool:
-    """Whether a glob means a name: the name itself, brackets and all, or a pattern of * and ?."""
-    return name == glob or fnmatch.fnmatchcase(name, glob.replace("[", "[[]"))
-
-
 def _check_globs(globs: Sequence[str], names: Sequence[tuple[str, str]]) -> None:
     for glob in globs:
         if not any(_matches(pair, [glob]) for pair in names):
@@ -225,19 +241,21 @@ def _check_globs(globs: Sequence[str], names: Sequence[tuple[str, str]]) -> None
             raise UsageError(f"no case matches {glob!r}{known}")
 
 
-def recordings_in(found: Sequence[Source]) -> list[Recording]:
+def heard_in(found: Sequence[Source]) -> list[Heard]:
     """Return what the files recorded, in order; an eval set without recordings is one: its conversations happened."""
-    recordings: list[Recording] = []
+    heard: list[Heard] = []
     for source in found:
         loaded = source.loaded
-        recordings += loaded.recordings or [as_recording(case) for case in (loaded.eval_set or EvalSet("")).cases]
-    return recordings
+        heard += loaded.recordings or (loaded.eval_set or EvalSet("")).cases
+    return heard
 
 
-def as_recording(case: EvalCase) -> Recording:
-    """Return the conversation of a case as something that happened."""
-    session = (case.session_input.extra or {}).get("session_id", "") if case.session_input else ""
-    return Recording(case.id, Trace(case.conversation or (), str(session or "")))
+def as_recording(heard: Heard) -> Recording:
+    """Return a recording, or the conversation of a case, as something that happened."""
+    if isinstance(heard, Recording):
+        return heard
+    session = (heard.session_input.extra or {}).get("session_id", "") if heard.session_input else ""
+    return Recording(heard.id, Trace(heard.conversation or (), str(session or "")))
 
 
 def without_reference(eval_set: EvalSet) -> EvalSet:
@@ -245,28 +263,62 @@ def without_reference(eval_set: EvalSet) -> EvalSet:
     return replace(eval_set, cases=tuple(replace(case, conversation=None) for case in eval_set.cases))
 
 
-def match(
-    todo: Sequence[Work], recordings: Sequence[Recording], *, by: Match = "id"
-) -> tuple[list[tuple[Work, Recording]], list[str]]:
+class Recorded(Noun, frozen=True):
+    """Cases with what answers them, the attempts of a case one after another; None: nobody recorded the case.
+
+    Recordings are made of it as they are asked for, so that a large run does not hold them all.
+    """
+
+    works: tuple[Work, ...] = ()
+    heard: tuple[Heard | None, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.works)
+
+    def __iter__(self) -> Iterator[Pair]:
+        pairs = zip(self.works, self.heard, strict=True)
+        for _, attempts in groupby(pairs, key=lambda pair: pair[0].position):
+            for attempt, (work, heard) in enumerate(attempts, 1):
+                if heard is None:
+                    failure = Failure("infrastructure", NO_RECORDING)
+                    yield work, Recording(work.id, Trace(), failure=failure, ended_by="failure")
+                else:
+                    yield work, replace(as_recording(heard), case_id=work.id, attempt=attempt)
+
+    def of(self, works: Sequence[Work]) -> Recorded:
+        """Return what answers these cases."""
+        kept = {work.position for work in works}
+        pairs = [pair for pair in zip(self.works, self.heard, strict=True) if pair[0].position in kept]
+        return Recorded(tuple(work for work, _ in pairs), tuple(heard for _, heard in pairs))
+
+
+def match(todo: Sequence[Work], heard: Sequence[Heard], *, by: Match = "id") -> tuple[Recorded, list[str]]:
     """Return the recordings beside the cases that they answer, and a warning for each that answers none.
 
     Several recordings of a case are its attempts 1..n in order. A case without recording gets one that failed for want
     of infrastructure. `by`: the case's id; the session's id (the case's pinned session, or its id); or the order.
     """
-    by_key: dict[str, list[Recording]] = {}
-    for i, one in enumerate(recordings):
-        key = {"id": one.case_id, "session": one.trace.session_id, "order": str(i)}[by]
-        by_key.setdefault(key, []).append(one)
-    pairs: list[tuple[Work, Recording]] = []
+    found = _homes(todo, heard, by)
+    left = [as_recording(one) for one, work in zip(heard, found, strict=True) if work is None]
+    works = [work for work in found if work is not None]
+    answers: list[Heard | None] = [one for one, work in zip(heard, found, strict=True) if work is not None]
+    answered = {work.position for work in works}
+    works += [work for work in todo if work.position not in answered]
+    answers += [None] * (len(works) - len(answers))
+    order = sorted(range(len(works)), key=lambda i: works[i].position)
+    recorded = Recorded(tuple([works[i] for i in order]), tuple([answers[i] for i in order]))
+    return recorded, [f"recording {one.case_id or one.trace.session_id!r} belongs to no case" for one in left]
+
+
+def _homes(todo: Sequence[Work], heard: Sequence[Heard], by: Match) -> list[Work | None]:
+    """Return for each recording the case that it answers: the one it names, by the case's own id or its unique one."""
+    home: dict[str, Work] = {}
     for i, work in enumerate(todo):
-        answers = by_key.pop(_key(work, i, by), None) or by_key.pop(work.id, None) or []
-        for attempt, answer in enumerate(answers, 1):
-            pairs.append((work, replace(answer, case_id=work.id, attempt=attempt)))
-        if not answers:
-            failure = Failure("infrastructure", NO_RECORDING)
-            pairs.append((work, Recording(work.id, Trace(), failure=failure, ended_by="failure")))
-    left = [one for rest in by_key.values() for one in rest]
-    return pairs, [f"recording {one.case_id or one.trace.session_id!r} belongs to no case" for one in left]
+        home.setdefault(_key(work, i, by), work)
+    if by != "order":
+        for work in todo:
+            home.setdefault(work.id, work)
+    return [home.get(_said(one, i, by)) for i, one in enumerate(heard)]
 
 
 def together(found: Sequence[Source]) -> list[Source]:
@@ -308,35 +360,47 @@ def _joined(one: Source, other: Source) -> Source:
 
 def match_each(
     todo: Sequence[Work], wanted: Sequence[Wanted], found: Sequence[Source], *, by: Match = "id"
-) -> tuple[list[tuple[Work, Recording]], list[str]]:
+) -> tuple[Recorded, list[str]]:
     """Return the recordings of each file beside the cases of the same file; the rest is as in `match`."""
-    pairs: list[tuple[Work, Recording]] = []
+    works: list[Work] = []
+    heard: list[Heard | None] = []
     warnings: list[str] = []
     start = 0
     for one, source in zip(wanted, found, strict=True):
         end = start + len(one.eval_set.cases)
-        matched, said = match(todo[start:end], recordings_in([source]), by=by)
-        pairs += matched
+        matched, said = match(todo[start:end], heard_in([source]), by=by)
+        works += matched.works
+        heard += matched.heard
         warnings += said
         start = end
-    return pairs, warnings
+    return Recorded(tuple(works), tuple(heard)), warnings
 
 
-def told_apart(todo: Sequence[Work], found: Sequence[Source]) -> list[Recording]:
+def told_apart(todo: Sequence[Work], found: Sequence[Source]) -> list[Heard]:
     """Return what the files recorded; where eval sets share the id of a case, a recording names its set too."""
     shared = {work.case.id for work in todo if work.id != work.case.id}
+    if not shared:
+        return heard_in(found)
     ids = {work.id for work in todo}
-    recordings: list[Recording] = []
+    heard: list[Heard] = []
     for source in found:
         eval_set = source.loaded.eval_set
-        for one in recordings_in([source]):
+        for one in map(as_recording, heard_in([source])):
             full = f"{eval_set.id}:{one.case_id}" if eval_set else ""
             named = one.case_id in shared and full in ids
-            recordings.append(replace(one, case_id=full) if named else one)
-    return recordings
+            heard.append(replace(one, case_id=full) if named else one)
+    return heard
 
 
 def _key(work: Work, i: int, by: Match) -> str:
     if by == "session":
         return as_recording(work.case).trace.session_id or work.case.id
     return work.case.id if by == "id" else str(i)
+
+
+def _said(one: Heard, i: int, by: Match) -> str:
+    if by == "session":
+        return as_recording(one).trace.session_id
+    if by == "id":
+        return one.case_id if isinstance(one, Recording) else one.id
+    return str(i)

@@ -18,14 +18,16 @@ from assay.data.noun import Json, Noun
 from assay.data.recording import EndedBy, Failure, Recording, Side
 from assay.data.seams import Agent, Item, Session, Simulator
 from assay.data.spent import Spent
-from assay.data.trace import About, Durations, Event, Invocation, Message, Step, Trace, Usage, split_reply
-from assay.data.work import Work
-from assay.errors import AgentError, SimulatorError, UsageError
+from assay.data.trace import About, Durations, Event, Invocation, Message, Step, ToolResult, Trace, Usage, split_reply
+from assay.data.work import Pair, Work
+from assay.errors import AgentError, SimulatedToolError, SimulatorError, UsageError
+from assay.simulate.witness import Witness
 from assay.text.display import described, shortened
 
 _LONGEST_TRACEBACK = 20_000
 _GRACE = 1.0
 """Seconds that an agent may take to stop after it was told to; then it is left behind."""
+_SIDES: dict[type[BaseException], Side] = {SimulatorError: "simulator", SimulatedToolError: "environment"}
 N = TypeVar("N", bound=Noun)
 
 
@@ -37,10 +39,11 @@ async def record(
     concurrency: int = 8,
     reply_timeout: float | None = None,
     held: Collection[tuple[int, int]] = (),
-) -> AsyncIterator[tuple[Work, Recording]]:
+) -> AsyncIterator[Pair]:
     """Yield a recording of each attempt at each case, in the order of completion, at most `concurrency` at once.
 
     A fixed conversation is said as it stands, a scenario by those who play its user. `reply_timeout` is in seconds.
+    Where there is a simulated environment, what it did stands on the results, and its failure ends the conversation.
     Conversations in `held` (position, attempt) are not held again. Whatever an agent or a simulated user does ends its
     own conversation only.
     """
@@ -51,7 +54,7 @@ async def record(
                 if (work.position, attempt) not in held:
                     yield work, attempt
 
-    async def hold(plan: tuple[Work, int]) -> tuple[Work, Recording]:
+    async def hold(plan: tuple[Work, int]) -> Pair:
         work, attempt = plan
         talk = _Talk(work, attempt, reply_timeout)
         script = work.case.conversation
@@ -100,6 +103,7 @@ class _Talk:
         self._reply_timeout = reply_timeout
         self._asked: Invocation | None = None
         self._heard = _Heard()
+        self._witness: Witness | None = None
         self._final_state: dict[str, Json] | None = None
         self._stuck = asyncio.Event()
 
@@ -122,17 +126,21 @@ class _Talk:
     async def hold(self, agent: Agent, asking: AsyncIterator[Invocation]) -> Recording:
         """Ask and wait for the replies, to the end or to a break."""
         try:
-            async with agent(self._work.case, None) as session:
+            self._witness = self._environment()
+            async with agent(self._work.case, self._witness) as session:
                 async for asked in asking:
-                    self._asked, self._heard = asked, _Heard()
+                    self._asked, self._heard = asked, _Heard(self._witness)
                     self.done.append(await self._reply(session, asked))
                     self._asked = None
                     self._learn(session.about)
         except BaseException as error:
             if ends_the_run(error) or error is self.ends:
                 raise
-            return self._broken(error)  # whatever else an agent raises is its own failure
-        return Recording(self._work.id, self._trace, self._attempt, ended_by=self.ended_by, simulator=self._spent)
+            failed = self._witness.failure if self._witness is not None else None
+            if isinstance(failed, UsageError):
+                raise failed from None
+            return self._broken(failed or error)  # whatever else an agent raises is its own failure
+        return self._recorded(None, self.ended_by)
 
     async def _reply(self, session: Session, asked: Invocation) -> Invocation:
         """Send a message and return the finished invocation; what came is kept, should it break."""
@@ -143,6 +151,7 @@ class _Talk:
             async with asyncio.timeout(limit) as waiting, aclosing(_sent(session, asked.query)) as items:
                 async for item in items:
                     self._heard.add(_kept(item))
+            self._heard.check()
         except TimeoutError as error:
             if not waiting.expired():
                 raise
@@ -155,10 +164,26 @@ class _Talk:
     def _late(self) -> AgentError:
         return AgentError(f"no reply within {self._reply_timeout:g} seconds")
 
-    @property
-    def _spent(self) -> Spent | None:
-        spent = getattr(self.user, "spent", None)
-        return spent if isinstance(spent, Spent) else None
+    def _recorded(self, failure: Failure | None, ended_by: EndedBy) -> Recording:
+        simulator = getattr(self.user, "spent", None)
+        return Recording(
+            self._work.id,
+            self._trace,
+            self._attempt,
+            failure,
+            ended_by,
+            simulator if isinstance(simulator, Spent) else None,
+            self._witness.spent if self._witness is not None else None,
+        )
+
+    def _environment(self) -> Witness | None:
+        environments = self._work.environments
+        if environments is None:
+            return None
+        try:
+            return Witness(environments(self._work.case, self._attempt))
+        except Exception as error:
+            raise SimulatedToolError(_cause(error)) from error
 
     @property
     def _trace(self) -> Trace:
@@ -176,15 +201,16 @@ class _Talk:
     def _broken(self, error: BaseException) -> Recording:
         if self._asked is not None:
             self.done.append(self._heard.broken(self._asked))
-        side: Side = "simulator" if isinstance(error, SimulatorError) else "agent"
+        side: Side = _SIDES.get(type(error), "agent")
         failure = Failure(side, _cause(error), _traceback(error))
-        return Recording(self._work.id, self._trace, self._attempt, failure, "failure", self._spent)
+        return self._recorded(failure, "failure")
 
 
 @dataclass(slots=True)
 class _Heard:
-    """What came from a session since it was asked."""
+    """What came from a session since it was asked, with what its environment did to it."""
 
+    witness: Witness | None = None
     steps: list[Step] = field(default_factory=list)
     usages: list[Usage] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
@@ -198,8 +224,16 @@ class _Heard:
             self.events.append(item)
         elif isinstance(item, Durations):
             self.durations = item
+        elif isinstance(item, ToolResult) and self.witness is not None:
+            self.steps.append(self.witness.marked(item))
         else:
             self.steps.append(item)
+        self.check()
+
+    def check(self) -> None:
+        """Raise SimulatedToolError where the environment has failed: an agent may have taken it for its tool."""
+        if self.witness is not None and self.witness.failure is not None:
+            raise self.witness.failure
 
     def broken(self, asked: Invocation) -> Invocation:
         """The invocation that was not answered: no message in it is a reply."""
@@ -256,7 +290,7 @@ def _kept(item: N) -> N:
 
 
 def _cause(error: BaseException) -> str:
-    if isinstance(error, AgentError | SimulatorError):
+    if isinstance(error, AgentError | SimulatorError | SimulatedToolError):
         return str(error)
     return shortened(described(error), 2000)
 

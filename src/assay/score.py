@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import AsyncIterable, AsyncIterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Iterator, Mapping
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from assay.concurrency import concurrently, ends_the_run
-from assay.data.outcome import CaseResult, Criterion, Outcome, Score, Verdict
+from assay.data.outcome import CaseResult, Criterion, FaultSide, Injection, Outcome, Score, Verdict
 from assay.data.recording import Recording
-from assay.data.trace import Trace
-from assay.data.work import Work
-from assay.errors import MetricError, UsageError
+from assay.data.trace import ToolResult, Trace
+from assay.data.work import Pair, Work
+from assay.errors import JudgeError, MetricError, UsageError
 from assay.judge.ballot import Ballot, judging
+from assay.metrics.fault import evidence
+from assay.simulate.environment import SimulatedEnvironments
 from assay.text.display import described, shortened
 
-Pair = tuple[Work, Recording]
 Known = Mapping[tuple[int, int], CaseResult]
 """Results of an earlier go at the same run, by position and attempt."""
 
@@ -59,16 +60,20 @@ async def score_case(
         else await _outcome(criterion, trace, work, {} if ballots is None else ballots)
         for criterion in work.criteria
     ]
+    injections = tuple(_injections(trace))
     return CaseResult(
         work.id,
         work.position,
         tuple(outcomes),
         recording.attempt,
         failure,
-        ended_by=recording.ended_by,
+        evidence(recording, injections, work.case, work.criteria, outcomes),
+        recording.ended_by,
         usage=_usage(trace),
         warnings=tuple(_warnings(trace, work)),
         simulator=recording.simulator,
+        environment=recording.environment,
+        injections=injections,
     )
 
 
@@ -83,7 +88,8 @@ async def _outcome(criterion: Criterion, trace: Trace, work: Work, ballots: Ball
         score = await _called(criterion, trace, work)
     if criterion.own_value and score.value is not None and score.value not in criterion.range:
         low, high = criterion.range.bounds
-        score = replace(score, value=None, reason=f"must be from {low:g} to {high:g}, got {score.value:g}")
+        reason = f"must be from {low:g} to {high:g}, got {score.value:g}"
+        score = replace(score, value=None, reason=reason, side="infrastructure")
     return Outcome(
         criterion.name,
         score,
@@ -107,7 +113,8 @@ async def _called(criterion: Criterion, trace: Trace, work: Work) -> Score:
         if of_the_run or ends_the_run(error):
             raise
         # The boundary around code of users: whatever it raises is this outcome's.
-        return Score(None, f"the metric failed: {shortened(described(error), 500)}")
+        side: FaultSide = "judge" if isinstance(error, JudgeError) else "infrastructure"
+        return Score(None, f"the metric failed: {shortened(described(error), 500)}", side=side)
 
 
 def _kept(score: Score) -> Score:
@@ -149,10 +156,18 @@ def _usage(trace: Trace) -> dict[str, int] | None:
     }
 
 
+def _injections(trace: Trace) -> Iterator[Injection]:
+    for number, invocation in enumerate(trace.invocations, 1):
+        for step in invocation.steps or ():
+            if isinstance(step, ToolResult):
+                for one in step.injected:
+                    yield Injection(number, step.name, one)
+
+
 def _warnings(trace: Trace, work: Work) -> list[str]:
-    """Where the recorded user said something else than the expected one, the comparison may mean little."""
+    """Return why the result may mean little: another user than the expected one, an environment for tools not there."""
     expected = work.case.conversation or ()
-    said: list[str] = []
+    said = work.environments.undeclared(trace) if isinstance(work.environments, SimulatedEnvironments) else []
     for i, (ours, theirs) in enumerate(zip(trace.invocations, expected, strict=False), 1):
         if ours.query.strip() != theirs.query.strip():
             shown = f"{shortened(ours.query, 60)!r} recorded, {shortened(theirs.query, 60)!r} expected"

@@ -5,7 +5,9 @@ from __future__ import annotations
 import sqlite3
 import time
 import weakref
-from collections.abc import Iterable, Iterator, MutableMapping
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -67,8 +69,11 @@ _PATIENCE = 60.0
 """Seconds to wait for another process that writes."""
 
 
+_Row = dict[str, Any]
+
+
 class Store:
-    """One database. What is added is committed at once; results within a quarter of a second, many in one go."""
+    """One database. What is added is committed at once; what may wait within a quarter of a second, many in one go."""
 
     def __init__(self, url: str = DEFAULT_URL, *, create: bool = True) -> None:
         """Open the database, and create what it lacks, unless it is to be there already (`create` False).
@@ -76,7 +81,7 @@ class Store:
         Raises UsageError where it cannot be reached, or is not there.
         """
         self.url = url
-        self._waiting: list[dict[str, Any]] = []
+        self._waiting: list[tuple[sa.Table, _Row]] = []
         self._direct: sa.Connection | None = None
         self._committed = time.monotonic()
         try:
@@ -94,42 +99,53 @@ class Store:
         except (sa.exc.SQLAlchemyError, OSError, ImportError, ValueError) as error:
             hint = "; install the extra 'postgres'" if isinstance(error, ImportError) else ""
             raise UsageError(f"--store: cannot open {_safe(url)}: {_first_line(error)}{hint}") from None
-        weakref.finalize(self, self._engine.dispose)
-        self._dialect = parsed.get_backend_name()
+        self._open = ExitStack()
+        self._open.callback(self._engine.dispose)
+        weakref.finalize(self, self._open.close)
+        self.dialect = parsed.get_backend_name()
 
     def close(self) -> None:
         """Commit what waits, and close the connections."""
         self.commit()
-        if self._direct is not None:
-            self._direct.close()
-            self._direct = None
-        self._engine.dispose()
+        self._direct = None
+        self._open.close()
 
     def begin(self, run: RunInfo) -> None:
         """Add a run, or replace what is known of it."""
-        self._write(_RUNS, [{"id": run.id, "started": run.started, "body": msgspec.json.encode(run)}])
+        self._write([(_RUNS, {"id": run.id, "started": run.started, "body": msgspec.json.encode(run)})])
 
-    def add_recording(self, run_id: str, position: int, recording: Recording) -> None:
-        """Keep a recording, in place of an earlier one of the same attempt."""
-        self._write(_RECORDINGS, [_row(run_id, position, recording.attempt, recording.case_id, recording)])
+    def add_recording(self, run_id: str, position: int, recording: Recording, *, may_wait: bool = False) -> None:
+        """Keep a recording, in place of an earlier one of the same attempt.
+
+        It may wait where it can be read again from where it came.
+        """
+        row = _row(run_id, position, recording.attempt, recording.case_id, recording)
+        if may_wait:
+            self._wait(_RECORDINGS, row)
+        else:
+            self._write([(_RECORDINGS, row)])
 
     def add_result(self, run_id: str, result: CaseResult) -> None:
-        """Keep a result, in place of an earlier one of the same attempt."""
-        self._waiting.append(_row(run_id, result.position, result.attempt, result.case_id, result))
+        """Keep a result, in place of an earlier one of the same attempt; it may wait, and can be computed again."""
+        self._wait(_RESULTS, _row(run_id, result.position, result.attempt, result.case_id, result))
+
+    def _wait(self, table: sa.Table, row: _Row) -> None:
+        self._waiting.append((table, row))
         if len(self._waiting) >= _BATCH or time.monotonic() - self._committed >= SECONDS:
             self.commit()
 
     def commit(self) -> None:
-        """Write the results that wait."""
+        """Write what waits."""
         self._committed = time.monotonic()
         if self._waiting:
-            self._write(_RESULTS, self._waiting)
+            self._write(self._waiting)
             self._waiting = []
 
-    def _write(self, table: sa.Table, rows: list[dict[str, Any]]) -> None:
+    def _write(self, rows: Sequence[tuple[sa.Table, _Row]]) -> None:
         with self._engine.begin() as connection:
-            for statement in _replacing(self._dialect, table):
-                connection.execute(statement, rows)
+            for table in dict.fromkeys(table for table, _ in rows):
+                for statement in _replacing(self.dialect, table):
+                    connection.execute(statement, [row for of, row in rows if of is table])
 
     def runs(self) -> list[RunInfo]:
         """Return all runs, the newest first."""
@@ -148,6 +164,7 @@ class Store:
 
     def recordings(self, run_id: str) -> Iterator[tuple[int, Recording]]:
         """Yield the recordings of a run with their positions, in file order."""
+        self.commit()
         for row in self._rows(_RECORDINGS, run_id):
             yield row.position, msgspec.json.decode(row.body, type=Recording)
 
@@ -160,16 +177,17 @@ class Store:
 
     def replies(self, run_id: str) -> Kept[Reply]:
         """Return the replies of a run's models, by the key of their call; what is set is committed at once."""
-        return Kept(self._at_once(), self._dialect, run_id, Reply)
+        return Kept(self, run_id, Reply)
 
     def ballots(self, run_id: str) -> Kept[Ballot]:
         """Return the ballots of a run's judges, by id; what is set is committed at once."""
-        return Kept(self._at_once(), self._dialect, run_id, Ballot)
+        return Kept(self, run_id, Ballot)
 
-    def _at_once(self) -> sa.Connection:
+    def at_once(self) -> sa.Connection:
         """Return the connection on which every statement is committed as it is made."""
         if self._direct is None:
-            self._direct = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+            direct = self._open.enter_context(self._engine.connect())
+            self._direct = direct.execution_options(isolation_level="AUTOCOMMIT")
         return self._direct
 
     def _rows(self, table: sa.Table, run_id: str) -> Iterable[Any]:
@@ -199,6 +217,7 @@ def _create(connection: sa.Connection) -> None:
         connection.execute(sa.schema.CreateTable(table, if_not_exists=True))
 
 
+@cache
 def _replacing(dialect: str, table: sa.Table) -> list[sa.Executable]:
     """The statements that, given rows one after the other, put them in place of those with the same key.
 
@@ -233,18 +252,18 @@ T = TypeVar("T")
 class Kept(MutableMapping[str, T]):
     """One kind of record of one run, in the database: memory does not grow with it."""
 
-    def __init__(self, connection: sa.Connection, dialect: str, run_id: str, kind: type[T]) -> None:
-        self._connection, self._run_id = connection, run_id
+    def __init__(self, store: Store, run_id: str, kind: type[T]) -> None:
+        self._store, self._run_id = store, run_id
         self._table = _REPLIES if kind is Reply else _BALLOTS
         self._decoder = msgspec.json.Decoder(kind)
         self._encode = msgspec.json.Encoder().encode
         own = self._table.c.run_id == run_id
         self._all = sa.select(self._table.c.key).where(own).order_by(self._table.c.key)
         self._one = sa.select(self._table.c.body).where(own, self._table.c.key == sa.bindparam("wanted"))
-        self._replacing = _replacing(dialect, self._table)
+        self._replacing = _replacing(store.dialect, self._table)
 
     def __getitem__(self, key: str) -> T:
-        body = self._connection.execute(self._one, {"wanted": key}).scalar()
+        body = self._store.at_once().execute(self._one, {"wanted": key}).scalar()
         if body is None:
             raise KeyError(key)
         return self._decoder.decode(body)
@@ -252,21 +271,21 @@ class Kept(MutableMapping[str, T]):
     def __setitem__(self, key: str, value: T) -> None:
         row = {"run_id": self._run_id, "key": key, "body": self._encode(value)}
         for statement in self._replacing:
-            self._connection.execute(statement, [row])
+            self._store.at_once().execute(statement, [row])
 
     def __delitem__(self, key: str) -> None:
         own = (self._table.c.run_id == self._run_id, self._table.c.key == key)
-        if not self._connection.execute(sa.delete(self._table).where(*own)).rowcount:
+        if not self._store.at_once().execute(sa.delete(self._table).where(*own)).rowcount:
             raise KeyError(key)
 
     def __iter__(self) -> Iterator[str]:
-        yield from self._connection.execute(self._all).scalars().all()
+        yield from self._store.at_once().execute(self._all).scalars().all()
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
 
-def _row(run_id: str, position: int, attempt: int, case_id: str, body: Any) -> dict[str, Any]:
+def _row(run_id: str, position: int, attempt: int, case_id: str, body: Any) -> _Row:
     return {
         "run_id": run_id,
         "position": position,

@@ -1,8 +1,8 @@
-"""The shop as a Python function, which yields all that it does."""
+"""The shop as plain functions: one that yields all that it does, and two that call their tools with `call`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 
 from shop import INSTRUCTIONS, PROMPT_TOKENS, REPLY_TOKENS, TOOLS, move
@@ -16,7 +16,7 @@ _DECLARATIONS = tuple(
 
 
 def reply(conversation: Trace) -> Iterator[Any]:
-    """Do what the shop's assistant does."""
+    """Decide as the shop does, and tell of everything."""
     yield About((AgentDetails("shop", INSTRUCTIONS, _DECLARATIONS),))
     results = 0
     while True:
@@ -29,4 +29,30 @@ def reply(conversation: Trace) -> Iterator[Any]:
         call = f"{one.call}-{results}"
         yield ToolCall(one.call, one.args, call, "shop")
         yield ToolResult(one.call, TOOLS[one.call](**one.args), call, "shop")
+        results += 1
+
+
+def agent(conversation: Trace, call: Callable[..., Any]) -> Iterator[str]:
+    """Decide as the shop does, from a thread."""
+    results = 0
+    while True:
+        one = move(conversation.invocations[-1].query, results)
+        if one.text:
+            yield one.text
+        if not one.call:
+            return
+        call(TOOLS[one.call], **one.args)
+        results += 1
+
+
+async def async_agent(conversation: Trace, call: Callable[..., Awaitable[Any]]) -> AsyncIterator[str]:
+    """Decide as the shop does, in the loop."""
+    results = 0
+    while True:
+        one = move(conversation.invocations[-1].query, results)
+        if one.text:
+            yield one.text
+        if not one.call:
+            return
+        await call(TOOLS[one.call], **one.args)
         results += 1

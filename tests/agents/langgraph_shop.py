@@ -6,16 +6,17 @@ import itertools
 from collections.abc import Sequence
 from typing import Annotated, Any, TypedDict
 
-from langchain.agents import create_agent
+from langchain.agents import AgentState, create_agent
 from langchain_core.language_models.chat_models import BaseChatModel
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.tools import InjectedToolCallId, tool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
-from langgraph.types import interrupt
+from langgraph.types import Command, interrupt
 from shop import INSTRUCTIONS, PROMPT_TOKENS, REPLY_TOKENS, TOOLS, move
 
 _numbers = itertools.count(1)
@@ -60,6 +61,22 @@ agent = create_agent(ScriptedChat(), **_shop)
 saver = InMemorySaver()
 remembering = create_agent(ScriptedChat(), checkpointer=saver, **_shop)
 chain = ChatPromptTemplate([("system", INSTRUCTIONS), ("placeholder", "{messages}")]) | ScriptedChat()
+
+
+class Notes(AgentState[Any]):  # type: ignore[misc]
+    """A state into which a tool writes."""
+
+    noted: str
+
+
+@tool("get_order")  # type: ignore[untyped-decorator]
+def note_order(order_id: str, tool_call_id: Annotated[str, InjectedToolCallId]) -> Command[Any]:
+    """Look up an order, and note which."""
+    said = ToolMessage(f"{order_id} is lost", tool_call_id=tool_call_id)
+    return Command(update={"noted": order_id, "messages": [said]})
+
+
+noting = create_agent(ScriptedChat(), tools=[note_order], state_schema=Notes)
 
 
 class State(TypedDict, total=False):

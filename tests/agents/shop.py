@@ -21,7 +21,8 @@ def get_order(order_id: str) -> dict[str, str]:
     """Look up an order."""
     if order_id == "C-99":
         RELEASED.wait()
-    return ORDERS.get(order_id, {})
+        return {}
+    return ORDERS[order_id]
 
 
 def cancel_order(order_id: str) -> dict[str, bool]:

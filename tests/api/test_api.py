@@ -364,3 +364,20 @@ def test_no_criteria_are_an_error(criteria: Any) -> None:
     """Nothing would be tested."""
     with pytest.raises(ConfigError, match="at least one criterion"):
         evaluate(SET, lambda _: "hello", criteria)
+
+
+@pytest.mark.parametrize(
+    ("criteria", "problem"),
+    [
+        (
+            [Criterion("m", ResponseMatch(), 0.5), Criterion("m", ResponseMatch(), 0.6)],
+            "the name 'm' stands there twice",
+        ),
+        ([Criterion("m", ResponseMatch(), 5)], "m: threshold: must be a number from 0 to 1, got 5"),
+        ([hello], "must hold objects of the class Criterion, got <function hello"),
+    ],
+)
+def test_criteria_made_in_python_are_checked_like_those_of_a_file(criteria: Any, problem: str) -> None:
+    """A threshold that nothing can reach, or a name twice, is found before anything runs."""
+    with pytest.raises(ConfigError, match=f"arguments: criteria: {problem}"):
+        evaluate(SET, hello, criteria)

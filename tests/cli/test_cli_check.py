@@ -96,3 +96,21 @@ def test_hostile_names_are_shown_as_text() -> None:
     assert "\x1b" not in done.out
     assert "\u202e" not in done.out
     assert r"evil\x1b[2J.json: EvalConfig, criteria: mine\x1b[31m\x202e" in done.out
+
+
+def test_every_problem_of_a_config_is_listed() -> None:
+    """Wrong thresholds, misspelt options and unknown criteria are said together, as `assay run` says them too."""
+    options = {"threshold": 3, "rouge_typ": "rouge1", "tokens": "letters"}
+    write("c.json", {"criteria": {"response_match_score": options, "safety_v2": 1.0}})
+    done = assay("check", "c.json")
+    assert done.code == 2
+    problems = [line.strip().removeprefix("error: ") for line in done.out.splitlines()[1:]]
+    assert [problem.partition(": ")[0].removeprefix("/criteria/") for problem in problems] == [
+        "response_match_score/threshold",
+        "response_match_score/rouge_typ",
+        "response_match_score/tokens",
+        "safety_v2",
+    ]
+    write("a.evalset.json", eval_set("one"))
+    refused = assay("run", "a.evalset.json", "--agent", "commands:obedient", "--config", "c.json")
+    assert refused.err.removeprefix("assay: ").splitlines() == [f"c.json: {problem}" for problem in problems]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from pathlib import Path
 
 import pytest
 
 from assay.metrics.entries import CATALOG, QUESTIONS, RECIPES
-from commands import assay, enter, eval_set, write
+from commands import assay, enter, eval_set, start, write
 
 BUILT = [name for name, one in CATALOG.items() if one.metric]
 
@@ -20,6 +22,23 @@ def test_the_table_names_every_criterion() -> None:
     assert {name: "not yet" in rows[name] for name in CATALOG} == {name: name not in BUILT for name in CATALOG}
     assert len(QUESTIONS) == 9
     assert all(question in done.out for question, _, _ in QUESTIONS)
+
+
+def test_in_a_narrow_terminal_nothing_of_the_table_is_lost() -> None:
+    """What each criterion needs stands below its name, within the 80 cells of a plain terminal."""
+    ours, theirs = os.openpty()
+    process = start("criteria", stdout=theirs, env={"TERM": "dumb"})
+    os.close(theirs)
+    shown = b""
+    with contextlib.suppress(OSError):  # at its end a terminal of Linux gives an error
+        while more := os.read(ours, 65536):
+            shown += more
+    os.close(ours)
+    assert process.communicate(timeout=60)[1] == ""
+    above = shown.decode().partition("Which one?")[0].splitlines()
+    assert max(map(len, above)) <= 80
+    assert {line.strip() for line in above} >= set(CATALOG)
+    assert sum("needs: " in line for line in above) == len(CATALOG)
 
 
 @pytest.mark.parametrize("name", CATALOG)

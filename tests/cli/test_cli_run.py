@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +117,16 @@ def test_wrong_usage_is_two_and_names_the_trouble(arguments: list[str], said: st
     assert said in done.err
     assert "Traceback" not in done.err
     assert not done.out
+
+
+def test_a_report_that_cannot_be_written_at_the_end_is_named_after_the_verdict() -> None:
+    """The run is done, and its other reports are there: exit code 2, and no traceback."""
+    done = assay(
+        "run", "trips.evalset.json", "--agent", "commands:in_the_way", "--junit", "report.xml", "--json", "report.json"
+    )
+    assert (done.code, done.err.strip()) == (2, "assay: --junit: cannot write report.xml: Is a directory")
+    assert "PASSED" in done.out
+    assert json.loads(Path("report.json").read_bytes())["verdict"] == "passed"
 
 
 @pytest.mark.parametrize(
@@ -244,6 +256,16 @@ def test_what_an_agent_prints_stays_out_of_the_json() -> None:
     done = run("trips.evalset.json", "--json", "-", "--concurrency", "1", agent="commands:loud")
     assert done.json["verdict"] == "passed"
     assert "debugging good\n" in done.err
+
+
+def test_what_a_process_of_an_agent_prints_stays_out_of_the_json(tmp_path: Path) -> None:
+    """A tool server that an agent starts inherits its standard output: with --json - that goes to stderr too."""
+    (tmp_path / "shelling.py").write_text("import os\ndef reply(trace):\n    os.system('echo from a process')\n")
+    command = [sys.executable, "-c", "from assay.cli import main; main()", "run", "trips.evalset.json"]
+    options = ["--agent", "shelling:reply", "--store", "none", "--json", "-"]
+    done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
+    assert json.loads(done.stdout)["verdict"] == "failed"
+    assert "from a process\n" in done.stderr
 
 
 def test_reports_go_to_files_in_new_folders() -> None:

@@ -100,6 +100,22 @@ def test_what_is_not_there_is_refused(arguments: list[str], said: str) -> None:
     assert (done.code, said in done.err) == (2, True), done.err
 
 
+def test_show_lists_what_spoiled_invalid_attempts() -> None:
+    """Below the numbers, passed or not; of one case it is shown with the case; a reread report has the same faults."""
+    blank = case("blank", "")
+    write("trips.evalset.json", eval_set("good", "fail", blank))
+    run_id = run("--junit", "r.xml")
+    said = "expectation: response_match_score: the reference of invocation 1 is blank, and no call is expected there"
+    shown = assay("show", run_id, "--store", KEPT).out
+    listed = shown[shown.index("invalid attempts") :].splitlines()
+    assert [line.strip() for line in listed[1:]] == ["✗ blank  failed", said]
+    assert said in assay("show", run_id, "blank", "--store", KEPT).out
+    again = assay("show", run_id, "--json", "--store", KEPT).json
+    faults = [one["fault"] and one["fault"]["side"] for one in again["cases"]]
+    assert faults == [None, "agent", "expectation"]
+    assert again == json.loads(Path("r.json").read_bytes())
+
+
 def test_large_runs_are_shown_in_full() -> None:
     """`assay show` leaves nothing out, however many cases there are."""
     write("trips.evalset.json", eval_set(*(f"good_{i}" for i in range(205)), "fail"))

@@ -167,6 +167,15 @@ def test_an_eval_set_alone_is_a_recording_without_expectation() -> None:
     assert done.code == 3
 
 
+def test_without_any_expectation_the_way_to_one_is_named() -> None:
+    """Only where nobody chose the criteria: those by default need an expectation."""
+    write("alone/a.session.json", session("a", "a", "ok"))
+    said = "warning: the recordings do not say what was expected; --against EVALSET does"
+    assert said in assay("score", "alone/a.session.json", "--store", "none").err
+    assert said not in score("alone/a.session.json").err
+    assert said not in assay("score", "alone", "--against", "trips.evalset.json", "--store", "none").err
+
+
 def test_something_recorded_is_needed() -> None:
     """RECORDED is required, and a file that holds no conversation is refused."""
     assert assay("score").code == 2

@@ -176,6 +176,29 @@ def test_an_output_can_be_resumed_after_any_cut(tmp_path: Path) -> None:
         assert (out.read_bytes(), kept.read_bytes()) == (whole, whole_kept)
 
 
+def test_a_resumed_output_has_the_same_table_and_report_beside_it(tmp_path: Path) -> None:
+    """Parquet and redactions of what was done before the break are written again, and told again."""
+    table = pytest.importorskip("pyarrow.parquet")
+    leaky = [_trace(n, outcome={"result_summary": f"mail a{n}@example.org", "confidence": 0.8}) for n in range(6)]
+    file, out = _file(tmp_path, *leaky), tmp_path / "out.jsonl"
+    parquet, report = tmp_path / "out.parquet", tmp_path / "redactions.jsonl"
+    outputs = ("--output", out, "--parquet", parquet, "--redactions", report)
+    options = (file, *outputs, "--keep", tmp_path / "kept.jsonl", "--threshold", "0")
+    told = _run(*options).stderr
+    whole, rows, places = out.read_bytes(), table.read_table(parquet).to_pylist(), report.read_bytes()
+    out.write_bytes(whole[: len(whole) // 2 - 1])
+    assert _run(*options, "--resume").stderr == f"resumed after 2 traces\n{told}"
+    assert (out.read_bytes(), table.read_table(parquet).to_pylist(), report.read_bytes()) == (whole, rows, places)
+    assert len(places.splitlines()) == 6
+
+
+def test_standard_input_is_not_resumed(tmp_path: Path) -> None:
+    """It cannot be read from its start again."""
+    result = _run("-", "--output", tmp_path / "out.jsonl", "--resume", stdin=json.dumps(GOOD))
+    assert result.exit_code == 2
+    assert "--resume reads its input from the start" in result.stderr
+
+
 def test_another_output_is_not_resumed(tmp_path: Path) -> None:
     """An output under another profile is refused, and left as it is."""
     file, out = _file(tmp_path, GOOD), tmp_path / "out.jsonl"
@@ -195,7 +218,8 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "an index without embedder": (["--index", "i"], "needs an embedder"),
     "keeping without threshold": (["--keep", "k"], "--keep needs --threshold"),
     "a report of nothing": (["--redactions", "r"], "--redactions needs --keep"),
-    "resuming standard output": (["--resume"], "--resume continues --output"),
+    "resuming standard output": (["--resume"], "--resume needs --output"),
+    "a time to live of nothing": (["--ttl", "60"], "--ttl needs --index"),
     "a threshold out of range": (["--threshold", "75"], "--threshold: must be a number from 0 to 1"),
     "a confidence out of range": (["--confidence", "nan"], "--confidence: must be a number from 0 to 1"),
     "files and a run": (["--from-run", "r"], "give either FILE... or --from-run RUN"),

@@ -201,7 +201,7 @@ def test_judge_and_user_are_not_mixed_up(tmp_path: Path, monkeypatch: pytest.Mon
     report = json.loads(Path("run.json").read_bytes())
     judge = {"calls": 1, "input_tokens": 1000, "output_tokens": 100, "cost": pytest.approx(0.00021)}
     user = {"calls": 1, "input_tokens": 1000, "output_tokens": 100, "cost": None}
-    assert report["spending"] == {"agent": None, "judge": judge, "simulator": user}
+    assert report["spending"] == {"agent": None, "judge": judge, "simulator": user, "environment": None}
     (case,) = report["cases"]
     assert (case["usage"], case["judge"], case["simulator"]) == (None, judge, user)
     lines = [line.split() for line in done.out.splitlines()]

@@ -50,6 +50,32 @@ def test_an_option_given_twice_is_refused() -> None:
         config({"criteria": {"tool_trajectory_avg_score": raw}})
 
 
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ('{"criteria": {"safety_v1": 1, "safety_v1": 0.1}}', "/criteria/safety_v1"),
+        ('{"criteria": {"m": {"threshold": 1, "threshold": 0}}}', "/criteria/m/threshold"),
+        ('{"criteria": {"m": 1}, "criteria": {"m": 0}}', "/criteria"),
+        ('{"criteria": {"m": {"rubrics": [{"a": 1}, {"a": 1, "a": 1}]}}}', "/criteria/m/rubrics/1/a"),
+        ('{// two\n"criteria": {"a/b": 1, "a/b": 0,}}}', "/criteria/a~1b"),
+    ],
+)
+def test_a_key_that_stands_there_twice_is_refused(text: str, place: str) -> None:
+    """JSON readers take the last one in silence, and a threshold is not what the file seems to say."""
+    with pytest.raises(FormatError, match=f"{place}: stands there twice; keep one"):
+        load(text, "test_config.json")
+
+
+def test_a_config_pasted_with_its_code_fence_is_read() -> None:
+    """The fence of a document's sample is no JSON, and is said to be left out."""
+    found = load('```json\n{"criteria": {"safety_v1": 0.8}}\n```\n', "test_config.json")
+    assert found.config is not None
+    assert [warning.partition(": ")[2] for warning in found.warnings] == [
+        "line 1, column 1: a code fence is not JSON; read without it",
+        "line 3, column 1: a code fence is not JSON; read without it",
+    ]
+
+
 def test_custom_metrics() -> None:
     """A user's metric has an import path, and a range of its own where it says one."""
     interval = {"min_value": -1, "max_value": 5}

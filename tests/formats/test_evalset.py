@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
-from assay.data.case import EvalCase, Persona
-from assay.data.trace import Event, Invocation, Message, Thought, ToolCall, ToolResult, Usage
+from assay.data.case import EvalCase, EvalSet, Persona
+from assay.data.trace import Event, Injected, Invocation, Message, Thought, ToolCall, ToolResult, Usage
+from assay.errors import FormatError
+from assay.formats.adk.write import dumps
 from builders import eval_set, load, said
 
 
@@ -188,6 +191,32 @@ def test_session_input() -> None:
     assert found.extra == {"session_id": "s"}
 
 
+def test_sessions_that_start_alike_are_one_object() -> None:
+    """A large file says the same of nearly every case; true is not 1."""
+    turn = {"user_content": said("hi")}
+    cases = [
+        {"eval_id": str(i), "conversation": [turn], "session_input": {"state": {"x": x}}}
+        for i, x in enumerate([1, 1, True])
+    ]
+    found = load({"eval_set_id": "s", "eval_cases": cases}).eval_set
+    assert found is not None
+    first, second, third = (one.session_input for one in found.cases)
+    assert first is second
+    assert third is not None
+    assert third.state["x"] is True
+
+
+def test_a_wrong_session_input_is_an_error_in_every_case() -> None:
+    """Whoever wrote it twice has to correct it twice."""
+    case = {"conversation": [], "session_input": {"state": 1}}
+    cases = [{"eval_id": str(i), **case} for i in range(2)]
+    with pytest.raises(FormatError) as caught:
+        load({"eval_set_id": "s", "eval_cases": cases})
+    assert [problem.partition(": ")[0] for problem in caught.value.problems] == [
+        f"/eval_cases/{i}/session_input/state" for i in range(2)
+    ]
+
+
 def test_durations() -> None:
     """Seconds of a live run are read."""
     found = only_turn(eval_set({"user_content": said("hi"), "duration": 2.5, "model_duration": 2.0})).durations
@@ -271,3 +300,27 @@ def test_kind(spelling: str) -> None:
     """A file with cases is an eval set, and holds no recording."""
     found = load({"eval_set_id": "trips", spelling: []})
     assert (found.kind, found.recordings, found.warnings) == ("eval set", (), ())
+
+
+def test_what_was_injected_survives_google_adks_form() -> None:
+    """It is written into the metadata of the result's part, beside what else stands there, and read back."""
+    injected = (Injected("error", "503: down", invalidates=True), Injected("truncated"))
+    other = ToolResult("get", {"b": 2}, "2", "shop", {"part": {"part_metadata": {"own": 1}}}, injected[:1])
+    steps = (ToolCall("get", id="1", author="shop"), ToolResult("get", {"a": 1}, "1", "shop", injected=injected), other)
+    recorded = Invocation(Message("hi"), steps, Message("ok"))
+    written = json.loads(dumps(EvalSet("s", (EvalCase("c", (recorded,)),))))
+    (turn,) = written["eval_cases"][0]["conversation"]
+    parts = [part for event in turn["intermediate_data"]["invocation_events"] for part in event["content"]["parts"]]
+    assert [[*part] for part in parts] == [["function_call"], *[["function_response", "part_metadata"]] * 2]
+    assert only_turn(written).steps == steps
+
+
+def test_a_strangers_metadata_is_no_injection() -> None:
+    """What is not as we write it is told with its place."""
+    part = {"functionResponse": {"name": "get"}, "partMetadata": {"assay_injected": [{"effect": 3}]}}
+    turn = {
+        "user_content": said("hi"),
+        "intermediate_data": {"invocation_events": [{"author": "a", "content": {"parts": [part]}}]},
+    }
+    with pytest.raises(FormatError, match=r"parts/0/partMetadata: assay_injected: Expected `str`, got `int`"):
+        load(eval_set(turn))

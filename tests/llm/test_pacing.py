@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import math
 import random
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass, field
 
 import pytest
 
-from assay.llm.model import CallError, Model, Prompt, RefusedError, Reply
-from assay.llm.pacing import Limited, Pace, Paced
+from assay.llm.model import CallError, Model, Prompt, RefusedError, Reply, UnsentError
+from assay.llm.pacing import Limited, Pace, Paced, Places
 from assay.llm.scripted import Scripted
 from clock import run
 
@@ -219,3 +219,36 @@ def test_a_cancelled_call_gives_its_place_back() -> None:
 
     reply, seconds = run(cancel_first())
     assert (reply.text, seconds) == ("yes", 2.0)
+
+
+def test_the_paces_of_a_run_share_their_places_fairly() -> None:
+    """Of two models with 30 calls each, ten places: never more than ten in flight, and neither waits for the other."""
+    flying: Counter[str] = Counter()
+    most: list[int] = []
+    ended: list[str] = []
+
+    async def answer(prompt: Prompt) -> Reply:
+        flying[prompt.id] += 1
+        most.append(flying.total())
+        await asyncio.sleep(0.4)
+        flying[prompt.id] -= 1
+        ended.append(prompt.id)
+        return Reply(text="")
+
+    async def both() -> None:
+        places = Places(10)
+        paces = {name: Paced(answer, Pace(places=places)) for name in "ab"}
+        prompts = {name: Prompt(id=name, version="1", text="?") for name in "ab"}
+        await asyncio.gather(*(paces[name](prompts[name]) for name in "ab" for _ in range(30)))
+
+    run(both())
+    assert max(most) == 10
+    assert 10 <= Counter(ended[:40])["b"] <= 30
+
+
+def test_a_call_that_a_closed_pace_holds_back_is_told_from_one_that_failed() -> None:
+    """Only the first was not made."""
+    pace = Pace(losses=1)
+    outcomes, _ = run(load(Scripted([CallError("HTTP 401")]), 1, pace))
+    later, _ = run(load(Scripted([]), 1, pace))
+    assert [type(one) for one in (*outcomes, *later)] == [CallError, UnsentError]

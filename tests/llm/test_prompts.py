@@ -23,6 +23,7 @@ TEMPLATES = {
     "segments": ("1", "a281a5b4e57e"),
     "simulated_message": ("1", "76477c514344"),
     "simulated_stop": ("1", "c13fd0396503"),
+    "simulated_tool": ("1", "21607ee1c557"),
     "simulated_user": ("1", "1944aeb4be03"),
 }
 PARTS = ("rules", "form")

@@ -12,11 +12,11 @@ from assay.errors import ConfigError
 from assay.judge.question import answer_schema
 from assay.llm.budget import Budget
 from assay.llm.exchange import Exchange
-from assay.llm.model import CallError, Prompt, RefusedError, Reply, UnusableModelError
+from assay.llm.model import CallError, Prompt, RefusedError, Reply, UnsentError, UnusableModelError
 from assay.llm.provider import Provider, address, price_known, retry_after, settings_for
 from loopback import Drop, Half, Loopback, Request, Say, Script, Status
 
-NAMES = ["openai/gpt-4o-mini", "gemini-2.5-flash"]
+NAMES = ["openai/gpt-4o-mini", "gemini-2.5-flash", "anthropic/claude-haiku-4-5"]
 PROMPT = Prompt(
     id="p", version="1", text="질문 “?” 質問 问题 🙂", system="체계", schema=answer_schema(("i1", "i2"), ("yes", "no"))
 )
@@ -25,15 +25,21 @@ PROMPT = Prompt(
 @pytest.fixture(autouse=True)
 def keys(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keys as users have them, and none of this machine's endpoints."""
-    for name in ("OPENAI_API_KEY", "GEMINI_API_KEY"):
+    for name in ("OPENAI_API_KEY", "GEMINI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.setenv(name, f"planted-{name}")
-    for name in ("GOOGLE_API_KEY", "OPENAI_BASE_URL", "GOOGLE_GEMINI_BASE_URL", "ANTHROPIC_API_KEY", "OLLAMA_BASE_URL"):
+    for name in (
+        "GOOGLE_API_KEY",
+        "OPENAI_BASE_URL",
+        "GOOGLE_GEMINI_BASE_URL",
+        "ANTHROPIC_BASE_URL",
+        "OLLAMA_BASE_URL",
+    ):
         monkeypatch.delenv(name, raising=False)
 
 
 def url(server: Loopback, name: str) -> str:
     """Where a provider's client looks for its own paths."""
-    return server.url if name.startswith("gemini") else f"{server.url}/v1"
+    return f"{server.url}/v1" if name.startswith("openai") else server.url
 
 
 def ask(name: str, script: Script, prompt: Prompt = PROMPT) -> tuple[Reply, Request]:
@@ -106,7 +112,7 @@ def test_an_empty_reply_is_a_reply(name: str, say: Say, stop: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_keys_never_come_back(name: str) -> None:
     """Neither in a cause nor in a reply."""
-    secret = f"planted-{'GEMINI' if name.startswith('gemini') else 'OPENAI'}_API_KEY"
+    secret = f"planted-{name.partition('/')[0].partition('-')[0].upper()}_API_KEY"
     with pytest.raises(CallError, match=r"bad key \[secret\]"):
         ask(name, lambda _: Status(401, message=f"bad key {secret}"))
     reply, request = ask(name, lambda _: f"your key is {secret}")
@@ -141,8 +147,9 @@ def test_an_unknown_provider_is_a_config_error() -> None:
         address("opanai/gpt-4o")
 
 
-def test_a_missing_key_is_said_before_anything_runs() -> None:
+def test_a_missing_key_is_said_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the names of the variables that are looked at."""
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
     with pytest.raises(UnusableModelError, match="no key; set ANTHROPIC_API_KEY"):
         asyncio.run(check("anthropic/claude-sonnet-4-5", None))
 
@@ -204,8 +211,8 @@ async def check(name: str, base_url: str | None) -> None:
 def test_an_unknown_model_is_found_before_anything_runs(name: str) -> None:
     """The server lists what it has; no question is asked."""
     with Loopback(Request.answers) as server:
-        server.models = ["gpt-4o", "gemini-2.5-pro"]
-        with pytest.raises(UnusableModelError, match="no such model; did you mean"):
+        server.models = ["gpt-4o", "gemini-2.5-pro", "claude-haiku-4-4"]
+        with pytest.raises(UnusableModelError, match=r"no such model .*; did you mean"):
             asyncio.run(check(name, url(server, name)))
         assert server.requests == []
 
@@ -245,7 +252,33 @@ def test_an_exchange_hands_out_each_model_once() -> None:
     assert exchange.model("gemini-2.5-flash", {"temperature": 1}) is not one
 
 
+def test_a_model_has_one_pace_whatever_its_settings() -> None:
+    """Told to wait for longer than it would, a model is not asked under other settings either; another model is."""
+
+    async def ask_all(base_url: str) -> list[Reply | BaseException]:
+        exchange = Exchange()
+        asked = [("gpt-4o-mini", 1), ("gpt-4o-mini", 2), ("gpt-4o", 1)]
+        models = [exchange.model(name, {"seed": seed}, base_url=base_url) for name, seed in asked]
+        async with exchange:
+            return [(await asyncio.gather(model(PROMPT), return_exceptions=True))[0] for model in models]
+
+    def refuse(request: Request) -> Status | str:
+        return Status(429, {"Retry-After": "500"}) if request.model == "gpt-4o-mini" else request.answers("yes")
+
+    with Loopback(refuse) as server:
+        outcomes = asyncio.run(ask_all(f"{server.url}/v1"))
+        assert [type(one) for one in outcomes] == [CallError, UnsentError, Reply]
+        assert len(server.requests) == 2
+
+
 def test_a_budget_in_money_needs_a_price() -> None:
     """Before anything runs."""
     with pytest.raises(ConfigError, match="price is not known"):
         Exchange(budget=Budget(max_cost=1.0)).model("ollama/qwen3:4b")
+
+
+def test_an_older_model_has_the_form_of_the_answer_from_the_prompt() -> None:
+    """What its provider has no schemas for is asked without one, instead of failing at every call."""
+    name = "anthropic/claude-3-haiku-20240307"
+    reply, request = ask(name, lambda _: '{"answers": []}')
+    assert (reply.text, request.schema) == ('{"answers": []}', None)

@@ -95,7 +95,7 @@ def test_an_option_that_every_criterion_of_the_peer_accepts() -> None:
             "/criteria/token_usage_v1/x: is not an option of this criterion; it has no options",
         ),
         ({"response_match_score": 7}, "/criteria/response_match_score: must be a number from 0 to 1, got 7"),
-        ({"token_usage_v1": -1}, "/criteria/token_usage_v1: must be a number from 0 to inf, got -1"),
+        ({"token_usage_v1": -1}, "/criteria/token_usage_v1: must be a number of at least 0, got -1"),
         (
             {"response_match_score": {"threshold": -1}},
             "/criteria/response_match_score/threshold: must be a number from 0 to 1, got -1",

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.data.trace import ToolCall
-from assay.metrics.alignment import align, evidence
+from assay.metrics.alignment import align, show
 from assay.metrics.matching import CallMatcher, assignment
 from assay.metrics.trajectory import MatchType, ToolTrajectory
 from assay.text.rouge import characters, rouge
@@ -96,7 +96,7 @@ def test_the_alignment_shows_every_call_once_and_a_fault_where_the_score_is_0(
     assert sorted(map(repr, shown)) == sorted(map(repr, actual))
     assert shown == actual or kind == "ANY_ORDER"
     assert any(row.fault for row in rows) == (value(ToolTrajectory(match_type=kind), actual, expected) == 0)
-    assert len(evidence(rows)) >= max(len(actual), len(expected))
+    assert len(show(rows)[1]) >= max(len(actual), len(expected))
 
 
 @given(lists, lists, st.sampled_from(["EXACT", "IN_ORDER", "ANY_ORDER"]), st.sampled_from(["f1", "edit"]))

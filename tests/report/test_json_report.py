@@ -65,13 +65,14 @@ def test_the_keys_are_those_of_the_contract(reports: list[Any]) -> None:
     outcome = first["outcomes"][0]
     assert [*report] == ["run", "verdict", "cases", "summary", "spending"]
     assert [*report["run"]][:5] == ["id", "started", "version", "config", "signatures"]
-    case = "id attempt verdict error fault ended_by usage outcomes judge simulator"
+    case = "id attempt verdict error fault invalid ended_by usage outcomes judge simulator environment injected"
     assert [*first] == case.split()
-    contract = "criterion value threshold verdict reason calls calls_saved abstentions cost self_agreement parts"
-    assert [*outcome] == [*contract.split(), "input_tokens", "output_tokens"]
-    assert [*report["spending"]] == ["agent", "judge", "simulator"]
+    asked = "calls calls_saved abstentions cost self_agreement panel_agreement"
+    given = "criterion value threshold verdict reason"
+    assert [*outcome] == [*given.split(), *asked.split(), "parts", "input_tokens", "output_tokens"]
+    assert [*report["spending"]] == ["agent", "judge", "simulator", "environment"]
     assert [*outcome["parts"][0]] == ["label", "value", "applicable", "reason", "evidence", "parts"]
-    counts = "passed failed unscored not_applicable informational errors self_agreement valid"
+    counts = "passed failed unscored not_applicable informational errors self_agreement panel_agreement valid"
     summary = report["summary"][0]
     assert [*summary] == ["criterion", "mean", "low", "high", "method", "pass_rate", *counts.split()]
     assert [*summary["pass_rate"]] == ["value", "low", "high", "method"]
@@ -88,6 +89,18 @@ def test_an_error_tells_its_side_cause_and_traceback(reports: list[Any]) -> None
     counts = {name: match[name] for name in ("passed", "failed", "unscored", "errors")}
     assert counts == {"passed": 2, "failed": 2, "unscored": 0, "errors": 2}
     assert match["pass_rate"]["value"] == pytest.approx(2 / 6)
+
+
+def test_faults_and_valid_numbers_are_there(reports: list[Any]) -> None:
+    """A crash is the agent's; a metric that raises makes every attempt invalid, so that there are no valid numbers."""
+    cases = {(one["id"], one["attempt"]): one for one in reports[1]["cases"]}
+    said = [f"mine: the metric failed: ValueError: cannot score 1 of {name}" for name in ("good", "fail")]
+    assert [cases[name, 1]["fault"]["side"] for name in ("good", "fail", "crash")] == ["infrastructure"] * 2 + ["agent"]
+    assert [cases[name, 1]["invalid"][0]["evidence"] for name in ("good", "fail")] == [[one] for one in said]
+    assert cases["crash", 1]["invalid"] == []
+    valid = reports[1]["summary"][0]["valid"]
+    assert [*valid] == ["n", "mean", "low", "high", "pass_rate"]
+    assert (valid["n"], valid["mean"], valid["pass_rate"]["value"]) == (2, None, 0)
 
 
 def test_the_parts_are_the_invocations_in_order(reports: list[Any]) -> None:

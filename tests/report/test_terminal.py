@@ -9,22 +9,25 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
 
 from assay.aggregate import aggregate
-from assay.data.outcome import CaseResult, Outcome, Quote, Score
+from assay.data.outcome import CaseResult, Fault, Judging, Outcome, Quote, Score
 from assay.data.recording import Failure
 from assay.data.summary import RunInfo
 from assay.metrics.response import ResponseMatch
 from assay.metrics.trajectory import ToolTrajectory
-from assay.report.terminal import case, print_report
+from assay.report.summary import tables
+from assay.report.terminal import case, invalid, print_report
 from assay.text.display import visible
 from builders import call, trace, turn
 from builders import case as expected_case
 from commands import HOSTILE
 
 INFO = RunInfo("20260101-000000-aaaaaa", "2026-01-01T00:00:00.000+00:00", "0", "run", finished="now", seconds=1.0)
+SHOW = f"assay show {INFO.id}"
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -36,11 +39,11 @@ def printed(what: RenderableType, *, width: int = 100, colour: bool = False) -> 
     return out.getvalue()
 
 
-def report(results: Sequence[CaseResult], *, everything: bool = False, info: RunInfo = INFO) -> str:
+def report(results: Sequence[CaseResult], *, everything: bool = False, info: RunInfo = INFO, show: str = SHOW) -> str:
     """The whole report."""
     out = io.StringIO()
     console = Console(file=out, width=120, highlight=False, emoji=False, markup=False)
-    print_report(console, info, aggregate(results), results, everything=everything)
+    print_report(console, info, aggregate(results), results, everything=everything, show=show)
     return out.getvalue()
 
 
@@ -83,6 +86,11 @@ def test_a_failed_response_shows_the_difference() -> None:
     assert "actual    Your {+lamp+} arrives {+today+}." in shown
 
 
+def test_an_absent_reply_is_called_blank() -> None:
+    """An agent that says nothing leaves no empty line to wonder about."""
+    assert "actual    (blank)" in printed(case(response("", "Your teapot arrives on Friday.")))
+
+
 @pytest.mark.parametrize(
     ("reply", "reference", "marked"),
     [
@@ -109,7 +117,7 @@ def test_no_text_is_lost_in_a_difference(reference: str, data: st.DataObject) ->
     reply = data.draw(st.lists(st.sampled_from(["a", "b", " ", "的", "\n"]), max_size=40).map("".join))
     quotes = (Quote(reference, "expected"), Quote(reply, "actual"))
     result = CaseResult("x", 0, (Outcome("m", Score(0.0, evidence=quotes), 1.0),))
-    shown = re.sub(r"\[-|-\]|\{\+|\+\}|\s", "", printed(case(result), width=500).split("expected", 1)[1])
+    shown = re.sub(r"\[-|-\]|\{\+|\+\}|\s|\(blank\)", "", printed(case(result), width=500).split("expected", 1)[1])
     assert shown == re.sub(r"\s", "", f"{reference}actual{reply}")
 
 
@@ -132,7 +140,8 @@ def everything_hostile(text: str) -> CaseResult:
         Outcome(f"{text}4", Score(0.0, text, evidence=(Quote(text, text),)), 1.0),
     )
     failure = Failure("agent", text, text)
-    return CaseResult(text, 0, outcomes, failure=failure, warnings=(text,))
+    spoiled = (Fault("judge", (text,)),)
+    return CaseResult(text, 0, outcomes, failure=failure, evidence=spoiled, warnings=(text,))
 
 
 @pytest.mark.parametrize("everything", [False, True])
@@ -235,6 +244,22 @@ def test_what_is_left_out_is_counted() -> None:
     assert report([failed(i) for i in range(260)], everything=True).count("✗ failed") == 260
 
 
+def test_a_run_that_is_not_kept_names_no_command_that_would_show_it() -> None:
+    """Of what is left out it says where else it can be had."""
+    results = [replace(failed(i), evidence=SPOILED) for i in range(260)]
+    assert "assay show" not in report(results, show="")
+    assert "more that did not pass; --json FILE holds them all" in report(results, show="")
+
+
+def test_what_broke_a_conversation_is_said_once() -> None:
+    """Not again for each criterion, which only says that it broke there."""
+    parts = (Score(None, "broke here: boom: bang", "invocation 1"),)
+    outcomes = tuple(Outcome(name, Score(None, parts=parts), 0.5) for name in ("one", "two"))
+    lines = printed(case(CaseResult("x", 0, outcomes, failure=Failure("agent", "boom: bang")))).splitlines()
+    assert [line.strip() for line in lines if "bang" in line] == ["agent: boom: bang"]
+    assert [line.strip() for line in lines if "broke here" in line] == ["invocation 1  –  broke here"] * 2
+
+
 def test_the_summary_names_methods_and_counts() -> None:
     """Mean and pass rate have their intervals, whose methods are named, and every verdict is counted."""
     results = [passed(0), passed(1), failed(2), CaseResult("x", 3, (), failure=Failure("agent", "boom"))]
@@ -249,6 +274,69 @@ def test_one_case_has_no_interval_of_its_mean() -> None:
     assert re.search(r"match +1\.00 +– +100 %", report([passed(0)]))
 
 
+SPOILED = (Fault("simulator", ("message 2: 기다려\x1b[2J",)), Fault("environment", ("timeout of get",)))
+
+
+def test_what_failed_names_its_side() -> None:
+    """The agent's in a word, since its criteria follow; any other with all evidence that there is."""
+    (shown,) = re.findall("^✗ failed0 .*$", printed(case(replace(failed(0), evidence=()))), re.MULTILINE)
+    assert shown.split() == ["✗", "failed0", "failed", "fault:", "agent"]
+    lines = printed(case(replace(failed(0), evidence=SPOILED))).splitlines()
+    assert lines[0].split() == ["✗", "failed0", "failed", "fault:", "simulator"]
+    assert [one.strip() for one in lines[1:3]] == [
+        r"simulator: message 2: 기다려\x1b[2J",
+        "environment: timeout of get",
+    ]
+
+
+def test_what_passed_and_is_invalid_says_so() -> None:
+    """With the evidence, and without a fault."""
+    lines = printed(case(replace(passed(0), evidence=SPOILED))).splitlines()
+    assert lines[0].split() == ["✓", "passed0", "passed", "invalid"]
+    assert lines[2].strip() == "environment: timeout of get"
+
+
+def test_a_cause_that_is_the_evidence_is_shown_once() -> None:
+    """A broken simulator's cause stands there as its evidence."""
+    failure = Failure("simulator", "no idea")
+    broken = CaseResult("x", 0, (), failure=failure, evidence=(Fault("simulator", ("no idea",)),))
+    assert printed(case(broken)).count("simulator: no idea") == 1
+
+
+def test_numbers_over_valid_attempts_are_shown_where_some_are_invalid() -> None:
+    """A table of their own, and how many are invalid on which side; nothing of it where all are valid."""
+    valid = [replace(passed(0), evidence=()), replace(failed(1), evidence=())]
+    assert "valid" not in report(valid)
+    shown = report([*valid, replace(failed(2), evidence=SPOILED), replace(failed(3), evidence=SPOILED[1:])])
+    assert re.search(r"match +0\.25 +0\.00 … 1\.00 +25 %", shown)
+    assert re.search(r"valid attempts only .*\n.*\n match +2 +0\.50 +0\.00 … 1\.00 +50 %", shown)
+    assert f"2 of 4 attempts invalid: simulator 1, environment 1; `assay show {INFO.id}` lists them" in shown
+
+
+def test_invalid_attempts_are_listed_for_those_who_repair_them() -> None:
+    """Passed or not, with all evidence; where all are valid there is no list."""
+    results = [passed(0), replace(passed(1), evidence=SPOILED, attempt=2), replace(failed(2), evidence=SPOILED[1:])]
+    lines = [line for one in invalid(results) for line in printed(one).splitlines() if line]
+    assert [line.split()[:2] for line in lines[1:]] == [
+        ["✓", "passed1"],
+        ["simulator:", "message"],
+        ["environment:", "timeout"],
+        ["✗", "failed2"],
+        ["environment:", "timeout"],
+    ]
+    assert list(invalid([passed(0)])) == []
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 110, 160])
+def test_numbers_are_never_broken_by_a_narrow_terminal(width: int) -> None:
+    """Where the table does not fit, each criterion's numbers stand below its name; all of them are there either way."""
+    results = [CaseResult("x", i, (Outcome("주문_" * 9, Score(0.5), 0.5), Outcome("m", Score(i), 0.5))) for i in (0, 1)]
+    shown = printed(tables(aggregate(results)), width=width)
+    assert max(cell_len(line) for line in shown.splitlines()) <= width
+    words = re.sub(r"\s+", " ", shown)
+    assert {"0.50", "100 %", "9 % … 91 %", "34 % … 100 %"} <= set(re.findall(r"\d+ % … \d+ %|\d+ %|0\.50", words))
+
+
 def test_a_run_without_an_end_has_no_verdict() -> None:
     """What an interrupted run has so far is not called its verdict."""
     unfinished = RunInfo(INFO.id, INFO.started, "0", "run")
@@ -259,3 +347,13 @@ def test_a_run_without_an_end_has_no_verdict() -> None:
 def test_visible_text_stays_as_it_is(text: str) -> None:
     """Text is changed only where it holds control characters."""
     assert visible(visible(text)) == visible(text)
+
+
+@pytest.mark.parametrize("panel", [0.25, None])
+def test_what_judging_took_is_shown_by_criterion(panel: float | None) -> None:
+    """Calls, votes saved, abstentions, agreement, cost; agreement between models only where there are several."""
+    outcome = Outcome("match", Score(1.0), 0.8, judging=Judging(1234, 2, 1, 0.5, 0.75, panel))
+    shown = report([CaseResult("c", 0, (outcome,))])
+    (line,) = (one.split() for one in shown.splitlines() if "1,234" in one)
+    assert line == ["match", "1,234", "2", "1", "75", "%", *(["25", "%"] if panel else []), "$0.5000"]
+    assert ("panel agreement" in shown) == (panel is not None)

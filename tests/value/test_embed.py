@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import pickle
 import subprocess
@@ -123,10 +124,29 @@ def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
 
 def test_a_library_that_is_missing_is_named() -> None:
     """Without sentence-transformers, its extra is named; nothing is imported to find that out."""
-    if any(name == "sentence_transformers" for name in sys.modules):
+    if importlib.util.find_spec("sentence_transformers"):
         pytest.skip("sentence-transformers is installed")
     with pytest.raises(UsageError, match=r"agent-assay\[sentence-transformers\]"):
         embedder("sentence-transformers:paraphrase-multilingual-MiniLM-L12-v2")
+
+
+def test_a_model_in_a_folder_is_the_same_by_the_library(minilm: MiniLM) -> None:
+    """sentence-transformers, where it is installed, computes what the own forward pass computes, for short texts."""
+    pytest.importorskip("sentence_transformers", reason="the extra sentence-transformers is not installed")
+    by_library = embedder(f"sentence-transformers:{minilm.folder}")
+    assert by_library is not None
+    texts = ["Find the leak", "주문을 취소해 주세요", ""]
+    assert np.abs(by_library(texts) - minilm(texts)).max() < 1e-5
+
+
+@pytest.mark.parametrize("name", ["", "/nowhere/at/all"])
+def test_a_model_that_the_library_cannot_load_is_named(name: str) -> None:
+    """Whatever the library raises, the user reads which embedder it was."""
+    pytest.importorskip("sentence_transformers", reason="the extra sentence-transformers is not installed")
+    chosen = embedder(f"sentence-transformers:{name}")
+    assert chosen is not None
+    with pytest.raises(UsageError, match=f"embedder 'sentence-transformers:{name}': cannot be loaded"):
+        chosen(["a"])
 
 
 def test_a_callable_is_named_by_where_its_code_is() -> None:

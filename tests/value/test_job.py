@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
 from assay.errors import UsageError
+from assay.formats import knowledgepulse
 from assay.value import batch, source
 from assay.value.batch import Gate
 from assay.value.embed import name_of
 from assay.value.job import Job, resumed, run
+from assay.value.novelty import VectorCache
 from assay.value.one import value
 from assay.value.score import Terms
 from reasonings import by_words, many, reasoning
@@ -49,8 +53,6 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_batch_is_what_one_by_one_is(file: Path) -> None:
     """Every value of a file equals that of its traces valued one after the other, evictions included."""
-    from assay.value.novelty import VectorCache
-
     cache = VectorCache()
     single = [value(json.loads(line), embedder=by_words, cache=cache) for line in file.read_text().splitlines()]
     _same(_lines(_job(file)), [{"id": one.id, "score": one.score, "novelty": one.novelty} for one in single])
@@ -111,10 +113,61 @@ def test_a_sequence_goes_on_where_its_index_ended(tmp_path: Path) -> None:
 def test_resuming_gives_what_was_not_broken_off(file: Path, done_before: int) -> None:
     """Wherever the output broke off, the rest is the same, down to the novelty after evictions."""
     whole = [line for done in run(_job(file)) for line in done.lines]
-    skip, before, scores = resumed(_job(file), whole[:done_before], remembered=1000)
-    rest = _lines(_job(file, skip=skip, before=tuple(before)))
-    assert len(scores) == done_before
+    before = resumed(_job(file), whole[:done_before])
+    assert len(before.scores) == done_before
+    rest = [json.loads(line) for done in run(before.rest(_job(file))) for line in done.lines]
     _same(rest, [json.loads(line) for line in whole[done_before:]])
+
+
+@pytest.mark.parametrize(("mode", "extend"), [("leave-one-out", False), ("corpus", False), ("corpus", True)])
+def test_resuming_a_mode_that_needs_every_vector(tmp_path: Path, mode: str, extend: bool) -> None:
+    """All others of the set, or an index that is made or extended: rest and index are what they would have been."""
+    file, old = _write(tmp_path / "a.jsonl", many(90)), _write(tmp_path / "old.jsonl", many(20, seed=2))
+    options: dict[str, Any] = {"extend": extend}
+    if mode == "corpus":
+        options["index"] = tmp_path / "index"
+    if extend:
+        _lines(_job(old, mode, index=tmp_path / "index"))
+    earlier = (tmp_path / "index").read_bytes() if extend else b""
+    whole = [line for done in run(_job(file, mode, **options)) for line in done.lines]
+    made = VectorCache.load(tmp_path / "index").vectors if mode == "corpus" else None
+    (tmp_path / "index").write_bytes(earlier) if extend else (tmp_path / "index").unlink(missing_ok=True)
+    job = _job(file, mode, **options)
+    _same(_lines(resumed(job, whole[:40]).rest(job)), [json.loads(line) for line in whole[40:]])
+    if made is not None:
+        assert np.allclose(VectorCache.load(tmp_path / "index").vectors, made, atol=1e-6)
+
+
+@pytest.mark.parametrize(("mode", "extend"), [("sequence", False), ("corpus", True)])
+def test_resuming_what_was_finished_adds_nothing_to_the_index(tmp_path: Path, mode: str, extend: bool) -> None:
+    """Where only the last word was missing, the traces are not in the index a second time."""
+    job = _job(_write(tmp_path / "a.jsonl", many(60)), mode, index=tmp_path / "index", extend=extend)
+    whole = [line for done in run(job) for line in done.lines]
+    assert not _lines(resumed(job, whole).rest(job))
+    assert len(VectorCache.load(tmp_path / "index")) == 60
+
+
+def test_an_index_that_keeps_all_keeps_all_over_a_break(tmp_path: Path) -> None:
+    """A sequence over an index without limit remembers every trace that was done before the break."""
+    file, index = _write(tmp_path / "a.jsonl", many(1200)), tmp_path / "index"
+    VectorCache(capacity=None).save(index, embedder=WORDS)
+    whole = [line for done in run(_job(file)) for line in done.lines]
+    job = _job(file, index=index)
+    _lines(resumed(job, whole[:1100]).rest(job))
+    assert len(VectorCache.load(index)) == 1200
+
+
+@pytest.mark.parametrize("mode", ["sequence", "corpus"])
+@pytest.mark.parametrize(("ttl", "novelty"), [(500.0, 0.5), (5000.0, 0.0), (None, 0.0)])
+def test_what_is_older_than_its_time_to_live_does_not_count(
+    tmp_path: Path, mode: str, ttl: float | None, novelty: float
+) -> None:
+    """A vector of 1,000 seconds ago is compared with for 5,000 seconds, not for 500."""
+    file, index = _write(tmp_path / "a.jsonl", many(1)), tmp_path / "index"
+    cache = VectorCache(clock=lambda: time.time() - 1000)
+    cache.add("old", by_words([knowledgepulse.loads(file.read_bytes()).text])[0])
+    cache.save(index, embedder=WORDS)
+    assert _lines(_job(file, mode, index=index, ttl=ttl))[0]["novelty"] == novelty
 
 
 @pytest.mark.parametrize(
@@ -125,7 +178,7 @@ def test_another_output_is_not_resumed(file: Path, change: dict[str, Any]) -> No
     lines = [line for done in run(_job(file)) for line in done.lines][:3]
     lines[1] = msgspec.json.encode(json.loads(lines[1]) | change)
     with pytest.raises(UsageError, match=r"line 2 of the output is not the result of .*traces\.jsonl:2"):
-        resumed(_job(file), lines, remembered=10)
+        resumed(_job(file), lines)
 
 
 def test_more_output_than_input_is_not_resumed(tmp_path: Path) -> None:
@@ -133,7 +186,7 @@ def test_more_output_than_input_is_not_resumed(tmp_path: Path) -> None:
     file = _write(tmp_path / "a.jsonl", [reasoning()])
     line = _lines(Job([file]))[0]
     with pytest.raises(UsageError, match="line 2 of the output is not the result of the end of the input"):
-        resumed(Job([file]), [msgspec.json.encode(line)] * 2, remembered=0)
+        resumed(Job([file]), [msgspec.json.encode(line)] * 2)
 
 
 def test_a_refused_trace_stands_in_its_place(tmp_path: Path) -> None:
@@ -238,6 +291,16 @@ def test_another_format_is_valued_too(tmp_path: Path) -> None:
     (said,) = _lines(Job([tmp_path / "chat.json"], said=source.Unknown(0.8, success=True)))
     # Three steps of two types, one tool: C = 2/4 * 0.5 + 3/20 * 0.2, D = 1, O = 0.8; 0.1 less for few tools.
     assert said["score"] == pytest.approx(0.25 * 0.28 + 0.35 * 0.5 + 0.15 + 0.25 * 0.8 - 0.1)
+
+
+@pytest.mark.parametrize(("reward", "counted"), [(1.0, 0.8), (0.0, 0.24), (0, 0.24), (0.5, 0.8), (None, 0.8)])
+def test_a_tau_bench_reward_is_its_success(tmp_path: Path, reward: float | None, counted: float) -> None:
+    """1 is success and 0 is none, whatever the user says of other traces; any other reward says nothing."""
+    traj = [{"role": "user", "content": "Cancel it."}, {"role": "assistant", "content": "Done."}]
+    result: Any = {"task_id": 3, "reward": reward, "traj": traj, "info": {"task": {"actions": []}}, "trial": 0}
+    (tmp_path / "tau.json").write_text(json.dumps([result]))
+    (found,) = _lines(Job([tmp_path / "tau.json"], said=source.Unknown(0.8, success=True)))
+    assert found["outcome_confidence"] == pytest.approx(counted)
 
 
 def test_a_file_without_traces_is_refused(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -115,3 +116,10 @@ def test_options_that_do_not_fit_are_refused(options: dict[str, object], problem
     """Before anything is computed, with what is allowed."""
     with pytest.raises(UsageError, match=problem):
         value(reasoning(), **({"embedder": None} | options))  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("wrong", ["traces.jsonl", [5], b"{}"])
+def test_what_is_no_trace_is_refused_with_what_would_be_one(wrong: Any) -> None:
+    """A path is no trace, and a number neither."""
+    with pytest.raises(UsageError, match="must be a ReasoningTrace, a Trace, a JSON object, or several of them, got "):
+        value(wrong, embedder=None)

@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from assay.agents.calling import wants_calls
 from assay.agents.function import FunctionAgent
 from assay.data.seams import Agent
 from assay.errors import UsageError, nearest
@@ -84,9 +85,10 @@ def _module(kind: _Kind) -> Any:
 
 
 def opens_sessions(target: Callable[..., Any]) -> bool:
-    """Whether something needs a case and an environment, as the seam `Agent` does, and not a conversation."""
+    """Whether something needs a case and an environment, as the seam `Agent` does, not a conversation (and `call`)."""
     try:
         parameters = inspect.signature(target).parameters.values()
     except (TypeError, ValueError):
         return False
-    return sum(one.default is one.empty and one.kind not in _OPEN_ENDED for one in parameters) == 2
+    needed = [one for one in parameters if one.default is one.empty and one.kind not in _OPEN_ENDED]
+    return len(needed) == 2 and not wants_calls(target)

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from assay.data.case import EvalCase
@@ -42,6 +42,7 @@ class A2AAgent:
     """
 
     url: str
+    refuses_environment: ClassVar[str] = "an A2A agent runs its tools itself, where nothing can stand before them"
 
     @asynccontextmanager
     async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[A2ASession]:  # noqa: ARG002

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from assay.agents.plain import plain
+from assay.agents.routing import routed
 from assay.agents.stopwatch import Stopwatch
 from assay.data.case import EvalCase, SessionInput
 from assay.data.noun import Json
 from assay.data.seams import Environment, Item
-from assay.data.trace import About, AgentDetails, Event, Message, Step, Thought
+from assay.data.trace import About, AgentDetails, Event, Message, Step, Thought, ToolCall
 from assay.errors import AgentError, UsageError
 from assay.formats.adk import content
 from assay.formats.reading import Reading
@@ -24,6 +25,7 @@ from assay.importing import import_extra
 EXTRA = "agents-adk"
 _USER = "test_user_id"
 _TOOLS_AT_ONCE = 64
+_STEERING = ("transfer_to_agent", "set_model_response", "finish_task")
 _KEPT = ("author", "content", "grounding_metadata", "usage_metadata", "model_version", "error_code", "error_message")
 
 
@@ -76,14 +78,14 @@ class AdkAgent:
     _open: list[object] = field(default_factory=list, repr=False)
 
     @asynccontextmanager
-    async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[AdkSession]:  # noqa: ARG002
+    async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[AdkSession]:
         """Open a conversation."""
         if self.make is not None:
             found, stack = await self.make()
-            async with _Closing(stack), _conversation(found, self.name, case, []) as session:
+            async with _Closing(stack), _conversation(found, self.name, case, environment, []) as session:
                 yield session
         else:
-            async with _conversation(self.found, self.name, case, self._open) as session:
+            async with _conversation(self.found, self.name, case, environment, self._open) as session:
                 yield session
 
 
@@ -102,13 +104,15 @@ class _Closing:
 
 
 @asynccontextmanager
-async def _conversation(found: Any, name: str, case: EvalCase, others: list[object]) -> AsyncIterator[AdkSession]:
+async def _conversation(
+    found: Any, name: str, case: EvalCase, environment: Environment | None, others: list[object]
+) -> AsyncIterator[AdkSession]:
     """Open a conversation beside `others` that share the agent; the last of them closes what the agent holds."""
     runners = import_extra("google.adk.runners", EXTRA)
     app_class = import_extra("google.adk.apps.app", EXTRA).App
     given = case.session_input or SessionInput()
     watch = _Watch()
-    plugin = _plugin(watch)
+    plugin = _plugin(watch, environment)
     if isinstance(found, app_class):
         app = found.model_copy(update={"plugins": [plugin, *found.plugins]})
     else:
@@ -230,13 +234,41 @@ def _declarations(tool: Any) -> list[dict[str, Any]]:
     return [*functions, *([raw] if raw else [])]
 
 
-def _plugin(watch: _Watch) -> Any:
-    """A plugin of ADK's that tells a watch; made here, because its class derives from one of ADK's."""
+def _routed(tool: Any, environment: Environment) -> Any:
+    """A copy of a tool that asks an environment; what only steers ADK's own flow stays as it is."""
+    if tool.name in _STEERING:
+        return tool
+    copied = copy.copy(tool)
+
+    async def run_async(*, args: dict[str, Any], tool_context: Any) -> Any:
+        call = ToolCall(tool.name, plain(args), str(tool_context.function_call_id or ""))
+        declaration = tool._get_declaration()  # noqa: SLF001  (ADK has no public name for it)
+        declared = plain(declaration) if declaration is not None else {"name": tool.name}
+
+        async def real() -> Any:
+            return await tool.run_async(args=args, tool_context=tool_context)
+
+        return (await routed(environment, call, declared, real)).value
+
+    copied.run_async = run_async
+    return copied
+
+
+def _plugin(watch: _Watch, environment: Environment | None) -> Any:
+    """A plugin of ADK's that tells a watch, and puts an environment before the tools of every agent.
+
+    It is made here, because its class derives from one of ADK's.
+    """
     base: Any = import_extra("google.adk.plugins.base_plugin", EXTRA).BasePlugin
 
     class Watcher(base):  # type: ignore[misc]
         async def before_model_callback(self, *, callback_context: Any, llm_request: Any) -> None:
             watch.asked(callback_context.agent_name, llm_request)
+            if environment is not None:
+                # The request's own copies answer: callbacks and confirmations of the agent stand around them as ever.
+                llm_request.tools_dict.update(
+                    {name: _routed(tool, environment) for name, tool in llm_request.tools_dict.items()}
+                )
 
         async def after_model_callback(self, *, callback_context: Any, **_: Any) -> None:
             watch.times.end("model", callback_context.agent_name)

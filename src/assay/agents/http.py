@@ -7,7 +7,7 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 import msgspec
@@ -53,6 +53,7 @@ class ChatAgent:
 
     url: str
     model: str = "default"
+    refuses_environment: ClassVar[str] = "a chat endpoint runs its tools itself, where nothing can stand before them"
 
     @asynccontextmanager
     async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[ChatSession]:  # noqa: ARG002

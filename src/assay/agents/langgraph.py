@@ -11,6 +11,7 @@ from typing import Any
 
 from assay.agents.plain import plain
 from assay.agents.stopwatch import Stopwatch
+from assay.agents.tool_nodes import declaration, has_tools, routed_graph
 from assay.data.case import EvalCase
 from assay.data.noun import Json
 from assay.data.seams import Environment, Item
@@ -58,14 +59,20 @@ class LangGraphAgent:
     path: str
     runnable: Any = field(repr=False)
 
+    @property
+    def refuses_environment(self) -> str:
+        """Why no environment can stand before the tools; empty where one can."""
+        return "" if has_tools(self.runnable) else "no ToolNode is in the graph, and other nodes call tools themselves"
+
     @asynccontextmanager
-    async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[LangGraphSession]:  # noqa: ARG002
+    async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[LangGraphSession]:
         """Open a conversation."""
         state = copy.deepcopy(case.session_input.state) if case.session_input else {}
         checkpointer = getattr(self.runnable, "checkpointer", None)
         thread = str(uuid.uuid4())
+        runnable = self.runnable if environment is None else routed_graph(self.runnable, environment)
         try:
-            yield LangGraphSession(self.runnable, state, thread, kept=bool(checkpointer))
+            yield LangGraphSession(runnable, state, thread, kept=bool(checkpointer))
         finally:
             if checkpointer and hasattr(checkpointer, "adelete_thread"):
                 await checkpointer.adelete_thread(thread)
@@ -192,7 +199,7 @@ class _Watch:
         """A chat model is asked."""
         if name not in self.agents:
             texts = [str(message.text) for message in messages if message.type == "system"]
-            tools = tuple(_declaration(tool) for tool in parameters.get("tools") or () if isinstance(tool, dict))
+            tools = tuple(declaration(tool) for tool in parameters.get("tools") or () if isinstance(tool, dict))
             self.agents[name] = AgentDetails(name, "\n\n".join(texts), tools)
         self.times.start("model", run)
 
@@ -215,16 +222,6 @@ def _usage(message: Any) -> Usage:
         cached_tokens=(used.get("input_token_details") or {}).get("cache_read"),
         model=str((getattr(message, "response_metadata", None) or {}).get("model_name") or ""),
     )
-
-
-def _declaration(tool: dict[str, Any]) -> dict[str, Any]:
-    """A tool as it was declared to the model, out of the envelope that each provider puts around it."""
-    function = tool.get("function")
-    declared: dict[str, Any] = plain(function if isinstance(function, dict) else tool)
-    for name in ("parameters", "input_schema"):
-        if name in declared:
-            declared["parameters_json_schema"] = declared.pop(name)
-    return declared
 
 
 def _handler(watch: _Watch) -> Any:

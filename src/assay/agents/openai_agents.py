@@ -12,8 +12,10 @@ from typing import Any
 import msgspec
 
 from assay.agents.plain import plain
+from assay.agents.routing import routed
 from assay.agents.stopwatch import Stopwatch
 from assay.data.case import EvalCase
+from assay.data.noun import Json
 from assay.data.seams import Environment, Item
 from assay.data.trace import About, AgentDetails, Message, Thought, ToolCall, ToolResult, Usage
 from assay.errors import UsageError
@@ -50,9 +52,71 @@ class OpenAIAgent:
     agent: Any = field(repr=False)
 
     @asynccontextmanager
-    async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[OpenAISession]:  # noqa: ARG002
+    async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[OpenAISession]:
         """Open a conversation."""
-        yield OpenAISession(self.agent, copy.deepcopy(case.session_input.state) if case.session_input else None)
+        agent = self.agent if environment is None else _Routing(environment).agent(self.agent)
+        yield OpenAISession(agent, copy.deepcopy(case.session_input.state) if case.session_input else None)
+
+
+class _Routing:
+    """Copies of agents whose tools ask an environment; handovers go to copies as well."""
+
+    def __init__(self, environment: Environment) -> None:
+        self._environment = environment
+        self._copies: dict[int, Any] = {}
+        self._held: list[Any] = []
+
+    def agent(self, agent: Any) -> Any:
+        """Return the copy of an agent; agents may hand over to each other in circles."""
+        if id(agent) in self._copies:
+            return self._copies[id(agent)]
+        copied = agent.clone(tools=[self._tool(tool) for tool in agent.tools])
+        self._copies |= {id(agent): copied, id(copied): copied}
+        self._held.append(agent)  # so that no other agent can get its id
+        copied.handoffs = [self._handoff(one) for one in agent.handoffs]
+
+        async def get_mcp_tools(context: Any) -> list[Any]:
+            return [self._tool(tool) for tool in await agent.get_mcp_tools(context)]
+
+        copied.get_mcp_tools = get_mcp_tools
+        return copied
+
+    def _handoff(self, handoff: Any) -> Any:
+        if not hasattr(handoff, "on_invoke_handoff"):
+            return self.agent(handoff)
+        copied = copy.copy(handoff)
+
+        async def on_invoke_handoff(context: Any, arguments: str) -> Any:
+            return self.agent(await handoff.on_invoke_handoff(context, arguments))
+
+        copied.on_invoke_handoff = on_invoke_handoff
+        return copied
+
+    def _tool(self, tool: Any) -> Any:
+        """The copy of a tool that runs here; what the provider runs stays as it is."""
+        if not hasattr(tool, "on_invoke_tool"):
+            return tool
+        copied = copy.copy(tool)
+
+        async def on_invoke_tool(context: Any, arguments: str) -> Any:
+            call = ToolCall(tool.name, plain(arguments_of(arguments)), str(context.tool_call_id))
+            answer = await routed(
+                self._environment,
+                call,
+                _declaration(tool),
+                lambda: tool.on_invoke_tool(context, arguments),
+                as_json=_response,
+            )
+            return answer.value
+
+        copied.on_invoke_tool = on_invoke_tool
+        return copied
+
+
+def _response(result: Any) -> Json:
+    """What a tool returned, as it is recorded."""
+    value = plain(result)
+    return response_of(value) if isinstance(value, str) else value
 
 
 class OpenAISession:
@@ -140,9 +204,7 @@ class _Watch:
         """A tool answered; the first that is heard of it counts."""
         call = self._waiting.pop(call_id, None)
         if call is not None:
-            value = plain(result)
-            response = response_of(value) if isinstance(value, str) else value
-            self._happened.put_nowait(ToolResult(call.name, response, call_id, call.author))
+            self._happened.put_nowait(ToolResult(call.name, _response(result), call_id, call.author))
 
 
 def _steps(raw: dict[str, Any], author: str) -> list[Item]:

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from assay.agents.plain import plain
+from assay.agents.routing import routed
 from assay.agents.stopwatch import Stopwatch
 from assay.data.case import EvalCase
 from assay.data.seams import Environment, Item
@@ -45,12 +46,12 @@ class PydanticAgent:
     agent: Any = field(repr=False)
 
     @asynccontextmanager
-    async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[PydanticSession]:  # noqa: ARG002
+    async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[PydanticSession]:
         """Open a conversation; the agent's toolsets are open as long as any conversation is."""
         state = case.session_input.state if case.session_input else {}
         deps = _dependencies(self.agent.deps_type, copy.deepcopy(state)) if state else None
         async with self.agent:
-            yield PydanticSession(self.agent, deps)
+            yield PydanticSession(self.agent, deps, environment)
 
 
 def _dependencies(kind: Any, state: dict[str, Any]) -> Any:
@@ -66,8 +67,9 @@ def _dependencies(kind: Any, state: dict[str, Any]) -> Any:
 class PydanticSession:
     """One conversation; it carries the messages from run to run."""
 
-    def __init__(self, agent: Any, deps: Any) -> None:
+    def __init__(self, agent: Any, deps: Any, environment: Environment | None) -> None:
         self._agent = agent
+        self._environment = environment
         self._deps = deps
         self._history: list[Any] = []
         self._details: AgentDetails | None = None
@@ -80,7 +82,7 @@ class PydanticSession:
 
     async def send(self, message: str) -> AsyncIterator[Item]:
         """Run the agent, and yield what happened after each step of its graph."""
-        watch = _Watch(self._agent.name or "agent")
+        watch = _Watch(self._agent.name or "agent", self._environment)
         hooks = import_extra("pydantic_ai.capabilities", EXTRA).Hooks(
             model_request=watch.model, tool_execute=watch.tool
         )
@@ -111,8 +113,9 @@ def _shown(output: Any) -> str:
 class _Watch:
     """What happened since it was last asked; it stands around the calls of models and tools."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, environment: Environment | None) -> None:
         self.name = name
+        self._environment = environment
         self.times = Stopwatch()
         self.details: AgentDetails | None = None
         self.said = False
@@ -144,11 +147,14 @@ class _Watch:
         self._items += self._steps(response)
         return response
 
-    async def tool(self, _: Any, *, call: Any, args: Any, handler: Any, **_more: Any) -> Any:
-        """Stand around a tool call."""
+    async def tool(self, _: Any, *, call: Any, tool_def: Any, args: Any, handler: Any) -> Any:
+        """Stand around a tool call, and put the environment before it."""
         self.times.start("tool", call.tool_call_id)
         try:
-            return await handler(args)
+            if self._environment is None or tool_def.kind == "output":
+                return await handler(args)
+            made = ToolCall(call.tool_name, plain(arguments_of(call.args)), call.tool_call_id)
+            return (await routed(self._environment, made, _declaration(tool_def), lambda: handler(args))).value
         finally:
             self.times.end("tool", call.tool_call_id)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,12 @@ from assay.api.valuing import shared_cache, value
 from assay.data.case import EvalSet
 from assay.data.recording import Recording
 from assay.data.trace import Trace
-from assay.data.work import Users
-from assay.errors import FormatError
+from assay.data.work import Environments, Users
+from assay.errors import FormatError, UsageError
+from assay.formats.adk.write import dumps
 from assay.judge.judges import Judges
-from assay.load import Match, fits, read_file, recordings_in, sources
+from assay.load import Match, as_recording, heard_in, read_file, sources
+from assay.text.globs import fits
 
 __all__ = [
     "Checked",
@@ -35,6 +37,7 @@ __all__ = [
     "reread",
     "resume",
     "runs",
+    "save_eval_set",
     "scenarios",
     "score",
     "shared_cache",
@@ -55,6 +58,7 @@ def evaluate(
     store: str | None = None,
     judges: Judges | None = None,
     users: Users | None = None,
+    environment: Environments | Mapping[str, Any] | None = None,
     reuse: str | None = None,
 ) -> Run:
     """Run an agent on every case of an eval set, and score what it does.
@@ -63,8 +67,10 @@ def evaluate(
     `criteria` None takes the `test_config.json` beside each file, else ADK's defaults. `reply_timeout` is in seconds.
     `store` is a SQLAlchemy URL; None keeps the results for as long as the returned run lives. `judges` says which
     models judge, and how; `users` play the users of scenarios, in place of what the configuration says
-    (`user_simulator_config`); `reuse` is the id of a run of the store whose judges' replies are taken again. Raises
-    UsageError before anything runs; afterwards nothing that an agent or a metric does raises.
+    (`user_simulator_config`). `environment` stands between the agent and its tools, in place of what the configuration
+    says (`environment_simulation_config`): such a mapping, or what makes an environment for a case and an attempt.
+    `reuse` is the id of a run of the store whose judges' replies are taken again. Raises UsageError before anything
+    runs; afterwards nothing that an agent or a metric does raises.
     """
     plan = plan_run(
         eval_set,
@@ -76,6 +82,7 @@ def evaluate(
         only=only,
         judges=judges,
         users=users,
+        environment=environment,
     )
     return execute(plan, store=store, reuse=reuse)
 
@@ -108,7 +115,15 @@ def load_eval_set(path: str | Path, *, lenient: bool = False) -> EvalSet:
     return loaded.eval_set
 
 
+def save_eval_set(eval_set: EvalSet, path: str | Path) -> None:
+    """Write an eval set in ADK's current schema, whatever it was read from; unknown keys are written back."""
+    try:
+        Path(path).write_bytes(dumps(eval_set))
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}") from None
+
+
 def load_recordings(paths: Paths, *, lenient: bool = False) -> list[Recording]:
     """Return what files recorded, in order; raises UsageError with every problem in them."""
     given = [paths] if isinstance(paths, str | Path) else list(paths)
-    return recordings_in(sources(given, lenient=lenient, recorded=True))
+    return list(map(as_recording, heard_in(sources(given, lenient=lenient, recorded=True))))

@@ -16,9 +16,7 @@ def blocking(work: Any) -> Any:
 
     Nothing that an agent left behind is waited for: neither a task that does not stop nor a thread.
     """
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
+    if not _in_a_loop():
         return _run(work)
     outcome: list[Any] = []
 
@@ -35,6 +33,14 @@ def blocking(work: Any) -> Any:
     if error is not None:
         raise error
     return result
+
+
+def _in_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _run(work: Any) -> Any:

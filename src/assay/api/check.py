@@ -47,7 +47,8 @@ def _checked(path: Path, *, lenient: bool) -> Checked:
     try:
         made = load.criteria_of(loaded.config, origin=str(path), lenient=lenient)
     except ConfigError as error:
-        return Checked(str(path), what, (str(error).removeprefix(f"{path}: "),), warnings)
+        problems = tuple(problem.removeprefix(f"{path}: ") for problem in error.problems)
+        return Checked(str(path), what, problems, warnings)
     return Checked(str(path), what, warnings=(*warnings, *made.warnings))
 
 

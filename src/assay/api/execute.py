@@ -15,11 +15,12 @@ from msgspec.structs import replace
 
 from assay.aggregate import aggregate
 from assay.api.blocking import blocking
-from assay.api.plan import Pair, Plan, now
+from assay.api.plan import Plan, now
 from assay.api.record import conversations
 from assay.data.outcome import CaseResult, Verdict
 from assay.data.recording import Recording
 from assay.data.summary import RunInfo, Summary
+from assay.data.work import Pair
 from assay.judge.ballot import Ballot, Reusable
 from assay.llm.model import Reply
 from assay.score import score
@@ -147,7 +148,7 @@ async def _go(plan: Plan, store: Store, on_result: Heard, *, resumed: bool) -> t
                 known[result.position, result.attempt] = result
             yield pair
         for work, recording in plan.recorded or ():
-            store.add_recording(plan.info.id, work.position, recording)
+            store.add_recording(plan.info.id, work.position, recording, may_wait=True)
             yield work, recording
         if plan.agent is not None:
             async for work, recording in conversations(plan, standing):

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from assay import __version__, load
 from assay.agents import agent_of
-from assay.api.simulating import with_users
+from assay.api.simulating import asks_a_model, check_reachable, with_environments, with_users
 from assay.data.case import EvalCase, EvalSet
 from assay.data.config import EvalConfig
 from assay.data.noun import Noun
@@ -24,24 +24,27 @@ from assay.data.recording import Recording
 from assay.data.seams import Agent
 from assay.data.summary import RunInfo
 from assay.data.trace import Trace
-from assay.data.work import Users, Work
+from assay.data.work import Environments, Users, Work
 from assay.errors import ConfigError, UsageError
 from assay.formats.adk.config import config as read_config
 from assay.formats.reading import Reading
 from assay.judge.judges import Judges
+from assay.metrics.catalog import within
 from assay.metrics.signature import signature
-from assay.simulate.user import SimulatedUsers
 from assay.text.display import compact, shortened
 
 N = TypeVar("N", bound=Noun)
+
+_NOTHING_EXPECTED = (
+    "the recordings do not say what was expected; --against EVALSET does, or --config names criteria that need no "
+    "expectation"
+)
 
 Paths = str | Path | Sequence[str | Path]
 """A file, a folder, or several; `FILE:case1,case2` chooses cases."""
 
 Criteria = str | Path | Mapping[str, "float | dict[str, Any] | Metric"] | Iterable[Criterion] | None
 """A config file; criteria by name with their threshold, options or function; criteria; or None for what lies nearby."""
-
-Pair = tuple[Work, Recording]
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,7 @@ class Plan:
 
     info: RunInfo
     works: tuple[Work, ...]
-    recorded: tuple[Pair, ...] | None = None
+    recorded: load.Recorded | None = None
     agent: Agent | None = None
     attempts: int = 1
     concurrency: int = 8
@@ -63,8 +66,8 @@ class Plan:
 
     @property
     def simulates(self) -> bool:
-        """Whether a language model plays a user."""
-        return any(isinstance(work.users, SimulatedUsers) for work in self.works)
+        """Whether a language model plays a user or a tool."""
+        return any(map(asks_a_model, self.works))
 
     @property
     def total(self) -> int:
@@ -84,6 +87,7 @@ def plan_run(
     lenient: bool = False,
     judges: Judges | None = None,
     users: Users | None = None,
+    environment: Environments | Mapping[str, Any] | None = None,
 ) -> Plan:
     """Read and check everything that `evaluate` needs. Raises UsageError."""
     judges = judges or Judges()
@@ -91,6 +95,8 @@ def plan_run(
     todo = load.chosen(load.works(wanted), wanted, only)
     todo, signed, said = with_users(todo, wanted, users, judges, lenient=lenient)
     target = agent_of(agent)
+    todo, also_signed, also_said = with_environments(todo, wanted, environment, judges, lenient=lenient)
+    check_reachable(todo, target)
     arguments = {
         "paths": _given(eval_set),
         "agent": agent if isinstance(agent, str) else getattr(agent, "__qualname__", "function"),
@@ -101,7 +107,7 @@ def plan_run(
         "attempts": attempts,
         "reply_timeout": reply_timeout,
     }
-    info = _info("run", arguments, notes, wanted, {"agent": signature(target), **signed})
+    info = _info("run", arguments, notes, wanted, {"agent": signature(target), **signed, **also_signed})
     return Plan(
         info,
         tuple(todo),
@@ -109,7 +115,7 @@ def plan_run(
         attempts=attempts,
         concurrency=concurrency,
         reply_timeout=reply_timeout,
-        warnings=(*notes.warnings, *said),
+        warnings=(*notes.warnings, *said, *also_said),
         judges=judges,
     )
 
@@ -128,23 +134,26 @@ def plan_score(
     """Read and check everything that `score` needs. Raises UsageError."""
     judges = judges or Judges()
     found = None if _in_memory(recordings) else load.sources(_paths(recordings), lenient=lenient, recorded=True)
-    heard = _recordings(recordings) if found is None else load.recordings_in(found)
+    heard = _recordings(recordings) if found is None else []
     if eval_set is not None:
         if any(source.only for source in found or []):
             raise UsageError("FILE:case1,case2 chooses cases of an eval set: give it to --against, or use --only")
         wanted, notes = _wanted(eval_set, criteria, lenient=lenient, judges=judges)
         todo = load.works(wanted)
-        pairs, unmatched = load.match(todo, load.told_apart(todo, found) if found else heard, by=match)
+        recorded, unmatched = load.match(todo, load.told_apart(todo, found) if found else heard, by=match)
     elif found is not None:
         sets = load.together(found)
         wanted, notes = _wanted_by(sets, criteria, lenient=lenient, judges=judges)
         todo = load.works(wanted)
-        pairs, unmatched = load.match_each(todo, wanted, sets, by=match)
+        recorded, unmatched = load.match_each(todo, wanted, sets, by=match)
     else:
         wanted, notes = _wanted(_cases_of(heard), criteria, lenient=lenient, judges=judges)
         todo = load.works(wanted)
-        pairs, unmatched = load.match(todo, heard, by=match)
-    kept = {work.position for work in load.chosen(todo, wanted, only)}
+        recorded, unmatched = load.match(todo, heard, by=match)
+    chosen = load.chosen(todo, wanted, only)
+    by_default = [origin for origin, _ in notes.origins] == ["defaults"]
+    if by_default and not any(work.case.conversation or work.case.scenario for work in todo):
+        unmatched = [*unmatched, _NOTHING_EXPECTED]
     arguments = {
         "paths": _given(recordings),
         "against": None if eval_set is None else _given(eval_set),
@@ -157,8 +166,8 @@ def plan_score(
     }
     return Plan(
         _info("score", arguments, notes, wanted, {}),
-        tuple(work for work in todo if work.position in kept),
-        tuple(pair for pair in pairs if pair[0].position in kept),
+        tuple(chosen),
+        recorded if chosen is todo else recorded.of(chosen),
         concurrency=concurrency,
         warnings=(*notes.warnings, *_also(found or []), *unmatched),
         judges=judges,
@@ -216,7 +225,8 @@ def _wanted(
         )
         eval_set, digest = _as_stored(eval_set, f"the eval set {eval_set.id!r}")
         notes = _Notes(((eval_set.id, digest),), ((made.origin, made.sha256),), made.warnings)
-        return [load.Wanted(eval_set, made.criteria, user_simulator=made.user_simulator)], notes
+        wanted = load.Wanted(eval_set, made.criteria, (), made.user_simulator, made.environment)
+        return [wanted], notes
     found = load.sources(_paths(eval_set), lenient=lenient)
     return _wanted_of(
         found, criteria, [source.loaded.eval_set or EvalSet("") for source in found], lenient=lenient, judges=judges
@@ -252,7 +262,7 @@ def _wanted_of(
     given = _criteria(criteria, lenient=lenient, judges=judges)
     made = [given or load.criteria_for(source, lenient=lenient, judges=judges) for source in found]
     wanted = [
-        load.Wanted(one, criteria.criteria, source.only, criteria.user_simulator)
+        load.Wanted(one, criteria.criteria, source.only, criteria.user_simulator, criteria.environment)
         for one, criteria, source in zip(sets, made, found, strict=True)
     ]
     notes = _Notes(
@@ -273,10 +283,7 @@ def _criteria(criteria: Criteria, *, lenient: bool, judges: Judges) -> load.Crit
     if isinstance(criteria, str | Path):
         return load.criteria_in(Path(criteria), lenient=lenient, judges=judges)
     if not isinstance(criteria, Mapping):
-        signed = tuple(_signed(one) for one in criteria)
-        if not signed:
-            raise ConfigError("arguments: criteria: must hold at least one criterion")
-        return load.Criteria(signed, "arguments")
+        return load.Criteria(_listed(list(criteria)), "arguments")
     own = {name: entry for name, entry in criteria.items() if callable(entry)}
     named = {name: entry for name, entry in criteria.items() if name not in own}
     reading = Reading("criteria")
@@ -284,6 +291,22 @@ def _criteria(criteria: Criteria, *, lenient: bool, judges: Judges) -> load.Crit
     reading.finish()
     functions = tuple(_signed(Criterion(name, function)) for name, function in own.items())
     return load.criteria_of(config, origin="arguments", own=functions, lenient=lenient, judges=judges)
+
+
+def _listed(criteria: Sequence[Criterion]) -> tuple[Criterion, ...]:
+    """Criteria that were made in Python, with the mistakes found that a config would be refused for."""
+    if not criteria:
+        raise ConfigError("arguments: criteria: must hold at least one criterion")
+    seen: set[str] = set()
+    for one in criteria:
+        if not isinstance(one, Criterion):
+            raise ConfigError(f"arguments: criteria: must hold objects of the class Criterion, got {one!r:.80}")
+        if one.name in seen:
+            raise ConfigError(f"arguments: criteria: the name {one.name!r} stands there twice")
+        seen.add(one.name)
+        if one.threshold is not None:
+            within(one.range, one.threshold, one.threshold, f"arguments: criteria: {one.name}: threshold")
+    return tuple(_signed(one) for one in criteria)
 
 
 def _signed(criterion: Criterion) -> Criterion:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
 from assay.api.blocking import blocking
-from assay.api.plan import Pair, Plan
+from assay.api.plan import Plan
 from assay.data.recording import Recording
+from assay.data.work import Pair, Work
 from assay.errors import UsageError
 from assay.formats.recordings import line
 from assay.record import record
+from assay.simulate.environment import SimulatedEnvironments
 
-Heard = Callable[[Recording], None]
+Heard = Callable[[Recording, Sequence[str]], None]
+"""Hears of each recording as it comes, with what there is to warn of."""
 
 
 def conversations(plan: Plan, held: Collection[tuple[int, int]] = ()) -> AsyncIterator[Pair]:
@@ -29,6 +32,12 @@ def conversations(plan: Plan, held: Collection[tuple[int, int]] = ()) -> AsyncIt
         reply_timeout=plan.reply_timeout,
         held=held,
     )
+
+
+def _warnings(work: Work, recording: Recording) -> list[str]:
+    """Return what of a recording may not be as its user meant it."""
+    environments = work.environments
+    return environments.undeclared(recording.trace) if isinstance(environments, SimulatedEnvironments) else []
 
 
 def write_recordings(plan: Plan, path: Path, *, on_recording: Heard | None = None) -> int:
@@ -46,7 +55,7 @@ def write_recordings(plan: Plan, path: Path, *, on_recording: Heard | None = Non
     with file:
         lines = _Lines(file)
         try:
-            blocking(lines.fill(plan, on_recording or (lambda _: None)))
+            blocking(lines.fill(plan, on_recording or (lambda *_: None)))
         finally:
             file.flush()
             if lines.places:
@@ -79,7 +88,7 @@ class _Lines:
             self.file.flush()
             self.places.append((work.position, recording.attempt, offset, len(written)))
             offset += len(written)
-            on_recording(recording)
+            on_recording(recording, _warnings(work, recording))
 
     def copy(self, path: Path) -> None:
         """Copy the lines in the order of cases and attempts."""

@@ -1,19 +1,24 @@
-"""Who plays the users of scenarios? What the configuration says, or who the caller names."""
+"""Who plays the users of scenarios and the tools of agents? What the configuration says, or who the caller names."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from assay.data.noun import Json
-from assay.data.work import Users, Work
+from assay.data.seams import Agent
+from assay.data.work import Environments, Users, Work
 from assay.errors import ConfigError, UsageError
 from assay.judge.judges import Judges
 from assay.llm.prompts import version
 from assay.load import Wanted
 from assay.metrics.signature import signature
+from assay.simulate.environment import SimulatedEnvironments
+from assay.simulate.environment_options import EnvironmentOptions, environment_options
+from assay.simulate.played import TEMPLATE
 from assay.simulate.user import SimulatedUsers, user_options
 
 
@@ -60,3 +65,56 @@ def _configured(
     prompt = "custom" if options.custom_instructions is not None else version("simulated_user")
     signed = {**msgspec.to_builtins(options), "prompt": prompt}
     return SimulatedUsers(model, options), options.cap, signed, warnings
+
+
+def with_environments(
+    todo: Sequence[Work],
+    wanted: Sequence[Wanted],
+    given: Environments | Mapping[str, Any] | None,
+    judges: Judges,
+    *,
+    lenient: bool,
+) -> tuple[list[Work], dict[str, Json], list[str]]:
+    """Return the work with the environments that answer its tool calls, their signatures, and warnings.
+
+    `given` stands in place of what the configurations say. Raises UsageError for what cannot be used.
+    """
+    if given is not None and not isinstance(given, Mapping):
+        return [replace(work, environments=given) for work in todo], {"environment": signature(given)}, []
+    own, warnings = (None, []) if given is None else environment_options(given, lenient=lenient)
+    asked = [(one.eval_set.id, own or one.environment) for one in wanted for _ in one.eval_set.cases]
+    signatures: dict[str, Json] = {}
+    surrounded: list[Work] = []
+    for work in todo:
+        eval_set_id, options = asked[work.position]
+        if options is None:
+            surrounded.append(work)
+            continue
+        environments, signed = _environments(options, judges)
+        name = "environment" if signatures.get("environment", signed) == signed else f"{eval_set_id}/environment"
+        signatures[name] = signed
+        surrounded.append(replace(work, environments=environments))
+    return surrounded, signatures, warnings
+
+
+def _environments(options: EnvironmentOptions, judges: Judges) -> tuple[SimulatedEnvironments, Json]:
+    signed = msgspec.json.decode(msgspec.json.encode(options))  # as the store will give it back
+    if not options.plays:
+        return SimulatedEnvironments(options), signed
+    settings = options.simulation_model_configuration
+    model = judges.exchange.model(options.simulation_model, settings, structured=False)
+    return SimulatedEnvironments(options, model), {**signed, "prompt": version(TEMPLATE)}
+
+
+def check_reachable(todo: Sequence[Work], agent: Agent) -> None:
+    """Raise UsageError where there is an environment that cannot stand between the agent and its tools."""
+    refused = getattr(agent, "refuses_environment", "")
+    if refused and any(work.environments is not None for work in todo):
+        raise UsageError(f"a simulated environment (environment_simulation_config) cannot be used here: {refused}")
+
+
+def asks_a_model(work: Work) -> bool:
+    """Whether a language model plays the user of a case, or one of its tools."""
+    if isinstance(work.environments, SimulatedEnvironments) and work.environments.model is not None:
+        return True
+    return isinstance(work.users, SimulatedUsers)

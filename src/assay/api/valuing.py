@@ -12,7 +12,7 @@ from assay.errors import UsageError
 from assay.value import embed as embedding
 from assay.value import job as jobs
 from assay.value import source
-from assay.value.batch import Done, Gate, cores
+from assay.value.batch import Done, Gate, Redacted, cores
 from assay.value.dimensions import weights_of
 from assay.value.one import WITHOUT, shared_cache, value
 from assay.value.score import Terms
@@ -28,6 +28,7 @@ class Asked:
     novelty: str = "sequence"
     index: Path | None = None
     extend: bool = False
+    ttl: float | None = None
     embedder: str | None = None
     confidence: float | None = None
     success: bool | None = None
@@ -50,19 +51,14 @@ class Valuing:
     def after(self, lines: Iterator[bytes]) -> tuple[Valuing, list[float | None]]:
         """Return what is left to do after the lines of a broken-off output, and the scores that it holds.
 
-        UsageError where the lines are not what this valuation gives, or where resuming could not give the same.
+        UsageError where the lines are not what this valuation gives.
         """
-        embedded = self.job.embed is not None
-        if embedded and self.job.terms.mode == "leave-one-out":
-            raise UsageError(
-                "--resume: leave-one-out needs every vector again, so there is nothing to save; run it anew"
-            )
-        makes_corpus = self.job.terms.mode == "corpus" and (self.job.extend or not _exists(self.job.index))
-        if embedded and makes_corpus:
-            raise UsageError("--resume: an index that is made or extended needs every vector; run it anew")
-        remembered = 0 if not embedded or self.job.terms.mode == "corpus" else _capacity(self.job.index)
-        skip, before, scores = jobs.resumed(self.job, lines, remembered=remembered)
-        return replace(self, job=replace(self.job, skip=skip, before=tuple(before))), scores
+        before = jobs.resumed(self.job, lines)
+        return replace(self, job=before.rest(self.job)), before.scores
+
+    def redacted(self, scores: Sequence[float | None]) -> Iterator[Redacted]:
+        """Yield what was taken out of the first traces before they were kept, given their scores."""
+        return jobs.redacted(self.job, scores)
 
 
 def plan_value(paths: Sequence[str], asked: Asked, *, from_run: str | None = None, store: str | None = None) -> Valuing:
@@ -84,6 +80,8 @@ def plan_value(paths: Sequence[str], asked: Asked, *, from_run: str | None = Non
         notes.append(f"{asked.index}: made from these traces; there was nothing to search yet, so every novelty is 0.5")
     if asked.index is not None and not asked.index.absolute().parent.is_dir():
         raise UsageError(f"--index: {asked.index}: its folder does not exist, so that it could not be saved")
+    if asked.ttl is not None and asked.index is None:
+        raise UsageError("--ttl needs --index: it says how long what the index holds counts")
     said = source.Unknown(asked.confidence, asked.success)
     files = [] if from_run is not None else source.files(paths)
     if asked.novelty == "leave-one-out" and Path("-") in files:
@@ -100,6 +98,7 @@ def plan_value(paths: Sequence[str], asked: Asked, *, from_run: str | None = Non
             gate=asked.gate,
             index=asked.index,
             extend=asked.extend,
+            ttl=asked.ttl,
             jobs=asked.jobs or cores(),
             said=said,
             given=None if from_run is None else _of_run(from_run, store, said),
@@ -120,7 +119,7 @@ def _of_run(run_id: str, store: str | None, said: source.Unknown) -> list[source
             chain.from_iterable(
                 source.recorded(
                     [recording],
-                    said._replace(success=_success(verdicts.get((recording.case_id, recording.attempt)), said.success)),
+                    said._replace(verdict=_success(verdicts.get((recording.case_id, recording.attempt)))),
                     run.id,
                 )
                 for _, recording in opened.recordings(run.id)
@@ -133,20 +132,10 @@ def _of_run(run_id: str, store: str | None, said: source.Unknown) -> list[source
     return found
 
 
-def _success(verdict: Verdict | None, otherwise: bool | None) -> bool | None:
-    """Return what a verdict says of success; where it says nothing, what the user says."""
-    if verdict in {Verdict.PASSED, Verdict.FAILED}:
-        return verdict is Verdict.PASSED
-    return otherwise
+def _success(verdict: Verdict | None) -> bool | None:
+    """Return what a verdict says of success; None where it says nothing."""
+    return verdict is Verdict.PASSED if verdict in {Verdict.PASSED, Verdict.FAILED} else None
 
 
 def _exists(index: Path | None) -> bool:
     return index is not None and index.exists()
-
-
-def _capacity(index: Path | None) -> int:
-    from assay.value.novelty import CAPACITY, VectorCache
-
-    if index is None or not index.exists():
-        return CAPACITY
-    return VectorCache.load(index).capacity or CAPACITY

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from assay.metrics.entries import CATALOG, QUESTIONS, RECIPES, Entry
+from assay.metrics.options import allowed, documented, hints
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 
 @click.command()
@@ -32,7 +37,7 @@ def criteria(name: str | None, situation: str | None) -> None:
 
         _explain(entry(name))
     else:
-        _table()
+        _overview()
 
 
 def _range(entry: Entry) -> str:
@@ -41,23 +46,40 @@ def _range(entry: Entry) -> str:
     return f"{low:g}..{end} {'down' if entry.lower_is_better else 'up'}"
 
 
-def _table() -> None:
-    from rich import box
-    from rich.table import Table
+_TITLES = ("criterion", "needs", "unit judged", "range, better", "simulated user")
+_NARROW = 110
+"""In fewer cells the columns of the table would be too narrow to be read."""
+
+
+def _overview() -> None:
+    from rich.padding import Padding
 
     from assay.cli.output import console
 
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), show_edge=False)
-    for title in ("criterion", "needs", "unit judged", "range, better", "simulated user", "built"):
-        table.add_column(title, no_wrap=title == "criterion")
-    for one in CATALOG.values():
-        built = "yes" if one.metric else "not yet"
-        table.add_row(one.name, one.needs, one.unit, _range(one), one.simulated_user, built)
     out = console()
-    out.print(table)
+    rows = [(one.name, one.needs, one.unit, _range(one), one.simulated_user) for one in CATALOG.values()]
+    if out.width >= _NARROW:
+        out.print(_table(rows))
+    else:
+        for name, *cells in rows:
+            told = "; ".join(f"{title}: {cell}" for title, cell in zip(_TITLES[1:], cells, strict=True))
+            out.print(name, style="bold")
+            out.print(Padding(told, (0, 0, 0, 4)))
     out.print("\nWhich one?")
     for question, name, situation in QUESTIONS:
         out.print(f"  {question:<58} {name}  (--for {situation})", soft_wrap=True)
+
+
+def _table(rows: Sequence[tuple[str, ...]]) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), show_edge=False)
+    for title in _TITLES:
+        table.add_column(title, no_wrap=title == "criterion")
+    for row in rows:
+        table.add_row(*row)
+    return table
 
 
 def _explain(one: Entry) -> None:
@@ -65,18 +87,15 @@ def _explain(one: Entry) -> None:
     click.echo(
         f"Needs: {one.needs}. Judged is: {one.unit}. Range: {_range(one)}. Simulated user: {one.simulated_user}."
     )
-    if one.metric is None:
-        click.echo("\nNot built yet in this version: a config that names it is refused.")
-    else:
-        from assay.metrics.options import allowed, documented, hints
-
-        click.echo("\nOptions:\n  threshold: a number; without it the criterion only informs")
-        types = hints(one.metric)
-        if one.judged:
-            click.echo(_JUDGE_OPTIONS)
-        for field in documented(one.metric):
-            click.echo(f"  {field.name}: {allowed(types[field.name])}; default {_default(field)}")
-            click.echo(f"      {field.metadata['doc']}")
+    click.echo("\nOptions:\n  threshold: a number; without it the criterion only informs")
+    types = hints(one.metric)
+    if one.judged:
+        click.echo(_JUDGE_OPTIONS)
+    if one.vertex is not None:
+        click.echo(_BACKENDS)
+    for field in documented(one.metric):
+        click.echo(f"  {field.name}: {allowed(types[field.name])}; default {_default(field)}")
+        click.echo(f"      {field.metadata['doc']}")
     click.echo(f"\n{json.dumps({'criteria': {one.name: one.sample}}, indent=2, ensure_ascii=False)}")
 
 
@@ -89,6 +108,10 @@ _JUDGE_OPTIONS = """\
       parallelism_limit: the most calls of this criterion at once; default: one pace for the whole run
       base_url: where an OpenAI-compatible server listens; default OPENAI_BASE_URL
       structured_output: false for servers that know no JSON schemas; default true"""
+
+_BACKENDS = """\
+  backend: one of judge, vertex. vertex is Vertex AI's evaluation service, through the extra 'vertex'; default: vertex
+      where GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION are both set and the extra is installed, else judge"""
 
 
 def _default(field: dataclasses.Field[Any]) -> str:

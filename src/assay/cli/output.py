@@ -9,7 +9,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, TextIO
@@ -22,7 +22,8 @@ from assay.api import Plan, Run
 from assay.data.outcome import CaseResult, Verdict
 from assay.errors import UsageError
 from assay.report import json
-from assay.report.terminal import closing, print_report
+from assay.report.summary import closing
+from assay.report.terminal import print_report
 from assay.store import DEFAULT_URL
 from assay.text.display import visible
 
@@ -55,8 +56,8 @@ class Output:
             _make_room("--adk-results", self.adk_results)
 
     def only_json_on_stdout(self) -> AbstractContextManager[object]:
-        """Send to stderr what an agent or a metric prints, where stdout is for JSON."""
-        return redirect_stdout(sys.stderr) if self.json_file == "-" else nullcontext()
+        """Send to stderr what an agent, a metric or a process of theirs prints, where stdout is for JSON."""
+        return _stdout_as_stderr() if self.json_file == "-" else nullcontext()
 
     @property
     def terminal(self) -> Console:
@@ -135,6 +136,20 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return made
 
 
+@contextmanager
+def _stdout_as_stderr() -> Iterator[None]:
+    with redirect_stdout(sys.stderr), ExitStack() as stack:
+        with suppress(OSError):  # of a stream that is no file there is nothing that a process could inherit
+            own, errors = sys.__stdout__, sys.__stderr__
+            if own is not None and errors is not None:
+                own.flush()
+                kept = os.dup(own.fileno())
+                stack.callback(os.close, kept)
+                stack.callback(os.dup2, kept, own.fileno())
+                os.dup2(errors.fileno(), own.fileno())
+        yield
+
+
 def _make_room(option: str, folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -198,9 +213,11 @@ def go(plan: Plan, store: str, output: Output, *, resumed: bool = False, reuse: 
             again = "" if url == DEFAULT_URL else " --store URL"  # a URL may hold a password
             click.echo(f"what is finished is kept; go on with: assay run --resume {plan.info.id}{again}", err=True)
         return _INTERRUPTED
-    _write_files(run, plan, output)
+    problems = _write_files(run, plan, output)
     with _reader_may_leave():
-        _print(run, output, kept=url is not None)
+        _print(run, output, store=url)
+    if problems:
+        raise UsageError("\n".join(problems))
     code = EXIT[run.verdict]
     if code == EXIT[Verdict.UNSCORED] and output.allow_unscored:
         click.echo("unscored, and allowed to be (--allow-unscored): exit code 0", err=True)
@@ -218,6 +235,9 @@ def _announce(plan: Plan, output: Output) -> None:
         origins = ", ".join(origin for origin, _ in plan.info.config["criteria"])
         defaults = " (tool_trajectory_avg_score 1.0, response_match_score 0.8)" if origins == "defaults" else ""
         output.terminal.print(visible(f"criteria: {origins}{defaults}"), style="dim")
+        for name, signed in plan.info.signatures.items():
+            if "backend" in signed:
+                output.terminal.print(visible(f"{name}: backend {signed['backend']}"), style="dim")
 
 
 @contextmanager
@@ -229,31 +249,59 @@ def _reader_may_leave() -> Iterator[None]:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _write_files(run: Run, plan: Plan, output: Output) -> None:
-    """Write them before anything is printed: whoever reads the terminal may stop reading."""
+def _write_files(run: Run, plan: Plan, output: Output) -> list[str]:
+    """Write them before anything is printed: whoever reads the terminal may stop reading.
+
+    Return what could not be written, and why: the run is no less done.
+    """
+    problems: list[str] = []
+    for option, path, write in _files(run, plan, output):
+        try:
+            write(path)
+        except OSError as error:
+            problems.append(f"{option}: cannot write {path}: {error.strerror or error}")
+    return problems
+
+
+def _files(run: Run, plan: Plan, output: Output) -> Iterator[tuple[str, Path, Callable[[Path], object]]]:
     if output.json_file and output.json_file != "-":
-        with Path(output.json_file).open("wb") as file:
-            json.write(file, run.info, run.summary, run.cases)
+        yield "--json", Path(output.json_file), lambda path: _write_json(run, path)
     if output.junit:
-        from assay.report import junit
+        from assay.report.junit import write as write_junit
 
-        junit.write(output.junit, run.info, run.summary, run.cases, allow_unscored=output.allow_unscored)
+        allow = output.allow_unscored
+        yield (
+            "--junit",
+            output.junit,
+            lambda path: write_junit(path, run.info, run.summary, run.cases, allow_unscored=allow),
+        )
     if output.adk_results:
-        from assay.report import adk
+        from assay.report.adk import write as write_adk
 
-        adk.write(output.adk_results, run.info, plan.works, run.cases, run.recordings)
+        yield (
+            "--adk-results",
+            output.adk_results,
+            lambda path: write_adk(path, run.info, plan.works, run.cases, run.recordings),
+        )
 
 
-def _print(run: Run, output: Output, *, kept: bool) -> None:
+def _write_json(run: Run, path: Path) -> None:
+    with path.open("wb") as file:
+        json.write(file, run.info, run.summary, run.cases)
+
+
+def _print(run: Run, output: Output, *, store: str | None) -> None:
+    elsewhere = "" if store == DEFAULT_URL else " --store URL"  # a URL may hold a password
+    show = "" if store is None else f"assay show {run.info.id}{elsewhere}"
     if output.quiet:
-        output.terminal.print(closing(run.info, run.summary))
+        output.terminal.print(closing(run.info, run.summary, show=show))
     else:
-        print_report(output.terminal, run.info, run.summary, run.cases)
+        print_report(output.terminal, run.info, run.summary, run.cases, show=show)
     if output.json_file == "-":
         json.write(sys.stdout.buffer, run.info, run.summary, run.cases)
         sys.stdout.buffer.flush()
-    if kept and not output.quiet:
-        output.terminal.print(f"run {run.info.id}; assay show {run.info.id} [CASE]", style="dim")
+    if show and not output.quiet:
+        output.terminal.print(f"run {run.info.id}; assay show {run.info.id} [CASE]{elsewhere}", style="dim")
 
 
 class Progress:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ _SHOWN = 10
     "--config",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="An EvalConfig, for its user_simulator_config. Default: the nearest test_config.json.",
+    help="An EvalConfig, for its users and environments. Default: the nearest test_config.json.",
 )
 @click.option("--lenient", is_flag=True, help="Misspelt keys are warnings.")
 @click.option("--only", multiple=True, metavar="ID", help="Only cases with this id; * and ? are wildcards. Repeatable.")
@@ -80,11 +81,16 @@ def record(
         click.echo(f"warning: {visible(warning)}", err=True)
     broken = 0
     shown: list[str] = []
+    said: list[str] = []
     try:
         with Progress(plan.total, quiet=quiet, doing="recording", bad="broken") as progress:
 
-            def heard(recording: Recording) -> None:
+            def heard(recording: Recording, warnings: Sequence[str]) -> None:
                 nonlocal broken
+                for warning in warnings:
+                    if warning not in said:
+                        said.append(warning)
+                        click.echo(f"warning: {visible(warning)}", err=True)
                 if recording.failure is not None:
                     broken += 1
                     if len(shown) < _SHOWN:

@@ -25,7 +25,7 @@ def runs(store: str) -> None:
 
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), show_edge=False)
     for title in ("run", "verdict", "seconds", "what"):
-        table.add_column(title, overflow="fold")
+        table.add_column(title, overflow="fold", no_wrap=title != "what")
     for one in api.runs(store):
         paths = " ".join(map(str, one.config.get("paths", [])))
         agent = f" --agent {one.config['agent']}" if one.config.get("agent") else ""

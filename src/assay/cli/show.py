@@ -13,7 +13,7 @@ from assay.store import DEFAULT_URL
 @click.option("--store", default=DEFAULT_URL, show_default=True, metavar="URL", help="Any SQLAlchemy URL.")
 @click.option("--json", "as_json", is_flag=True, help="Print the run as JSON.")
 def show(run: str, case: str | None, store: str, as_json: bool) -> None:
-    """Show a run of the store, or everything about one of its cases.
+    """Show a run of the store with what spoiled its invalid attempts, or everything about one of its cases.
 
     RUN is the beginning of its id; CASE an id, * and ? are wildcards.
 
@@ -29,7 +29,7 @@ def show(run: str, case: str | None, store: str, as_json: bool) -> None:
     from assay.report import json
     from assay.report.ballots import ballots
     from assay.report.terminal import case as one_case
-    from assay.report.terminal import print_report
+    from assay.report.terminal import invalid, print_report
 
     found = api.reread(store, run)
     if as_json:
@@ -38,6 +38,8 @@ def show(run: str, case: str | None, store: str, as_json: bool) -> None:
     out = console()
     if case is None:
         print_report(out, found.info, found.summary, found.cases, everything=True)
+        for spoiled in invalid(found.cases):
+            out.print(spoiled)
         return
     shown = 0
     for result in found.cases:

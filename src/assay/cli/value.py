@@ -47,8 +47,10 @@ class Outputs:
             raise UsageError("--keep needs --threshold: the least score of what is kept")
         if self.redactions is not None and self.keep is None:
             raise UsageError("--redactions needs --keep: only what is kept is redacted")
-        if self.resume and (self.output is None or self.parquet is not None or self.redactions is not None):
-            raise UsageError("--resume continues --output (and --keep), not standard output, --parquet or --redactions")
+        if self.resume and self.output is None:
+            raise UsageError("--resume needs --output: what is done is read from it")
+        if self.resume and "-" in inputs:
+            raise UsageError("--resume reads its input from the start, which standard input does not allow")
         for name, limit in (("--threshold", self.threshold), ("--fail-under", self.fail_under)):
             if limit is not None and not 0.0 <= limit <= 1.0:
                 raise UsageError(f"{name}: must be a number from 0 to 1, got {limit!r}")
@@ -94,6 +96,7 @@ class _Told:
 )
 @click.option("--index", type=click.Path(path_type=Path, dir_okay=False), help="The saved novelty index.")
 @click.option("--extend", is_flag=True, help="With --novelty corpus: add these traces to the index afterwards.")
+@click.option("--ttl", type=float, metavar="SECONDS", help="How long a trace in the index counts. Default: for ever.")
 @click.option(
     "--embedder", help="none, minilm, a folder, or sentence-transformers:NAME. Default: minilm where installed."
 )
@@ -134,7 +137,7 @@ def _value(files: tuple[str, ...], options: dict[str, Any]) -> int:
     if bool(files) == bool(options["from_run"]):
         raise UsageError("give either FILE... or --from-run RUN")
     gate = Gate(threshold=outputs.threshold, keep=outputs.keep is not None)
-    same = ("profile", "novelty", "index", "extend", "embedder", "confidence", "success", "jobs")
+    same = ("profile", "novelty", "index", "extend", "ttl", "embedder", "confidence", "success", "jobs")
     asked = Asked(gate=gate, **{name: options[name] for name in same})
     valuing = plan_value(files, asked, from_run=options["from_run"], store=options["store"])
     for note in valuing.notes:
@@ -147,12 +150,17 @@ def _run(valuing: Valuing, outputs: Outputs) -> int:
 
     told, summary = _Told(), Summary(outputs.threshold)
     with ExitStack() as stack:
-        valuing = _resumed(valuing, outputs, summary, told)
+        valuing, again = _resumed(valuing, outputs, summary, told)
+        redactions = stack.enter_context(outputs.redactions.open("wb")) if outputs.redactions else None
+        parquet = _parquet(outputs.parquet, stack) if outputs.parquet else None
+        if redactions:
+            redactions.writelines(map(_redaction, again))
+        if parquet and outputs.resume and outputs.output and outputs.output.exists():
+            with outputs.output.open("rb") as earlier:
+                parquet.add(earlier)
         mode = "ab" if outputs.resume else "wb"
         output = stack.enter_context(outputs.output.open(mode)) if outputs.output else None
         keep = stack.enter_context(outputs.keep.open(mode)) if outputs.keep else None
-        redactions = stack.enter_context(outputs.redactions.open("wb")) if outputs.redactions else None
-        parquet = _parquet(outputs.parquet, stack) if outputs.parquet else None
         for done in _metered(valuing):
             if keep:
                 keep.writelines(kept + b"\n" for kept in done.kept)
@@ -184,10 +192,10 @@ def _parquet(path: Path, stack: ExitStack) -> Parquet:
     return parquet
 
 
-def _resumed(valuing: Valuing, outputs: Outputs, summary: Summary, told: _Told) -> Valuing:
-    """Cut what a crash left half written, and skip what is done already."""
+def _resumed(valuing: Valuing, outputs: Outputs, summary: Summary, told: _Told) -> tuple[Valuing, list[Redacted]]:
+    """Cut what a crash left half written, skip what is done already, and return what was redacted in it."""
     if not outputs.resume or outputs.output is None or not outputs.output.exists():
-        return valuing
+        return valuing, []
     _keep_lines(outputs.output, None)
     with outputs.output.open("rb") as lines:
         valuing, scores = valuing.after(line for line in lines)
@@ -200,8 +208,10 @@ def _resumed(valuing: Valuing, outputs: Outputs, summary: Summary, told: _Told) 
         _count(score, outputs, told)
         summary.add("", b'{"id":"(done before)","score":null}', score)
     summary.rows.clear()
+    again = list(valuing.redacted(scores))
+    _tell_redacted(again, told)
     click.echo(f"resumed after {len(scores):,} traces", err=True)
-    return valuing
+    return valuing, again
 
 
 def _keep_lines(path: Path, count: int | None) -> None:
@@ -222,13 +232,15 @@ def _metered(valuing: Valuing) -> Iterator[Done]:
     started = time.monotonic()
     next_time = started + 2
     live = sys.stderr.isatty()
-    count = 0
+    count = embedded = 0
     for done in valuing.results():
         yield done
         count += len(done.lines)
+        embedded += done.embedded
         now = time.monotonic()
         if now >= next_time:
-            text = f"{count:,} traces, {count / (now - started):,.0f} a second"
+            what, many = ("traces", count) if count else ("traces embedded", embedded)
+            text = f"{many:,} {what}, {many / (now - started):,.0f} a second"
             click.echo(f"\r\x1b[K{text}" if live else text, err=True, nl=not live)
             next_time = now + (0.2 if live else now - started)
     if live and next_time > started + 2:
@@ -246,7 +258,11 @@ def _tell(done: Done, outputs: Outputs, summary: Summary, told: _Told) -> None:
             told.refused += [f"{origin}: {one['pointer'] or '/'}: {one['problem']}" for one in errors]
         elif score is not None and score < (outputs.threshold or 0.0) and len(told.left_out) < SHOWN:
             told.left_out.append(_why(msgspec.json.decode(line), outputs.threshold or 0.0))
-    for one in done.redacted:
+    _tell_redacted(done.redacted, told)
+
+
+def _tell_redacted(redacted: list[Redacted], told: _Told) -> None:
+    for one in redacted:
         told.redacted[one.kind] += 1
         if len(told.places) < SHOWN:
             told.places.append(f"{one.id} {one.pointer}: {one.kind} ({one.detail})")

@@ -30,9 +30,10 @@ class CustomMetricSpec(Noun, frozen=True):
 
 
 class EvalConfig(Noun, frozen=True):
-    """The criteria of a run, the users' own metrics, and what is said about simulated users."""
+    """The criteria of a run, the users' own metrics, and what is said about simulated users and tools."""
 
     criteria: tuple[CriterionSpec, ...]
     custom_metrics: tuple[CustomMetricSpec, ...] = ()
     user_simulator: dict[str, Json] | None = None
+    environment: dict[str, Json] | None = None
     extra: Extra = None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from enum import StrEnum
 from math import inf
+from typing import Literal
 
 import msgspec
 
@@ -12,7 +13,7 @@ from assay.data.case import EvalCase
 from assay.data.noun import Json, Noun
 from assay.data.recording import EndedBy, Failure
 from assay.data.spent import Spent
-from assay.data.trace import Trace
+from assay.data.trace import Injected, Trace
 
 
 class Verdict(StrEnum):
@@ -26,6 +27,10 @@ class Verdict(StrEnum):
     INFORMATIONAL = "informational"
 
 
+FaultSide = Literal["infrastructure", "judge", "simulator", "environment", "expectation", "agent"]
+"""On which side something went wrong; where there is evidence on several, the first of this order counts."""
+
+
 class Quote(Noun, frozen=True):
     """A piece of evidence, word for word, and where it is from."""
 
@@ -36,8 +41,9 @@ class Quote(Noun, frozen=True):
 class Score(Noun, frozen=True):
     """What a metric says of a trace.
 
-    `value` None with a reason: it should have been scored and could not be. `applicable` False: there is nothing to
-    score here, which the data alone decides. `parts` are the scores that the value is the mean of.
+    `value` None with a reason: it should have been scored and could not be; `side` then says whose doing that is, where
+    it is known. `applicable` False: there is nothing to score here, which the data alone decides. `parts` are the
+    scores that the value is the mean of.
     """
 
     value: float | None = None
@@ -47,6 +53,7 @@ class Score(Noun, frozen=True):
     parts: tuple[Score, ...] = ()
     evidence: tuple[Quote, ...] = ()
     ballots: tuple[str, ...] = ()
+    side: FaultSide | None = None
 
 
 Bounds = tuple[float, float]
@@ -78,10 +85,11 @@ def bounds(score: Score, scale: Range) -> Bounds | None:
         return None
     if not score.parts:
         return scale.bounds if score.value is None else (score.value, score.value)
-    inner = [one for one in (bounds(part, scale) for part in score.parts) if one is not None]
+    inner = [ends for part in score.parts if (ends := bounds(part, scale)) is not None]
     if not inner:
         return None
-    return (sum(low for low, _ in inner) / len(inner), sum(high for _, high in inner) / len(inner))
+    lows, highs = zip(*inner, strict=True)
+    return sum(lows) / len(inner), sum(highs) / len(inner)
 
 
 def any_scored(score: Score) -> bool:
@@ -184,16 +192,26 @@ class Criterion(Noun, frozen=True):
 
 
 class Fault(Noun, frozen=True):
-    """The side on which a case failed, and what shows it."""
+    """A side on which something went wrong, and what shows it."""
 
-    side: str
+    side: FaultSide
     evidence: tuple[str, ...] = ()
+
+
+class Injection(Noun, frozen=True):
+    """What a simulated environment did to the answer of a tool, in which invocation (from 1)."""
+
+    invocation: int
+    tool: str
+    injected: Injected
 
 
 class CaseResult(Noun, frozen=True):
     """All outcomes of one attempt at one case. `position` is the case's place in the input, from 0.
 
-    `usage` is what the agent's own model calls took, `simulator` what playing the user did.
+    `evidence` is what went wrong on any side but the agent's, by precedence, whatever the verdict. With any the attempt
+    is invalid: it says nothing about the agent. None: nobody looked for it. `usage` is what the agent's own model calls
+    took, `simulator` what playing the user did, `environment` what playing tools did.
     """
 
     case_id: str
@@ -201,11 +219,13 @@ class CaseResult(Noun, frozen=True):
     outcomes: tuple[Outcome, ...]
     attempt: int = 1
     failure: Failure | None = None
-    fault: Fault | None = None
+    evidence: tuple[Fault, ...] | None = None
     ended_by: EndedBy = "script"
     usage: dict[str, int] | None = None
     warnings: tuple[str, ...] = ()
     simulator: Spent | None = None
+    environment: Spent | None = None
+    injections: tuple[Injection, ...] = ()
 
     @property
     def judge(self) -> Spent | None:
@@ -225,3 +245,20 @@ class CaseResult(Noun, frozen=True):
             if verdict in verdicts:
                 return verdict
         return Verdict.INFORMATIONAL
+
+    @property
+    def fault(self) -> Fault | None:
+        """The side on which an attempt that did not pass failed: the first with evidence, else the agent's."""
+        if self.evidence is None or self.verdict in (Verdict.PASSED, Verdict.INFORMATIONAL):
+            return None
+        return self.evidence[0] if self.evidence else Fault("agent", tuple(self._shortcomings()))
+
+    def _shortcomings(self) -> Iterator[str]:
+        """What an agent has to answer for, where nothing else explains it."""
+        if self.failure is not None:
+            yield self.failure.cause
+        if self.ended_by == "cap":
+            yield "the conversation was ended by its cap on invocations"
+        for outcome in self.outcomes:
+            if outcome.verdict in (Verdict.FAILED, Verdict.UNSCORED):
+                yield f"{outcome.criterion} {outcome.verdict}"

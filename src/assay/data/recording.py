@@ -23,7 +23,7 @@ class Failure(Noun, frozen=True):
 class Recording(Noun, frozen=True):
     """The trace so far and, if the attempt broke, the failure. `attempt` counts from 1.
 
-    `simulator` is what playing the user took, None where no language model did.
+    `simulator` is what playing the user took, `environment` what playing tools did; None where no language model did.
     """
 
     case_id: str
@@ -32,3 +32,4 @@ class Recording(Noun, frozen=True):
     failure: Failure | None = None
     ended_by: EndedBy = "script"
     simulator: Spent | None = None
+    environment: Spent | None = None

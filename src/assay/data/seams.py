@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from assay.data.case import EvalCase
+from assay.data.noun import Json
 from assay.data.trace import About, Durations, Event, Step, ToolCall, ToolResult, Trace, Usage
 
 Item = Step | Usage | Event | Durations
@@ -26,11 +27,18 @@ class Session(Protocol):
         ...
 
 
-class Environment(Protocol):
-    """Answers tool calls in place of the real tools; one per conversation."""
+Real = Callable[[], Awaitable[Json]]
+"""Asks the tool itself, each time that it is called; what the tool raises comes out of it."""
 
-    async def answer(self, call: ToolCall) -> ToolResult | None:
-        """Answer a call; None leaves it to the real tool."""
+
+class Environment(Protocol):
+    """Stands between an agent and its tools; one per conversation."""
+
+    async def answer(self, call: ToolCall, declared: dict[str, Json], real: Real) -> ToolResult:
+        """Answer a call of a tool that its agent declares so, with the tool itself or without it.
+
+        What was done to the answer on purpose stands in the result's `injected`.
+        """
         ...
 
 

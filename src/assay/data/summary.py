@@ -16,11 +16,20 @@ class Estimate(Noun, frozen=True):
     method: str | None = None
 
 
+class Valid(Noun, frozen=True):
+    """The numbers of a criterion over valid attempts only, passed or not; `n` is to how many of them it applied."""
+
+    n: int
+    mean: Estimate = Estimate()
+    pass_rate: Estimate = Estimate()
+
+
 class CriterionSummary(Noun, frozen=True):
     """One criterion over all attempts: the mean of its values, its pass rate, and how often each verdict was given.
 
-    `errors` counts attempts whose agent failed and whose outcome is therefore unscored; they are not counted in
-    `unscored` again.
+    Agreement is of a judge with itself, and of the models of a panel with each other. `errors` counts attempts whose
+    agent failed and whose outcome is therefore unscored; they are not counted in `unscored` again. `valid` is None
+    where nobody looked which attempts are valid.
     """
 
     criterion: str
@@ -35,10 +44,12 @@ class CriterionSummary(Noun, frozen=True):
     threshold: float | None = None
     lower_is_better: bool = False
     self_agreement: float | None = None
+    panel_agreement: float | None = None
     calls: int | None = None
     calls_saved: int | None = None
     abstentions: int | None = None
     cost: float | None = None
+    valid: Valid | None = None
 
 
 class Spending(Noun, frozen=True):
@@ -47,14 +58,19 @@ class Spending(Noun, frozen=True):
     agent: Spent | None = None
     judge: Spent | None = None
     simulator: Spent | None = None
+    environment: Spent | None = None
 
 
 class Summary(Noun, frozen=True):
-    """A run in numbers: its verdict, its criteria, how many attempts ended with each verdict, and what models took."""
+    """A run in numbers: its verdict, its criteria, how many attempts ended with each verdict, and what models took.
+
+    `invalid` counts the attempts that say nothing about the agent, by the side that spoiled them.
+    """
 
     verdict: Verdict
     criteria: tuple[CriterionSummary, ...] = ()
     cases: dict[str, int] = {}
+    invalid: dict[str, int] = {}
     reasons: tuple[str, ...] = ()
     spending: Spending = Spending()
 

@@ -17,6 +17,7 @@ from assay.text.display import shortened
 
 _STRING = r'"(?:[^"\\\n]|\\.)*"'
 _COMMENT = re.compile(_STRING + r"|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
+_FENCE = re.compile(r"\A\s*(?:`{3,}|~{3,})[^\n`]*(?=\n)|(?<=\n)[ \t]*(?:`{3,}|~{3,})\s*\Z")
 _COMMA = re.compile(_STRING + r"|,(?=\s*[}\]])", re.DOTALL)
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -70,11 +71,47 @@ def strict_utf8(data: bytes, path: str) -> tuple[bytes, list[str]]:
 
 
 def repaired(data: bytes, path: str) -> tuple[Any, list[str]]:
-    """Decode JSON that may hold comments, trailing commas and surplus closing brackets at its end.
+    """Decode JSON in a code fence, with comments, trailing commas, or surplus closing brackets at its end.
 
     Returns the value and a warning for each repair, with line and column. Raises FormatError with line and column, or
     the JSON pointer, for what cannot be read.
     """
+    clean, warnings = _clean(data, path)
+    try:
+        return decode(clean.encode()), warnings
+    except ValueError as error:
+        raise FormatError(path, [_diagnosis(clean, error)]) from None
+
+
+def said_twice(data: bytes, path: str) -> list[str]:
+    """Return the JSON pointer of every key that an object of a readable document gives a second time."""
+    text, _ = _clean(data, path)
+    try:
+        todo = [("", json.loads(text, object_pairs_hook=_Members, parse_int=_whole))]
+    except RecursionError:
+        raise FormatError(path, [_TOO_DEEP]) from None
+    found: list[str] = []
+    while todo:
+        pointer, value = todo.pop()
+        seen: set[str] = set()
+        for key, inner in value if isinstance(value, _Members) else _numbered(value):
+            at = f"{pointer}/{escape(key)}"
+            if key in seen:
+                found.append(at)
+            seen.add(key)
+            todo.append((at, inner))
+    return found
+
+
+class _Members(list[tuple[str, Any]]):
+    """What an object holds, with keys that stand there twice."""
+
+
+def _numbered(value: Any) -> list[tuple[str, Any]]:
+    return [(str(i), inner) for i, inner in enumerate(value)] if isinstance(value, list) else []
+
+
+def _clean(data: bytes, path: str) -> tuple[str, list[str]]:
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
@@ -87,13 +124,10 @@ def repaired(data: bytes, path: str) -> tuple[Any, list[str]]:
         raise FormatError(path, ["is empty"])
     warnings: list[str] = []
     places = _Places(text)
-    clean = _without(_COMMENT, "a comment", text, path, places, warnings)
+    clean = _without(_FENCE, "a code fence", text, path, places, warnings)
+    clean = _without(_COMMENT, "a comment", clean, path, places, warnings)
     clean = _without(_COMMA, "a trailing comma", clean, path, places, warnings)
-    clean = _without_surplus(clean, path, places, warnings)
-    try:
-        return decode(clean.encode()), warnings
-    except ValueError as error:
-        raise FormatError(path, [_diagnosis(clean, error)]) from None
+    return _without_surplus(clean, path, places, warnings), warnings
 
 
 class _Places:

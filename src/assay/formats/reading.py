@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
+from assay.data.case import SessionInput
 from assay.errors import FormatError, nearest
 from assay.formats.jsontext import escape
 
@@ -65,6 +66,7 @@ class Reading:
         self.lenient = lenient
         self.errors: list[str] = []
         self.warnings: list[str] = []
+        self.sessions: dict[bytes, SessionInput] = {}
 
     def error(self, at: Place, problem: str) -> None:
         """Note something that makes the file unreadable."""

@@ -18,8 +18,8 @@ from assay.formats import knowledgepulse, messages
 from assay.formats import recordings as ours
 from assay.formats.adk import config, evalset, legacy, result, session
 from assay.formats.adk.write import scenario_json
-from assay.formats.jsontext import decode, members, repaired, strict_utf8
-from assay.formats.reading import Place, Reading
+from assay.formats.jsontext import decode, members, repaired, said_twice, strict_utf8
+from assay.formats.reading import Place, Reading, shown
 
 _KINDS = (
     "an eval set ({'eval_set_id': ..., 'eval_cases': [...]}), an old test file ([{'query': ...}]), a session "
@@ -65,6 +65,8 @@ def read(data: bytes, path: str, *, lenient: bool = False) -> Loaded:
             value, repairs = repaired(data, path)
             reading.warnings += warnings + repairs
             loaded = _document(value, reading)
+    if loaded.config is not None:
+        reading.errors += [f"{place}: stands there twice; keep one" for place in said_twice(data, path)]
     reading.finish()
     return msgspec.structs.replace(loaded, warnings=tuple(reading.warnings))
 
@@ -95,7 +97,7 @@ def _document(top: Any, reading: Reading) -> Loaded:
         inner = read(top.encode(), reading.path, lenient=reading.lenient)
         reading.warnings += inner.warnings
         return inner
-    raise FormatError(reading.path, [f"/: must be {_KINDS}, got {top!r:.60}"])
+    raise FormatError(reading.path, [f"/: must be {_KINDS}, got {shown(top)}"])
 
 
 def _ours(items: list[Any], reading: Reading, *, alone: bool = False) -> Loaded | None:
@@ -127,7 +129,8 @@ def _object(top: dict[str, Any], reading: Reading, stem: str) -> Loaded:
     for key, what in _REFUSED.items():
         if isinstance(whole.get(key), list):
             raise FormatError(reading.path, [f"/{key}: holds {what}, which are not read yet; allowed: {_KINDS}"])
-    raise FormatError(reading.path, [f"/: must be {_KINDS}, got the keys {', '.join(map(repr, list(keys)[:8]))}"])
+    got = f"the keys {', '.join(map(repr, list(keys)[:8]))}" if keys else "an empty object"
+    raise FormatError(reading.path, [f"/: must be {_KINDS}, got {got}"])
 
 
 def _session(top: dict[str, Any], reading: Reading, stem: str) -> Loaded:

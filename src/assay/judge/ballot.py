@@ -17,7 +17,10 @@ from assay.llm.model import Reply
 
 
 class Asked(Noun, frozen=True):
-    """One call: its key in the store of calls, who was asked, what it took, and what was wrong with the reply."""
+    """One call: its key in the store of calls, who was asked, what it took, and what was wrong with the reply.
+
+    `sent` is whether it was made at all.
+    """
 
     key: str
     voter: str
@@ -27,6 +30,7 @@ class Asked(Noun, frozen=True):
     cost: float | None = None
     seconds: float = 0.0
     problem: str = ""
+    sent: bool = True
 
 
 class Vote(Noun, frozen=True):
@@ -70,7 +74,7 @@ class Ballot(Noun, frozen=True):
     @property
     def calls(self) -> tuple[Asked, ...]:
         """Every call that was made for it."""
-        return tuple(call for vote in self.votes for call in vote.calls)
+        return tuple(call for vote in self.votes for call in vote.calls if call.sent)
 
     @property
     def spent(self) -> Spent:

@@ -13,6 +13,7 @@ from assay.data.noun import Json, Noun
 from assay.errors import nearest
 from assay.judge.ballot import Ballot
 from assay.judge.judge import Judge
+from assay.judge.service import Service
 from assay.llm.exchange import Exchange
 from assay.llm.model import Named
 from assay.llm.pacing import Limited
@@ -77,7 +78,7 @@ class Judges:
     votes: int | None = None
     all_votes: bool = False
     ballots: MutableMapping[str, Ballot] = field(default_factory=dict)
-    made: list[Judge] = field(default_factory=list)
+    made: list[Judge | Service] = field(default_factory=list)
 
     @property
     def arguments(self) -> dict[str, Json]:
@@ -93,6 +94,12 @@ class Judges:
         judge = Judge(panel, asked.num_samples, self.all_votes, self._keep)
         self.made.append(judge)
         return judge
+
+    def service(self, metric: str) -> Service:
+        """Return Vertex AI's evaluation service, asked for one of its metrics."""
+        service = Service(metric, self.exchange.vertex(metric), self._keep)
+        self.made.append(service)
+        return service
 
     def _overridden(self, options: JudgeOptions) -> JudgeOptions:
         if self.model is not None:

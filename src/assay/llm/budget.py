@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 
-from assay.llm.model import CallError, Model, Prompt, Reply
+from assay.llm.model import Model, Prompt, Reply, UnsentError
 
 
 @dataclass
@@ -27,7 +27,7 @@ class Budget:
     _change: asyncio.Event = field(init=False, default_factory=asyncio.Event)
 
     async def reserve(self) -> None:
-        """Wait for room for one more call; `CallError` where there is none and will be none."""
+        """Wait for room for one more call; `UnsentError` where there is none and will be none."""
         if self.max_calls is not None and self.calls >= self.max_calls:
             self.spent = self.spent or f"the budget of {self.max_calls} calls is used up"
         while not self.spent and self.max_cost is not None and not self._fits(self.max_cost):
@@ -37,7 +37,7 @@ class Budget:
             self._change.clear()
             await self._change.wait()
         if self.spent:
-            raise CallError(self.spent)
+            raise UnsentError(self.spent)
         self.calls += 1
         self._under_way += 1
 

@@ -14,7 +14,7 @@ import msgspec
 
 from assay.data.noun import Json, Noun
 from assay.errors import FormatError, UsageError
-from assay.llm.model import CallError, Model, Prompt, Reply, call_key
+from assay.llm.model import CallError, Model, Prompt, Reply, UnsentError, call_key
 
 
 class Head(Noun, frozen=True):
@@ -24,12 +24,13 @@ class Head(Noun, frozen=True):
 
 
 class Entry(Noun, frozen=True):
-    """One call: of which prompt, and its reply or its failure."""
+    """One call: of which prompt, and its reply or its failure; `sent` is whether it was made at all."""
 
     key: str
     prompt: str
     reply: Reply | None = None
     failure: str = ""
+    sent: bool = True
 
 
 class MissingEntryError(UsageError):
@@ -101,7 +102,8 @@ class Recorded:
         try:
             reply = await self.model(prompt)
         except CallError as failure:
-            self.recorder.add(Entry(key=key, prompt=name, failure=str(failure)))
+            sent = not isinstance(failure, UnsentError)
+            self.recorder.add(Entry(key=key, prompt=name, failure=str(failure), sent=sent))
             raise
         self.recorder.add(Entry(key=key, prompt=name, reply=reply))
         return reply
@@ -125,5 +127,5 @@ class Replayed:
                 f"{prompt.version}, draw {prompt.draw}, ask {prompt.ask} (key {key}); record the cassette again"
             )
         if entry.reply is None:
-            raise CallError(entry.failure)
+            raise (CallError if entry.sent else UnsentError)(entry.failure)
         return entry.reply

@@ -16,8 +16,10 @@ from assay.llm.budget import Budget, Budgeted
 from assay.llm.cassette import Entry, Recorded, Recorder, Replayed
 from assay.llm.ledger import Cached, Ledger
 from assay.llm.model import Model, Named
-from assay.llm.pacing import Pace, Paced
-from assay.llm.provider import Provider, address, price_known
+from assay.llm.pacing import Pace, Paced, Places
+from assay.llm.provider import Address, Provider, address, price_known
+from assay.llm.vertex import NAME as VERTEX
+from assay.llm.vertex import Vertex
 
 
 @dataclass
@@ -25,8 +27,9 @@ class Exchange:
     """Hands out models. Enter it before the first call, leave it after the last.
 
     A call goes through the cassette that records, the ledger, the budget and the pace, in this order: what the ledger
-    knows costs neither money nor time. `own` are models of yours, by the names under which criteria ask for them. With
-    `replay` there is nothing behind a name but the cassette's entries.
+    knows costs neither money nor time. Each model at each endpoint has one pace, since that is what providers limit;
+    `concurrency` bounds the calls in flight of all of them together. `own` are models of yours, by the names under
+    which criteria ask for them. With `replay` there is nothing behind a name but the cassette's entries.
     """
 
     ledger: Ledger = field(default_factory=Ledger)
@@ -38,8 +41,13 @@ class Exchange:
     concurrency: int | None = None
     timeout: float = 120.0
     _named: dict[bytes, Named] = field(init=False, default_factory=dict)
-    _providers: list[Provider] = field(init=False, default_factory=list)
+    _vertex: Named | None = field(init=False, default=None)
+    _paces: dict[Address | None, Pace] = field(init=False, default_factory=dict)
+    _providers: list[Provider | Vertex] = field(init=False, default_factory=list)
     _stack: AsyncExitStack = field(init=False, default_factory=AsyncExitStack)
+
+    def __post_init__(self) -> None:
+        self._places = Places(self.concurrency)
 
     def model(
         self,
@@ -60,20 +68,44 @@ class Exchange:
             self._named[key] = self._open(name, options, base_url=base_url, structured=structured)
         return self._named[key]
 
+    def vertex(self, metric: str) -> Named:
+        """Return Vertex AI's evaluation service, and note that it will be asked for one of its metrics.
+
+        Raises `ConfigError` where extra, project or location are missing, or a budget in money is set.
+        """
+        if self._vertex is None:
+            self._vertex = self._known(VERTEX, {}) or self._outside(VERTEX, {}, None, Vertex.from_environment())
+        for provider in self._providers:
+            if isinstance(provider, Vertex):
+                provider.metrics.add(metric)
+        return self._vertex
+
     def _open(self, name: str, options: dict[str, Json], *, base_url: str | None, structured: bool) -> Named:
+        known = self._known(name, options)
+        if known is not None:
+            return known
+        at = address(name, base_url=base_url)
+        return self._outside(name, options, at, Provider(at, options, structured=structured))
+
+    def _known(self, name: str, options: dict[str, Json]) -> Named | None:
+        """Return a model that is no provider's: of the cassette, or one's own."""
         signature: dict[str, Json] = {"model": name, "settings": options}
         if self.replay is not None:
             return Named(name, Replayed(signature, self.replay, str(self.replay_path or "cassette")), options)
-        if name in self.own:
-            return Named(name, self._before(self.own[name], signature), options)
-        at = address(name, base_url=base_url)
-        if self.budget.max_cost is not None and not price_known(at):
+        return Named(name, self._before(self.own[name], signature), options) if name in self.own else None
+
+    def _outside(self, name: str, options: dict[str, Json], at: Address | None, provider: Provider | Vertex) -> Named:
+        if self.budget.max_cost is not None and (at is None or not price_known(at)):
             raise ConfigError(f"model {name!r}: its price is not known, so that --max-cost cannot be kept")
-        provider = Provider(at, options, structured=structured)
         self._providers.append(provider)
-        most = self.concurrency or Pace.most
-        paced = Paced(provider, Pace(most=most, start=min(Pace.start, most), timeout=self.timeout))
-        return Named(name, self._before(paced, signature), options)
+        return Named(name, self._before(Paced(provider, self._pace(at)), {"model": name, "settings": options}), options)
+
+    def _pace(self, at: Address | None) -> Pace:
+        """Return the pace of a model at an endpoint (None: of the service), whatever the settings of its calls."""
+        if at not in self._paces:
+            most = self.concurrency or Pace.most
+            self._paces[at] = Pace(most=most, start=min(Pace.start, most), timeout=self.timeout, places=self._places)
+        return self._paces[at]
 
     def _before(self, model: Model, signature: dict[str, Json]) -> Model:
         cached = Cached(Budgeted(model, self.budget), signature, self.ledger)

@@ -59,6 +59,10 @@ class CallError(CaseError):
     """A call got no reply, and asking again now would not help."""
 
 
+class UnsentError(CallError):
+    """A call was not made at all: the budget is used up, or the other side does not answer any more."""
+
+
 class RefusedError(CallError):
     """A call got no reply this time; the same call may succeed later.
 

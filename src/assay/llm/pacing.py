@@ -1,4 +1,4 @@
-"""How fast calls may go out: one pace for a whole run, that learns what the other side allows."""
+"""How fast calls may go out: a pace for each model at each endpoint, that learns what the other side allows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from assay.llm.model import CallError, Model, Prompt, RefusedError, Reply
+from assay.llm.model import CallError, Model, Prompt, RefusedError, Reply, UnsentError
 
 WINDOW = 1.0
 """Seconds over which the rate of accepted calls is measured; providers count by the second or the minute."""
@@ -34,6 +34,27 @@ class Ticket:
 
 
 @dataclass(eq=False)
+class Places:
+    """How many calls may be in flight at all the paces of a run together; None is unbounded."""
+
+    most: int | None = None
+    taken: int = 0
+    paces: deque[Pace] = field(default_factory=deque)
+
+    @property
+    def free(self) -> bool:
+        """Whether one more call may go out."""
+        return self.most is None or self.taken < self.most
+
+    def leave(self) -> None:
+        """Give a place back: to each pace in turn, so that none waits for another to be done."""
+        self.taken -= 1
+        self.paces.rotate()
+        for pace in tuple(self.paces):
+            pace.admit()
+
+
+@dataclass(eq=False)
 class Pace:
     """Decides when the next call goes out.
 
@@ -54,6 +75,7 @@ class Pace:
     losses: int = 20
     timeout: float = 120.0
     jitter: Callable[[], float] = random.random
+    places: Places = field(default_factory=Places)
     closed: str = ""
     refusals: int = 0
     _limit: float = field(init=False)
@@ -77,17 +99,18 @@ class Pace:
     def __post_init__(self) -> None:
         self._limit = float(min(self.start, self.most))
         self._ceiling = float(self.most)
+        self.places.paces.append(self)
 
     async def enter(self, *, again: bool = False) -> Ticket:
-        """Wait until a call may go out; calls that were refused before go first."""
+        """Wait until a call may go out; calls that were refused before go first. `UnsentError` once it is closed."""
         if self.closed:
-            raise CallError(self.closed)
+            raise UnsentError(self.closed)
         turn: asyncio.Future[Ticket] = asyncio.get_running_loop().create_future()
         if again:
             self._waiting.appendleft(turn)
         else:
             self._waiting.append(turn)
-        self._admit()
+        self.admit()
         try:
             return await turn
         except asyncio.CancelledError:
@@ -98,7 +121,7 @@ class Pace:
     def leave(self) -> None:
         """Note that a call has ended."""
         self._flying -= 1
-        self._admit()
+        self.places.leave()
 
     def accepted(self, ticket: Ticket) -> None:
         """Note that a call was answered."""
@@ -192,18 +215,18 @@ class Pace:
         while self._waiting:
             turn = self._waiting.popleft()
             if not turn.done():
-                turn.set_exception(CallError(why))
+                turn.set_exception(UnsentError(why))
 
-    def _admit(self) -> None:
+    def admit(self) -> None:
         """Send out what may go out now, and wake up again when the next may."""
         loop = asyncio.get_running_loop()
         now = loop.time()
-        while self._waiting and self._flying < int(self._limit):
+        while self._waiting and self._flying < int(self._limit) and self.places.free:
             due = max(self._open_at, self._next_at)
             if now < due:
                 if self._timer is not None:
                     self._timer.cancel()
-                self._timer = loop.call_at(due, self._admit)
+                self._timer = loop.call_at(due, self.admit)
                 return
             turn = self._waiting.popleft()
             if turn.done():
@@ -213,6 +236,7 @@ class Pace:
             self._forget(now)
             self._standing.append(ticket)
             self._flying += 1
+            self.places.taken += 1
             if self._rate is not None:
                 self._next_at = max(now, self._next_at) + 1 / self._rate
 
@@ -229,7 +253,7 @@ class Paced:
         attempt = failed = 0
         while True:
             attempt += 1
-            ticket = await self.pace.enter(again=attempt > 1)
+            ticket = await self._enter(again=attempt > 1)
             try:
                 async with asyncio.timeout(self.pace.timeout):
                     reply = await self.model(prompt)
@@ -258,6 +282,13 @@ class Paced:
                 self.pace.lost(problem)
                 raise CallError(f"no reply after {failed} attempts: {problem}")
             await asyncio.sleep(0.5 * 2 ** (failed - 1) * (0.5 + self.pace.jitter()))
+
+    async def _enter(self, *, again: bool) -> Ticket:
+        """Wait for the call's turn; one that was sent before is not unsent, even if the pace is closed by now."""
+        try:
+            return await self.pace.enter(again=again)
+        except UnsentError as closed:
+            raise (CallError(str(closed)) if again else closed) from None
 
 
 @dataclass(frozen=True)

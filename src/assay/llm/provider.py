@@ -151,6 +151,11 @@ class Provider:
             self._opened = _build(self.address)
         return self._opened
 
+    @property
+    def _takes_schemas(self) -> bool:
+        """Whether the provider takes a JSON schema; older models have the form of the answer from the prompt."""
+        return self.structured and bool(self._model.profile.get("supports_json_schema_output"))
+
     async def __aenter__(self) -> Self:
         await self._stack.enter_async_context(self._model)
         return self
@@ -168,13 +173,15 @@ class Provider:
                 self._model,
                 [_message(prompt)],
                 model_settings=self._settings,  # type: ignore[arg-type]
-                model_request_parameters=_parameters(prompt, structured=self.structured),
+                model_request_parameters=_parameters(prompt, structured=self._takes_schemas),
                 instrument=False,
             )
         except exceptions.ContentFilterError as blocked:
             return Reply(text="", stop=self._clean(f"content filter: {blocked}"))
         except exceptions.ModelHTTPError as error:
             raise self._failure(error.status_code, error.headers or {}, error.body) from None
+        except exceptions.UserError as error:
+            raise CallError(self._clean(str(error))) from None
         except Exception as error:  # noqa: BLE001 - whatever a connection or an SDK raises, this call got no reply
             raise RefusedError(self._clean(f"{type(error).__name__}: {error}")) from None
         return self._reply(response)
@@ -236,8 +243,8 @@ class Provider:
         known = [name.removeprefix("models/") for name in names]
         if known and self.address.model not in known:
             raise UnusableModelError(
-                f"{self._where()}: there is no such model{nearest(self.address.model, known)}; it has "
-                f"{', '.join(sorted(known)[:20])}"
+                f"{self._where()}: there is no such model (it has {', '.join(sorted(known)[:20])})"
+                f"{nearest(self.address.model, known)}"
             )
 
     def _where(self) -> str:

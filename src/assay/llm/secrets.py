@@ -6,7 +6,8 @@ import os
 import re
 from collections.abc import Iterable
 
-_NAMES = re.compile(r"(API_?KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS)$", re.IGNORECASE)
+_NAMES = re.compile(r"(API_?KEY|TOKEN|SECRET|PASSWORD|(?<!APPLICATION_)CREDENTIALS)$", re.IGNORECASE)
+"""GOOGLE_APPLICATION_CREDENTIALS is the path of a file."""
 
 
 def known_secrets() -> tuple[str, ...]:

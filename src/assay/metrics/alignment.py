@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from assay.data.noun import Noun
 from assay.data.outcome import Quote
 from assay.data.trace import ToolCall
 from assay.metrics.matching import CallMatcher, assignment
 from assay.text.display import call as shown
-from assay.text.display import compact
+from assay.text.display import compact, shortened
 
 _LIMIT = 400
 """Calls beyond are shown without alignment, which takes quadratic time."""
+
+_SHOWN = 200
+"""Characters of a call in a line of calls."""
 
 
 class Row(Noun, frozen=True):
@@ -32,7 +35,15 @@ def align(
     """
     if match_type == "ANY_ORDER":
         return _in_any_order(actual, expected, match)
-    return _beside(_in_order(actual, expected, match), surplus_is_fault=match_type == "EXACT")
+    start = _agreeing(actual, expected, match)
+    end = _agreeing(actual[start:][::-1], expected[start:][::-1], match)
+    ours, theirs = len(actual) - end, len(expected) - end
+    between = _between(actual[start:ours], expected[start:theirs], match)
+    return [
+        *_matched(actual[:start], expected[:start]),
+        *_beside(between, surplus_is_fault=match_type == "EXACT"),
+        *_matched(actual[ours:], expected[theirs:]),
+    ]
 
 
 def _in_any_order(actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: CallMatcher) -> list[Row]:
@@ -47,16 +58,20 @@ def _in_any_order(actual: Sequence[ToolCall], expected: Sequence[ToolCall], matc
     return rows + [Row(None, one, fault=False) for one in spare.values()]
 
 
-def _in_order(actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: CallMatcher) -> list[Row]:
-    rows: list[Row] = []
-    for ours, theirs in zip(actual, expected, strict=False):
+def _agreeing(actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: CallMatcher) -> int:
+    """Return how many calls at the start of both lists match."""
+    for i, (ours, theirs) in enumerate(zip(actual, expected, strict=False)):
         if not match(ours, theirs):
-            break
-        rows.append(Row(theirs, ours, fault=False))
-    return rows + _after_the_start(actual[len(rows) :], expected[len(rows) :], match)
+            return i
+    return min(len(actual), len(expected))
 
 
-def _after_the_start(actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: CallMatcher) -> list[Row]:
+def _matched(actual: Sequence[ToolCall], expected: Sequence[ToolCall]) -> list[Row]:
+    return [Row(theirs, ours, fault=False) for ours, theirs in zip(actual, expected, strict=True)]
+
+
+def _between(actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: CallMatcher) -> list[Row]:
+    """Return the rows of a longest common subsequence."""
     table = _table(actual[:_LIMIT], expected[:_LIMIT], match)
     rows: list[Row] = []
     i, j = 0, 0
@@ -134,31 +149,41 @@ def _argument_difference(actual: ToolCall, expected: ToolCall) -> str:
     return "arguments differ"
 
 
-def side_by_side(rows: list[Row]) -> str:
-    """Return both lists, a line each, the first difference between » and «."""
-    first = next((row for row in rows if row.fault), None)
-    return "\n".join(
-        (
-            f"expected: {_line([(row.expected, row is first) for row in rows])}",
-            f"actual:   {_line([(row.actual, row is first) for row in rows])}",
-        )
+def show(rows: list[Row]) -> tuple[str, tuple[Quote, ...]]:
+    """Return both lists, a line each with the first difference between » and «; and the rows as quotes.
+
+    A quote's source is `both` where the sides match, else `expected`, `actual`, or `surplus` where that is allowed.
+    """
+    texts = [_texts(row) for row in rows]
+    first = next((i for i, row in enumerate(rows) if row.fault), -1)
+    lines = (
+        f"expected: {_line([theirs for theirs, _ in texts], first)}",
+        f"actual:   {_line([ours for _, ours in texts], first)}",
     )
+    return "\n".join(lines), tuple(_quotes(rows, texts))
 
 
-def _line(cells: list[tuple[ToolCall | None, bool]]) -> str:
-    texts = [(shown(one.name, one.args, limit=200) if one else "-", marked) for one, marked in cells if one or marked]
-    return ", ".join(f"»{text}«" if marked else text for text, marked in texts) or "no calls"
+def _texts(row: Row) -> tuple[str, str]:
+    """The expected and the actual call as text, empty where there is none; equal ones are written out once."""
+    ours = shown(row.actual.name, row.actual.args) if row.actual else ""
+    if row.expected is None:
+        return "", ours
+    if row.actual and not row.fault and row.actual.args == row.expected.args:
+        return ours, ours
+    return shown(row.expected.name, row.expected.args), ours
 
 
-def evidence(rows: list[Row]) -> tuple[Quote, ...]:
-    """Return the rows as quotes: `both` where the sides match, else `expected`, `actual`, `surplus` where allowed."""
-    quotes: list[Quote] = []
-    for row in rows:
-        if row.expected and row.actual and not row.fault:
-            quotes.append(Quote(shown(row.actual.name, row.actual.args), "both"))
+def _line(texts: list[str], first: int) -> str:
+    cut = [(shortened(text or "-", _SHOWN), i == first) for i, text in enumerate(texts) if text or i == first]
+    return ", ".join(f"»{text}«" if marked else text for text, marked in cut) or "no calls"
+
+
+def _quotes(rows: list[Row], texts: list[tuple[str, str]]) -> Iterator[Quote]:
+    for row, (theirs, ours) in zip(rows, texts, strict=True):
+        if theirs and ours and not row.fault:
+            yield Quote(ours, "both")
             continue
-        if row.expected:
-            quotes.append(Quote(shown(row.expected.name, row.expected.args), "expected"))
-        if row.actual:
-            quotes.append(Quote(shown(row.actual.name, row.actual.args), "actual" if row.fault else "surplus"))
-    return tuple(quotes)
+        if theirs:
+            yield Quote(theirs, "expected")
+        if ours:
+            yield Quote(ours, "actual" if row.fault else "surplus")

@@ -70,7 +70,7 @@ def scored(ballot: Ballot, item: str, on: Scale, label: str) -> Score:
     decision, opinions = ballot.decisions[item], ballot.opinions(item)
     result = decision.result
     if result.applicable and result.value is None:
-        return Score(None, ballot.why_unscored(item), label, ballots=(ballot.id,))
+        return Score(None, ballot.why_unscored(item), label, ballots=(ballot.id,), side="judge")
     tally = ", ".join(f"{answer} {decision.counted[answer]}" for answer in on.answers if decision.counted.get(answer))
     spoken = spokesman(opinions, on, result.value)
     reason = f"{tally}: {spoken.rationale}" if spoken.rationale else tally

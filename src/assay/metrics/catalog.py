@@ -6,13 +6,18 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from assay.data.config import CriterionSpec, CustomMetricSpec, EvalConfig
 from assay.data.outcome import Criterion, Metric, Range
-from assay.errors import ConfigError, nearest
+from assay.errors import ConfigError, collecting, nearest
+from assay.formats.reading import shown
 from assay.judge.judge import Judge
 from assay.judge.judges import Judges, judge_options
+from assay.llm.vertex import NAME as VERTEX
+from assay.llm.vertex import configured, installed
 from assay.metrics.custom import PeerMetric, custom_metric
-from assay.metrics.entries import CATALOG, Entry
+from assay.metrics.entries import CATALOG, Entry, Served
 from assay.metrics.options import read_options
 from assay.metrics.signature import signature
 
@@ -21,6 +26,7 @@ _EVERYWHERE = frozenset({"include_intermediate_responses_in_final"})
 
 
 _JUDGE = "judge_model_options"
+_BACKEND = "backend"
 
 
 def entry(name: str) -> Entry:
@@ -37,22 +43,26 @@ def build(
 
     `judges` makes the judges of those that ask one.
 
-    Raises ConfigError for an unknown criterion or option, a threshold outside the range, or one that is not built yet.
+    Raises ConfigError that lists every unknown criterion or option, and every threshold outside the range.
     """
     custom = {spec.name: spec for spec in config.custom_metrics}
     criteria: list[Criterion] = []
+    problems: list[str] = []
     warnings: list[str] = []
     for spec in config.criteria:
-        if spec.name in custom:
-            made, said = _custom(spec, custom[spec.name], lenient=lenient)
-        else:
-            made, said = _built_in(spec, custom, judges or Judges(), lenient=lenient)
-        criteria.append(made)
-        warnings += said
+        with collecting(problems):
+            if spec.name in custom:
+                made, said = _custom(spec, custom[spec.name], lenient=lenient)
+            else:
+                made, said = _built_in(spec, custom, judges or Judges(), lenient=lenient)
+            criteria.append(made)
+            warnings += said
+    if problems:
+        raise ConfigError(*problems)
     named = {criterion.name for criterion in criteria}
     warnings += [f"{spec.pointer}: not in criteria, so not used" for name, spec in custom.items() if name not in named]
     always = [one for one in CATALOG.values() if one.always_computed and one.name not in named]
-    return (*criteria, *(_criterion(one, one.metric(), None) for one in always if one.metric)), tuple(warnings)
+    return (*criteria, *(_criterion(one, one.metric(), None) for one in always)), tuple(warnings)
 
 
 def _built_in(
@@ -62,17 +72,45 @@ def _built_in(
     if known is None:
         hint = nearest(spec.name, [*CATALOG, *custom]) or "; `assay criteria` lists them, custom_metrics adds your own"
         raise ConfigError(f"{spec.pointer}: is not a criterion{hint}")
-    if known.metric is None:
-        raise ConfigError(f"{spec.pointer}: this criterion is not built yet in this version of assay")
-    accepted = _EVERYWHERE | ({_JUDGE} if known.judged else set())
-    values, warnings = read_options(known.metric, spec.options, spec.pointer, lenient=lenient, accepted=accepted)
+    accepted = _EVERYWHERE | ({_JUDGE} if known.judged else set()) | ({_BACKEND} if known.vertex else set())
+    problems: list[str] = []
+    with collecting(problems):
+        _threshold(spec, known.range)
+    with collecting(problems):
+        values, warnings = read_options(known.metric, spec.options, spec.pointer, lenient=lenient, accepted=accepted)
+    if problems:
+        raise ConfigError(*problems)
+    if known.vertex is not None and _backend(spec) == VERTEX:
+        unused = [f"{spec.pointer}/{_JUDGE}: not used, the backend is vertex"] if spec.options.get(_JUDGE) else []
+        return _by_vertex(spec, known, known.vertex, judges), warnings + unused
     if known.judged:
         values["judge"] = _judge(spec, judges)
     try:
         metric = known.metric(**values)
     except ConfigError as error:
         raise ConfigError(f"{spec.pointer}/{error}") from None
-    return _criterion(known, metric, _threshold(spec, known.range)), warnings
+    made = _criterion(known, metric, _threshold(spec, known.range))
+    return (_signed(made, "judge") if known.vertex else made), warnings
+
+
+def _backend(spec: CriterionSpec) -> str:
+    """What the config says, else the service where environment and extras are ready for it."""
+    said = spec.options.get(_BACKEND)
+    if said not in {None, "judge", VERTEX}:
+        raise ConfigError(f"{spec.pointer}/{_BACKEND}: must be one of judge, {VERTEX}, got {said!r:.80}")
+    return said or (VERTEX if configured() and installed() else "judge")
+
+
+def _by_vertex(spec: CriterionSpec, known: Entry, served: Served, judges: Judges) -> Criterion:
+    try:
+        metric = served.metric(judges.service(served.name))
+    except ConfigError as error:
+        raise ConfigError(f"{spec.pointer}/{_BACKEND}: {error}") from None
+    return _signed(_criterion(known, metric, _threshold(spec, known.range)), VERTEX)
+
+
+def _signed(criterion: Criterion, backend: str) -> Criterion:
+    return replace(criterion, signature={**criterion.signature, "backend": backend})
 
 
 def _judge(spec: CriterionSpec, judges: Judges) -> Judge:
@@ -111,6 +149,12 @@ def _custom(spec: CriterionSpec, definition: CustomMetricSpec, *, lenient: bool)
     return criterion, warnings
 
 
+def _interval(low: float, high: float) -> str:
+    if math.isinf(low):
+        return "of any size" if math.isinf(high) else f"of at most {high:g}"
+    return f"of at least {low:g}" if math.isinf(high) else f"from {low:g} to {high:g}"
+
+
 def _threshold(spec: CriterionSpec, scale: Range) -> float | None:
     """The threshold as a number; like ADK, `"0.5"` and `true` are read as one. None: the criterion only informs."""
     raw = spec.threshold
@@ -120,8 +164,12 @@ def _threshold(spec: CriterionSpec, scale: Range) -> float | None:
     try:
         value = float(raw)
     except (TypeError, ValueError, OverflowError):
-        raise ConfigError(f"{pointer}: must be a number or an object with 'threshold', got {raw!r:.60}") from None
+        raise ConfigError(f"{pointer}: must be a number or an object with 'threshold', got {shown(raw)}") from None
+    return within(scale, value, raw, pointer)
+
+
+def within(scale: Range, value: float, raw: Any, place: str) -> float:
+    """Return a threshold that lies in the range of its criterion; raises ConfigError for one that does not."""
     if not math.isfinite(value) or value not in scale:
-        low, high = scale.bounds
-        raise ConfigError(f"{pointer}: must be a number from {low:g} to {high:g}, got {raw!r:.60}")
+        raise ConfigError(f"{place}: must be a number {_interval(*scale.bounds)}, got {shown(raw)}")
     return value

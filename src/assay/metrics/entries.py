@@ -17,13 +17,25 @@ from assay.metrics.safety import Safety
 from assay.metrics.simulator import UserSimulatorQuality
 from assay.metrics.trajectory import ToolTrajectory
 from assay.metrics.value import ReasoningValue
+from assay.metrics.vertex import VertexCoherence, VertexConversation, VertexSafety
 
 _UNBOUNDED = Range(0.0, None)
 
 
 @dataclass(frozen=True)
+class Served:
+    """What the service calls it (in the version that the peer asks for), and the metric that asks the service."""
+
+    name: str
+    metric: type
+
+
+@dataclass(frozen=True)
 class Entry:
-    """One criterion: what it is for, what it needs, and the metric behind it (None: not built yet)."""
+    """One criterion: what it is for, what it needs, and the metric behind it.
+
+    `vertex` is what Vertex AI's evaluation service has for it, where it has something.
+    """
 
     name: str
     summary: str
@@ -31,15 +43,16 @@ class Entry:
     needs: str
     unit: str
     simulated_user: str
-    metric: type | None = None
+    metric: type
     range: Range = field(default_factory=Range)
     lower_is_better: bool = False
     sample: Any = 1.0
+    vertex: Served | None = None
 
     @property
     def judged(self) -> bool:
         """Whether it asks a judge."""
-        return self.metric is not None and "judge" in {one.name for one in fields(self.metric)}
+        return "judge" in {one.name for one in fields(self.metric)}
 
     @property
     def always_computed(self) -> bool:
@@ -142,6 +155,7 @@ CATALOG: dict[str, Entry] = {
             "yes",
             Safety,
             sample=0.8,
+            vertex=Served("safety_v1", VertexSafety),
         ),
         Entry(
             "per_turn_user_simulator_quality_v1",
@@ -162,6 +176,7 @@ CATALOG: dict[str, Entry] = {
             "yes",
             TaskSuccess,
             sample=0.8,
+            vertex=Served("multi_turn_task_success_v1", VertexConversation),
         ),
         Entry(
             "multi_turn_trajectory_quality_v1",
@@ -172,6 +187,7 @@ CATALOG: dict[str, Entry] = {
             "yes",
             TrajectoryQuality,
             sample=0.8,
+            vertex=Served("multi_turn_trajectory_quality_v1", VertexConversation),
         ),
         Entry(
             "multi_turn_tool_use_quality_v1",
@@ -182,6 +198,7 @@ CATALOG: dict[str, Entry] = {
             "yes",
             ToolUseQuality,
             sample=0.8,
+            vertex=Served("multi_turn_tool_use_quality_v1", VertexConversation),
         ),
         Entry(
             "response_evaluation_score",
@@ -193,6 +210,7 @@ CATALOG: dict[str, Entry] = {
             ResponseEvaluation,
             range=Range(1.0, 5.0),
             sample=4.0,
+            vertex=Served("coherence", VertexCoherence),
         ),
         Entry(
             "tool_call_count_v1",

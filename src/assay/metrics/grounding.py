@@ -86,7 +86,7 @@ class Hallucinations:
         try:
             found = sentences(text) if self.segmenter == "local" else await self._segments(text)
         except JudgeError as problem:
-            return Score(None, str(problem), label)
+            return Score(None, str(problem), label, side="judge")
         if not found:
             return Score(applicable=False, reason="a reply without sentences", label=label)
         batches = [range(start, min(start + AT_ONCE, len(found))) for start in range(0, len(found), AT_ONCE)]
@@ -136,7 +136,7 @@ def _sentence(ballot: Ballot, item: str, sentence: str) -> Score:
     decision, value = ballot.decisions[item], ballot.decisions[item].result.value
     own = Quote(sentence, "reply")
     if value is None:
-        return Score(None, ballot.why_unscored(item), item, evidence=(own,), ballots=(ballot.id,))
+        return Score(None, ballot.why_unscored(item), item, evidence=(own,), ballots=(ballot.id,), side="judge")
     label = label_of(decision.counted, value == 1.0)
     spoken = next((one for one in ballot.opinions(item) if one.answer == label), Opinion(label))
     quotes = (own, Quote(spoken.quote, "context")) if spoken.quote else (own,)

@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from assay.errors import ConfigError, nearest
+from assay.errors import ConfigError, collecting, nearest
+from assay.formats.reading import shown
 
 
 def option(doc: str, *, default: Any, parse: Callable[[Any], Any] | None = None) -> Any:
@@ -35,22 +36,24 @@ def read_options(
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the values of a metric's options, and warnings.
 
-    Raises ConfigError for a value of the wrong kind, or an unknown option (a warning where `lenient`). Names in
+    Raises ConfigError for values of the wrong kind and unknown options (warnings where `lenient`). Names in
     `accepted` are read by someone else.
     """
     fields = {field.name: field for field in documented(metric)}
     types = hints(metric)
     values: dict[str, Any] = {}
+    problems: list[str] = []
     warnings: list[str] = []
     for name, raw in options.items():
         if name in fields:
-            values[name] = _value(fields[name], types[name], raw, f"{pointer}/{name}")
+            with collecting(problems):
+                values[name] = _value(fields[name], types[name], raw, f"{pointer}/{name}")
         elif name not in accepted:
             allowed = f"; allowed: {', '.join(sorted(fields))}" if fields else "; it has no options"
             problem = f"{pointer}/{name}: is not an option of this criterion{nearest(name, fields) or allowed}"
-            if not lenient:
-                raise ConfigError(problem)
-            warnings.append(problem)
+            (warnings if lenient else problems).append(problem)
+    if problems:
+        raise ConfigError(*problems)
     return values, warnings
 
 
@@ -59,9 +62,9 @@ def _value(field: dataclasses.Field[Any], hint: Any, raw: Any, pointer: str) -> 
     try:
         return parse(raw) if parse else msgspec.convert(raw, type=hint, strict=True)
     except msgspec.ValidationError:
-        raise ConfigError(f"{pointer}: must be {allowed(hint)}, got {raw!r:.80}") from None
+        raise ConfigError(f"{pointer}: must be {allowed(hint)}, got {shown(raw)}") from None
     except ValueError as error:
-        raise ConfigError(f"{pointer}: {error}, got {raw!r:.80}") from None
+        raise ConfigError(f"{pointer}: {error}, got {shown(raw)}") from None
 
 
 def allowed(hint: Any) -> str:
@@ -73,7 +76,7 @@ def allowed(hint: Any) -> str:
         return names[hint]
     origin = typing.get_origin(hint)
     if origin in (tuple, list):
-        return "an array of strings"
+        return "an array of strings" if typing.get_args(hint)[0] is str else "an array of objects"
     if origin in (dict, Mapping):
         return "an object"
     inner = [allowed(one) for one in typing.get_args(hint)]

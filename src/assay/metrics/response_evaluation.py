@@ -22,7 +22,7 @@ class ResponseEvaluation:
 
     async def __call__(self, trace: Trace, case: EvalCase) -> Score:
         """Grade each reply that has a reference, and take the mean."""
-        return await compare_each(trace, case, self._grade, applies=_no_reference, worst=1.0)
+        return await compare_each(trace, case, self._grade, applies=no_reference, worst=1.0)
 
     async def _grade(self, actual: Invocation, expected: Invocation, number: int) -> Score:
         texts = {"user message": actual.query, "reference": expected.reply, "reply": actual.reply}
@@ -30,5 +30,6 @@ class ResponseEvaluation:
         return scored(ballot, "reply", GRADES, f"invocation {number}")
 
 
-def _no_reference(expected: Invocation) -> str:
+def no_reference(expected: Invocation) -> str:
+    """Return why an expected invocation is not applicable; empty where it is."""
     return "no reference" if expected.final_response is None else ""

@@ -108,7 +108,7 @@ class TrajectoryRubrics:
             placed += _of_invocation(trace, case, number)
         chosen, notes = _chosen(placed, TRAJECTORY)
         if twice := _twice(chosen):
-            return Score(None, twice)
+            return Score(None, twice, side="expectation")
         if not chosen:
             return Score(applicable=False, reason="no rubric for this conversation")
         if broken := unfit(trace):
@@ -133,7 +133,7 @@ async def _each(
     ]
     for chosen, _ in sets:
         if twice := _twice(chosen):
-            return Score(None, twice)
+            return Score(None, twice, side="expectation")
 
     async def one(invocation: Invocation, number: int) -> Score:
         chosen, notes = sets[number - 1]

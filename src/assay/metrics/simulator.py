@@ -91,4 +91,5 @@ def _with_stop(last: Score, stop: Score) -> Score:
     if stop.value == 1.0 or last.value == 0.0:
         return replace(last, ballots=ballots)
     why = "the stop was wrong" if stop.value == 0.0 else "whether to stop here was right is not known"
-    return replace(last, value=stop.value, reason=f"{why}: {stop.reason}", ballots=ballots)
+    side = (last.side or stop.side) if stop.value is None else None
+    return replace(last, value=stop.value, reason=f"{why}: {stop.reason}", ballots=ballots, side=side)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from assay.data.case import EvalCase
 from assay.data.outcome import Score
 from assay.data.trace import Invocation, ToolCall, Trace
-from assay.metrics.alignment import align, difference, evidence, side_by_side
+from assay.metrics.alignment import align, difference, show
 from assay.metrics.matching import CallMatcher, assignment
 from assay.metrics.options import option
 from assay.metrics.pairing import compare_each
@@ -77,18 +77,22 @@ class ToolTrajectory:
             return self._conversation(trace, case)
         return compare_each(trace, case, self._invocation)
 
+    def expected(self, case: EvalCase) -> tuple[ToolCall, ...] | None:
+        """Return all calls that are expected in a case, in order; None where it does not say."""
+        if self.scope == "conversation" and case.expected_calls is not None:
+            return case.expected_calls
+        known = [one for one in case.conversation or () if one.steps is not None]
+        return tuple(call for one in known for call in one.tool_calls) if known else None
+
     def _invocation(self, actual: Invocation, expected: Invocation, label: str) -> Score:
         if expected.steps is None:
             return Score(applicable=False, reason="no expected calls", label=label)
         return self._score(actual.tool_calls, expected.tool_calls, label)
 
     def _conversation(self, trace: Trace, case: EvalCase) -> Score:
-        expected = case.expected_calls
+        expected = self.expected(case)
         if expected is None:
-            known = [one for one in case.conversation or () if one.steps is not None]
-            if not known:
-                return Score(applicable=False, reason="no expected calls")
-            expected = tuple(call for one in known for call in one.tool_calls)
+            return Score(applicable=False, reason="no expected calls")
         if trace.broken:
             return Score(None, f"the conversation broke: {trace.broken}")
         return self._score([call for one in trace.invocations for call in one.tool_calls], expected, "")
@@ -103,7 +107,8 @@ class ToolTrajectory:
             return Score(1.0, label=label)
         rows = align(actual, expected, self._matcher, match_type=self.match_type)
         reason = f"forbidden tool called: {', '.join(sorted(set(forbidden)))}" if forbidden else difference(rows)
-        return Score(value, f"{reason}\n{side_by_side(rows)}", label, evidence=evidence(rows))
+        lines, evidence = show(rows)
+        return Score(value, f"{reason}\n{lines}", label, evidence=evidence)
 
     def _value(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall]) -> float:
         match, ordered = self._matcher, self.match_type != "ANY_ORDER"

@@ -34,7 +34,7 @@ def _ballot(ballot: Ballot) -> RenderableType:
 
 
 def _vote(vote: Vote) -> RenderableType:
-    costs = [call.cost for call in vote.calls]
+    costs = [call.cost for call in vote.calls if call.sent]
     known = [cost for cost in costs if cost is not None]
     cost = f"${sum(known):.6f}" if known and len(known) == len(costs) else "cost unknown"
     served = ", ".join(dict.fromkeys(call.served for call in vote.calls if call.served))

@@ -7,9 +7,9 @@ from typing import Any, BinaryIO, Literal
 
 import msgspec
 
-from assay.data.outcome import CaseResult, Outcome, Score
+from assay.data.outcome import CaseResult, Fault, FaultSide, Injection, Outcome, Score
 from assay.data.spent import Spent
-from assay.data.summary import CriterionSummary, RunInfo, Summary
+from assay.data.summary import CriterionSummary, Estimate, RunInfo, Summary, Valid
 
 CaseVerdict = Literal["passed", "failed", "error", "unscored", "informational"]
 OutcomeVerdict = Literal["passed", "failed", "unscored", "not_applicable", "informational"]
@@ -38,9 +38,9 @@ class ErrorShape(Shape, frozen=True):
 
 
 class FaultShape(Shape, frozen=True):
-    """On which side a case failed, and what shows it."""
+    """A side on which something went wrong, and what shows it."""
 
-    side: str
+    side: FaultSide
     evidence: list[str]
 
 
@@ -77,6 +77,7 @@ class SpendingShape(Shape, frozen=True):
     agent: SpentShape | None
     judge: SpentShape | None
     simulator: SpentShape | None
+    environment: SpentShape | None
 
 
 class OutcomeShape(Shape, frozen=True):
@@ -92,24 +93,43 @@ class OutcomeShape(Shape, frozen=True):
     abstentions: int | None
     cost: float | None
     self_agreement: float | None
+    panel_agreement: float | None
     parts: list[PartShape]
     input_tokens: int | None
     output_tokens: int | None
 
 
+class InjectedShape(Shape, frozen=True):
+    """What a simulated environment did to the answer of a tool, in which invocation (from 1)."""
+
+    invocation: int
+    tool: str
+    effect: str
+    detail: str
+    invalidates: bool
+
+
 class CaseShape(Shape, frozen=True):
-    """One attempt at one case. `usage` is the agent's own; judges and simulated users are counted apart."""
+    """One attempt at one case.
+
+    `fault` is the side on which it failed, null where it passed or only informs. `invalid` is all evidence that it says
+    nothing about the agent, passed or not; empty where it is valid, null where nobody looked. `usage` is the agent's
+    own; judges, simulated users and tools are counted apart.
+    """
 
     id: str
     attempt: int
     verdict: CaseVerdict
     error: ErrorShape | None
     fault: FaultShape | None
+    invalid: list[FaultShape] | None
     ended_by: Literal["script", "stop", "cap", "failure"]
     usage: dict[str, int] | None
     outcomes: list[OutcomeShape]
     judge: SpentShape | None
     simulator: SpentShape | None
+    environment: SpentShape | None
+    injected: list[InjectedShape]
 
 
 class RateShape(Shape, frozen=True):
@@ -122,7 +142,7 @@ class RateShape(Shape, frozen=True):
 
 
 class ValidShape(Shape, frozen=True):
-    """The numbers over valid cases only."""
+    """The numbers over valid attempts only, passed or not; `n` is to how many of them the criterion applied."""
 
     n: int
     mean: float | None
@@ -147,6 +167,7 @@ class SummaryShape(Shape, frozen=True):
     informational: int
     errors: int
     self_agreement: float | None
+    panel_agreement: float | None
     valid: ValidShape | None
 
 
@@ -171,7 +192,8 @@ def write(stream: BinaryIO, info: RunInfo, summary: Summary, results: Iterable[C
     stream.write(b'{"run": %s,\n "verdict": %s,\n "cases": [' % (_json(run), _json(summary.verdict)))
     stream.writelines((b",\n  " if i else b"\n  ") + _json(_case(result)) for i, result in enumerate(results))
     rows = b",\n  ".join(_json(_summary(one)) for one in summary.criteria)
-    spending = SpendingShape(*map(_spent, (summary.spending.agent, summary.spending.judge, summary.spending.simulator)))
+    told = summary.spending
+    spending = SpendingShape(*map(_spent, (told.agent, told.judge, told.simulator, told.environment)))
     stream.write(b'],\n "summary": [\n  %s],\n "spending": %s}\n' % (rows, _json(spending)))
 
 
@@ -179,23 +201,35 @@ _json = msgspec.json.Encoder().encode
 
 
 def _case(result: CaseResult) -> CaseShape:
-    failure, fault = result.failure, result.fault
+    failure, fault, evidence = result.failure, result.fault, result.evidence
     return CaseShape(
         result.case_id,
         result.attempt,
         result.verdict.value,  # type: ignore[arg-type]
         ErrorShape(failure.side, failure.cause, failure.traceback) if failure else None,
-        FaultShape(fault.side, list(fault.evidence)) if fault else None,
+        _fault(fault) if fault else None,
+        None if evidence is None else [_fault(one) for one in evidence],
         result.ended_by,
         result.usage,
         [_outcome(one) for one in result.outcomes],
         _spent(result.judge),
         _spent(result.simulator),
+        _spent(result.environment),
+        [_injected(one) for one in result.injections],
     )
+
+
+def _fault(fault: Fault) -> FaultShape:
+    return FaultShape(fault.side, list(fault.evidence))
 
 
 def _spent(spent: Spent | None) -> SpentShape | None:
     return None if spent is None else SpentShape(spent.calls, spent.input_tokens, spent.output_tokens, spent.cost)
+
+
+def _injected(one: Injection) -> InjectedShape:
+    injected = one.injected
+    return InjectedShape(one.invocation, one.tool, injected.effect, injected.detail, injected.invalidates)
 
 
 def _outcome(outcome: Outcome) -> OutcomeShape:
@@ -211,6 +245,7 @@ def _outcome(outcome: Outcome) -> OutcomeShape:
         judging.abstentions if judging else None,
         judging.cost if judging else None,
         judging.self_agreement if judging else None,
+        judging.panel_agreement if judging else None,
         [_part(part) for part in score.parts],
         judging.input_tokens if judging else None,
         judging.output_tokens if judging else None,
@@ -225,14 +260,13 @@ def _part(score: Score) -> PartShape:
 
 
 def _summary(one: CriterionSummary) -> SummaryShape:
-    rate = one.pass_rate
     return SummaryShape(
         one.criterion,
         one.mean.value,
         one.mean.low,
         one.mean.high,
         one.mean.method,
-        RateShape(rate.value, rate.low, rate.high, rate.method),
+        _rate(one.pass_rate),
         one.passed,
         one.failed,
         one.unscored,
@@ -240,8 +274,17 @@ def _summary(one: CriterionSummary) -> SummaryShape:
         one.informational,
         one.errors,
         one.self_agreement,
-        None,
+        one.panel_agreement,
+        _valid(one.valid) if one.valid else None,
     )
+
+
+def _valid(one: Valid) -> ValidShape:
+    return ValidShape(one.n, one.mean.value, one.mean.low, one.mean.high, _rate(one.pass_rate))
+
+
+def _rate(rate: Estimate) -> RateShape:
+    return RateShape(rate.value, rate.low, rate.high, rate.method)
 
 
 if __name__ == "__main__":

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from xml.sax.saxutils import XMLGenerator
 from xml.sax.xmlreader import AttributesImpl
 
-from assay.data.outcome import CaseResult, Outcome, Verdict
+from assay.data.outcome import CaseResult, Fault, Outcome, Verdict
 from assay.data.summary import RunInfo, Summary
-from assay.report.numbers import held_against
+from assay.report.numbers import count, held_against, rate
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -41,7 +41,7 @@ def write(
             for result in results:
                 _case(xml, result, allow_unscored=allow_unscored)
             with _element(xml, "system-out", {}):
-                xml.characters(_clean("\n".join([summary.verdict, *summary.reasons])))
+                xml.characters(_clean("\n".join([summary.verdict, *summary.reasons, *_valid(summary)])))
 
 
 @contextmanager
@@ -61,20 +61,40 @@ def _case(xml: XMLGenerator, result: CaseResult, *, allow_unscored: bool) -> Non
         if kind:
             with _element(xml, kind, {"message": message}):
                 xml.characters(_clean(text))
+        if result.evidence:
+            with _element(xml, "system-out", {}):
+                xml.characters(_clean("\n".join(["invalid", *_spoiled(result.evidence)])))
+
+
+def _spoiled(evidence: Sequence[Fault]) -> Iterator[str]:
+    for fault in evidence:
+        yield from (f"{fault.side}: {text}" for text in fault.evidence)
+
+
+def _valid(summary: Summary) -> Iterator[str]:
+    """The numbers over valid attempts, where they are others than those over all."""
+    if not summary.invalid:
+        return
+    yield "invalid attempts: " + ", ".join(f"{side} {n}" for side, n in summary.invalid.items())
+    for one in summary.criteria:
+        if one.valid is not None and one.threshold is not None:
+            rates = f"pass rate {rate(one.valid.pass_rate.value)}, of all {rate(one.pass_rate.value)}"
+            yield f"{one.criterion} over {count(one.valid.n, 'valid attempt')}: {rates}"
 
 
 def _problem(result: CaseResult) -> tuple[str, str, str]:
     """The element that tells of a result, its message and its text; empty where there is nothing to tell."""
+    side = [f"fault: {one.side}" for one in (result.evidence or ())[:1]]
     if result.verdict is Verdict.FAILED:
         failed = [one for one in result.outcomes if one.verdict is Verdict.FAILED]
-        return "failure", "; ".join(held_against(one) for one in failed), "\n\n".join(map(_reasons, failed))
+        return "failure", "; ".join([*map(held_against, failed), *side]), "\n\n".join(map(_reasons, failed))
     if result.failure is not None:
         return "error", f"{result.failure.side}: {result.failure.cause}", result.failure.traceback
     if result.verdict is Verdict.UNSCORED:
         open_ones = [one for one in result.outcomes if one.verdict is Verdict.UNSCORED]
         return (
             "error",
-            "unscored: " + ", ".join(one.criterion for one in open_ones),
+            "; ".join(["unscored: " + ", ".join(one.criterion for one in open_ones), *side]),
             "\n\n".join(map(_reasons, open_ones)),
         )
     return "", "", ""

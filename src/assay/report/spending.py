@@ -1,37 +1,35 @@
-"""What models took, for people: the agent's, the judges' and those that played users, each counted apart."""
+"""What models took, for people: the agent's, the judges' and those that played users or tools, each counted apart."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rich import box
-from rich.table import Table
 from rich.text import Text
 
 from assay.data.outcome import CaseResult
 from assay.data.spent import Spent
 from assay.data.summary import Spending
 from assay.report.numbers import NONE, count
+from assay.report.rows import Rows
 
-_SIDES = ("agent", "judges", "simulated users")
+_SIDES = ("agent", "judges", "simulated users", "played tools")
 
 
-def spending_table(spending: Spending) -> Table:
+def spending_rows(spending: Spending) -> Rows:
     """Return calls, tokens and money of each side that told of any."""
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), show_edge=False)
-    table.add_column("models of")
-    for title in ("calls", "tokens in", "tokens out", "cost"):
-        table.add_column(title, justify="right")
-    for side, spent in zip(_SIDES, (spending.agent, spending.judge, spending.simulator), strict=True):
+    rows = Rows(("models of", "calls", "tokens in", "tokens out", "cost"))
+    told = (spending.agent, spending.judge, spending.simulator, spending.environment)
+    for side, spent in zip(_SIDES, told, strict=True):
         if spent is not None:
             tokens = (_number(spent.input_tokens), _number(spent.output_tokens))
-            table.add_row(side, f"{spent.calls:,}", *tokens, _money(spent))
-    return table
+            rows.add(side, f"{spent.calls:,}", *tokens, _money(spent), dim=False)
+    return rows
 
 
 def spending_lines(result: CaseResult) -> Iterator[Text]:
-    """Yield a line for judges and simulated user of one attempt, where there were any."""
-    for side, spent in (("judges", result.judge), ("simulated user", result.simulator)):
+    """Yield a line for judges, simulated user and played tools of one attempt, where there were any."""
+    sides = (("judges", result.judge), ("simulated user", result.simulator), ("played tools", result.environment))
+    for side, spent in sides:
         if spent is not None:
             tokens = f"{_number(spent.input_tokens)} tokens in, {_number(spent.output_tokens)} out"
             yield Text(f"{side}: {count(spent.calls, 'call')}, {tokens}, cost {_money(spent)}", "dim")

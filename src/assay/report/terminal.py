@@ -4,29 +4,23 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from rich import box
+from msgspec.structs import replace
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from assay.data.outcome import CaseResult, Outcome, Quote, Score, Verdict
-from assay.data.summary import CriterionSummary, RunInfo, Spending, Summary
-from assay.report.numbers import NONE, against, beside, count, interval, number, rate
-from assay.report.spending import spending_lines, spending_table
+from assay.data.outcome import CaseResult, Injection, Outcome, Quote, Score, Verdict
+from assay.data.summary import RunInfo, Summary
+from assay.report.numbers import NONE, against, beside, count, number
+from assay.report.spending import spending_lines
+from assay.report.summary import MARKS, closing, tables
 from assay.text.display import shortened, visible
 
-_MARKS = {
-    Verdict.PASSED: ("✓", "green"),
-    Verdict.FAILED: ("✗", "red"),
-    Verdict.ERROR: ("!", "magenta"),
-    Verdict.UNSCORED: ("?", "yellow"),
-    Verdict.NOT_APPLICABLE: ("·", "dim"),
-    Verdict.INFORMATIONAL: ("·", "dim"),
-}
 _LISTED = 200
 """Up to so many attempts are listed one by one; beyond, only those that did not pass."""
 _DETAILED = 50
@@ -36,11 +30,18 @@ _PAIRS = 20_000
 
 
 def print_report(
-    console: Console, info: RunInfo, summary: Summary, results: Iterable[CaseResult], *, everything: bool = False
+    console: Console,
+    info: RunInfo,
+    summary: Summary,
+    results: Iterable[CaseResult],
+    *,
+    everything: bool = False,
+    show: str = "",
 ) -> None:
     """Print the results in file order, then the summary, then the verdict.
 
     Of a large run only what did not pass, and not more of that than can be read, unless `everything` is asked for.
+    `show` is the command that shows the run again, empty where none would.
     """
     large = sum(summary.cases.values()) > _LISTED and not everything
     shown = hidden = 0
@@ -53,34 +54,34 @@ def print_report(
         shown += 1
         console.print(case(result))
     if hidden:
-        console.print(Text(f"… and {hidden:,} more that did not pass; `assay show {info.id}` lists them all", "dim"))
-    console.print()
-    console.print(summary_table(summary))
-    if any(one.calls is not None for one in summary.criteria):
-        console.print(judging_table(summary))
-    if summary.spending != Spending():
-        console.print(spending_table(summary.spending))
-    console.print(closing(info, summary))
+        elsewhere = f"`{show}` lists them all" if show else "--json FILE holds them all"
+        console.print(Text(f"… and {hidden:,} more that did not pass; {elsewhere}", "dim"))
+    console.print(tables(summary))
+    console.print(closing(info, summary, show=show))
 
 
 def case(result: CaseResult, *, everything: bool = False) -> RenderableType:
     """Return one attempt: its verdict, its criteria, and for what did not pass the reason."""
-    mark, style = _MARKS[result.verdict]
+    mark, style = MARKS[result.verdict]
     attempt = "" if result.attempt == 1 else f"  attempt {result.attempt}"
     cap = "  (ended by the cap on invocations)" if result.ended_by == "cap" else ""
     name = (visible(result.case_id), "bold")
-    head = Text.assemble((f"{mark} ", style), name, attempt, "  ", (result.verdict, style), (cap, "dim"))
-    lines: list[RenderableType] = [head]
+    head = Text.assemble(
+        (f"{mark} ", style), name, attempt, "  ", (result.verdict, style), *_fault(result), (cap, "dim")
+    )
+    lines: list[RenderableType] = [head, *_evidence_of(result)]
     if result.failure is not None:
-        cause = f"{result.failure.side}: {visible(result.failure.cause)}"
-        lines.append(_in(4, Text(cause, "magenta")))
+        if result.failure.side not in {fault.side for fault in result.evidence or ()}:
+            lines.append(_in(4, Text(f"{result.failure.side}: {visible(result.failure.cause)}", "magenta")))
         if everything and result.failure.traceback:
             lines.append(_in(6, Text(visible(result.failure.traceback.rstrip()), "dim")))
     lines += [_in(4, Text(visible(f"warning: {one}"), "yellow")) for one in result.warnings]
+    lines += [_in(4, Text(visible(one), "dim")) for one in _injections(result.injections, everything=everything)]
     quiet = [one for one in result.outcomes if not everything and _is_aside(one)]
     for outcome in result.outcomes:
         if outcome not in quiet:
-            lines.append(_in(4, _outcome(outcome, everything=everything)))
+            shown = outcome if result.failure is None else _without_cause(outcome, result.failure.cause)
+            lines.append(_in(4, _outcome(shown, everything=everything)))
     aside = [f"{visible(one.criterion)} {number(one.score.value)}" for one in quiet if one.score.value is not None]
     if aside:
         lines.append(_in(4, Text(", ".join(aside), "dim")))
@@ -89,8 +90,58 @@ def case(result: CaseResult, *, everything: bool = False) -> RenderableType:
     return Group(*lines)
 
 
+def _injections(injections: Sequence[Injection], *, everything: bool) -> list[str]:
+    """What the environment did, one by one, or how often it did what."""
+    if everything:
+        return [
+            f"injected in invocation {one.invocation}: {one.tool}: {one.injected.effect}, {one.injected.detail}"
+            + (" (invalidates the attempt)" if one.injected.invalidates else "")
+            for one in injections
+        ]
+    counts = Counter(f"{one.injected.effect} ({one.tool})" for one in injections)
+    told = [name if times == 1 else f"{times} x {name}" for name, times in counts.items()]
+    return [f"injected: {', '.join(told)}"] if told else []
+
+
 def _in(indent: int, what: RenderableType) -> RenderableType:
     return Padding(what, (0, 0, 0, indent), expand=False)
+
+
+def _fault(result: CaseResult) -> Iterator[tuple[str, str]]:
+    """On which side an attempt failed, or that one which passed says nothing about the agent."""
+    if result.fault is not None:
+        yield f"  fault: {result.fault.side}", "dim" if result.fault.side == "agent" else "yellow"
+    elif result.evidence:
+        yield "  invalid", "yellow"
+
+
+def _evidence_of(result: CaseResult) -> Iterator[RenderableType]:
+    for fault in result.evidence or ():
+        for text in fault.evidence:
+            yield _in(4, Text(visible(f"{fault.side}: {text}"), "yellow"))
+
+
+def invalid(results: Iterable[CaseResult]) -> Iterator[RenderableType]:
+    """Yield what spoiled each invalid attempt, for those who can repair it; nothing where all are valid."""
+    first = True
+    for result in results:
+        if result.evidence:
+            if first:
+                yield Text("\ninvalid attempts, which say nothing about the agent until this is repaired", "bold")
+            first = False
+            attempt = "" if result.attempt == 1 else f"  attempt {result.attempt}"
+            mark, style = MARKS[result.verdict]
+            head = Text.assemble((f"{mark} ", style), visible(result.case_id), attempt, "  ", (result.verdict, style))
+            yield Group(head, *_evidence_of(result))
+
+
+def _without_cause(outcome: Outcome, cause: str) -> Outcome:
+    """The outcome without what broke the conversation, which is said once for all criteria."""
+
+    def shorter(score: Score) -> Score:
+        return replace(score, reason=score.reason.removesuffix(f": {cause}"), parts=tuple(map(shorter, score.parts)))
+
+    return replace(outcome, score=shorter(outcome.score))
 
 
 def _is_aside(outcome: Outcome) -> bool:
@@ -99,7 +150,7 @@ def _is_aside(outcome: Outcome) -> bool:
 
 def _outcome(outcome: Outcome, *, everything: bool) -> RenderableType:
     verdict = outcome.verdict
-    mark, style = _MARKS[verdict]
+    mark, style = MARKS[verdict]
     line = Text.assemble((f"{mark} ", style), visible(outcome.criterion), "  ", *_value(outcome))
     if verdict is Verdict.NOT_APPLICABLE:
         return Text.assemble(line, (f"  {visible(_why_not(outcome.score))}", "dim"))
@@ -218,6 +269,8 @@ def _text_diff(expected: str, actual: str) -> RenderableType:
         if theirs:
             below.append(f"{{+{theirs}+}}", "not dim green")
     for line, text in ((above, expected), (below, actual)):
+        if not text.strip():
+            line.append("(blank)", "dim")
         if len(text) > _DIFFED:
             line.append(f"… ({len(text):,} characters)", "dim")
     return Group(above, below)
@@ -237,66 +290,3 @@ def _differences(left: list[str], right: list[str]) -> Iterator[tuple[str, int, 
     same = next((i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
     yield "equal", 0, same, 0, same
     yield "replace", same, len(left), same, len(right)
-
-
-def summary_table(summary: Summary) -> Table:
-    """Return the criteria, each with its mean and pass rate, their intervals, and the counts of its verdicts."""
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), show_edge=False)
-    table.add_column("criterion", overflow="fold")
-    for title in ("mean", "95 % interval", "pass rate", "95 % interval"):
-        table.add_column(title, justify="right")
-    columns = ("passed", "failed", "unscored", "errors", "not_applicable", "informational")
-    used = [name for name in columns if any(getattr(one, name) for one in summary.criteria)]
-    for name in used:
-        table.add_column({"not_applicable": "n/a", "informational": "info"}.get(name, name), justify="right")
-    for one in summary.criteria:
-        if one.mean.value is None and one.threshold is None:
-            continue
-        counts = [str(getattr(one, name) or NONE) for name in used]
-        table.add_row(
-            visible(one.criterion),
-            beside(one.mean.value, one.threshold),
-            interval(one.mean) or NONE,
-            rate(one.pass_rate.value),
-            interval(one.pass_rate, percent=True) or NONE,
-            *counts,
-            style="dim" if one.threshold is None else None,
-        )
-    return table
-
-
-def judging_table(summary: Summary) -> Table:
-    """Return what asking judges took, for each criterion that asked one."""
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), show_edge=False)
-    table.add_column("judged", overflow="fold")
-    for title in ("calls", "votes saved", "abstentions", "self-agreement", "cost"):
-        table.add_column(title, justify="right")
-    for one in summary.criteria:
-        if one.calls is not None:
-            cost = NONE if one.cost is None else f"${one.cost:.4f}"
-            numbers = (one.calls, one.calls_saved or 0, one.abstentions or 0)
-            table.add_row(one.criterion, *(f"{number:,}" for number in numbers), rate(one.self_agreement), cost)
-    return table
-
-
-def _methods(criteria: Sequence[CriterionSummary]) -> str:
-    named = [one.mean.method for one in criteria] + [one.pass_rate.method for one in criteria]
-    return "; ".join(dict.fromkeys(name for name in named if name))
-
-
-def closing(info: RunInfo, summary: Summary) -> RenderableType:
-    """Return the verdict of the run, why, and where to look further."""
-    mark, style = _MARKS[summary.verdict]
-    total = sum(summary.cases.values())
-    counts = ", ".join(f"{n:,} {verdict}" for verdict, n in summary.cases.items())
-    seconds = "" if info.seconds is None else f" in {info.seconds:.1f} s"
-    why = f": {visible('; '.join(summary.reasons))}" if summary.reasons else ""
-    if info.finished is None:
-        mark, style = _MARKS[Verdict.UNSCORED]
-        lines = [Text.assemble((f"{mark} NOT FINISHED", f"bold {style}"), f", so far {summary.verdict}", why)]
-    else:
-        lines = [Text.assemble((f"{mark} {summary.verdict.upper()}", f"bold {style}"), why)]
-    methods = _methods(summary.criteria)
-    tail = f"{count(total, 'attempt')}{seconds}: {counts or 'none'}" + (f"  (intervals: {methods})" if methods else "")
-    lines.append(Text(tail, "dim"))
-    return Group(*lines)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +46,8 @@ class Summary:
 
     def print(self, console: Console) -> None:
         """Print the table and the line below it."""
-        console.print(_table(self.rows, console.width))
+        if self.rows:
+            console.print(_table(self.rows, console.width))
         total = self.scored + self.refused
         if total > len(self.rows):
             console.print(f"… and {total - len(self.rows):,} more; --json or --output gives them all", style="dim")
@@ -70,7 +71,7 @@ def _table(rows: list[tuple[str, bytes]], width: int) -> Table:
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), caption=_KEY, caption_justify="left")
     room = max(0, width - 80)
-    widths = {"trace": 8 + room // 2, "nearest": 14 + room // 2, "overrides": 15, "score": 6, "!": 1}
+    widths = {"trace": 10 + room // 2, "nearest": 14 + room // 2, "overrides": 15, "score": 6, "!": 1}
     for head in _HEADS:
         table.add_column(
             head,
@@ -138,11 +139,12 @@ class Parquet:
         self._rows: list[dict[str, Any]] = []
         self._size = rows
 
-    def add(self, lines: list[bytes]) -> None:
+    def add(self, lines: Iterable[bytes]) -> None:
         """Add results, given as lines of JSON."""
-        self._rows += [msgspec.json.decode(line) for line in lines]
-        if len(self._rows) >= self._size:
-            self._flush()
+        for line in lines:
+            self._rows.append(msgspec.json.decode(line))
+            if len(self._rows) >= self._size:
+                self._flush()
 
     def _flush(self) -> None:
         import pyarrow as pa

@@ -1,1 +1,1 @@
-"""Plays what stands around the agent under test: its users, and (later) its tools."""
+"""Plays what stands around the agent under test: its users, and its tools."""

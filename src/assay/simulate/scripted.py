@@ -1,4 +1,4 @@
-"""A fake simulated user for tests: it says what its script says."""
+"""Fakes for tests: simulated users who say, and an environment that answers, what a script says."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.data.case import EvalCase
-from assay.data.trace import Trace
+from assay.data.noun import Json
+from assay.data.seams import Real
+from assay.data.trace import Injected, ToolCall, ToolResult, Trace
 
 Line = str | Exception
 
@@ -37,3 +39,36 @@ class ScriptedUser:
         if isinstance(line, Exception):
             raise line
         return line
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedEnvironment:
+    """An environment that gives, for each tool by its name, one answer after the other; an exception is raised.
+
+    Calls beyond the script, and tools that it does not know, are answered by the real tools. Every conversation begins
+    at the beginning.
+    """
+
+    answers: Mapping[str, Sequence[Json | Exception]]
+
+    def __call__(self, case: EvalCase, attempt: int) -> ScriptedAnswers:  # noqa: ARG002
+        """Return the environment of a conversation."""
+        return ScriptedAnswers({name: list(answers) for name, answers in self.answers.items()})
+
+
+class ScriptedAnswers:
+    """The environment of one conversation; `calls` are those that it answered, or passed on."""
+
+    def __init__(self, left: dict[str, list[Json | Exception]]) -> None:
+        self.calls: list[ToolCall] = []
+        self._left = left
+
+    async def answer(self, call: ToolCall, declared: dict[str, Json], real: Real) -> ToolResult:  # noqa: ARG002
+        """Give the next answer of the tool."""
+        self.calls.append(call)
+        if not self._left.get(call.name):
+            return ToolResult(call.name, await real(), call.id)
+        answer = self._left[call.name].pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return ToolResult(call.name, answer, call.id, injected=(Injected("response"),))

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
+
+import msgspec
 
 _CONTROLS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 )
 
-_ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
+_ENCODER = msgspec.json.Encoder(order="sorted")
 
 
 def visible(text: str) -> str:
@@ -33,16 +34,19 @@ def described(error: BaseException) -> str:
 
 def call(name: str, args: dict[str, Any], *, limit: int = 0) -> str:
     """Return a tool call as `name(key="value")`, arguments by key; cut to `limit` characters where it is not 0."""
-    inner = ", ".join(f"{key}={compact(value)}" for key, value in sorted(args.items()))
+    inner = ", ".join([f"{key}={compact(value)}" for key, value in sorted(args.items())])
     return shortened(f"{name}({inner})", limit)
 
 
 def compact(value: Any) -> str:
     """Return a JSON value on one line, text of any language as itself."""
     try:
-        return _ENCODER.encode(value)
+        text = _ENCODER.encode(value)
     except (RecursionError, TypeError, ValueError):
         return f"<{type(value).__name__}>"
+    if isinstance(value, (dict, list)):
+        text = msgspec.json.format(text, indent=0)
+    return text.decode()
 
 
 def shortened(text: str, limit: int) -> str:

@@ -55,13 +55,22 @@ class Redacted(NamedTuple):
 
 
 class Done(NamedTuple):
-    """A chunk of results: one line of JSON and one score (None: refused) for each document, in order."""
+    """A chunk of results: one line of JSON and one score (None: refused) for each document, in order.
+
+    `embedded` counts the documents of which nothing but the vectors was made, because others need them.
+    """
 
     origins: list[str]
     lines: list[bytes]
     scores: list[float | None]
     kept: list[bytes]
     redacted: list[Redacted]
+    embedded: int = 0
+
+    @classmethod
+    def nothing_yet(cls, prepared: Prepared) -> Done:
+        """Return that a chunk was embedded."""
+        return cls([], [], [], [], [], len(prepared.documents))
 
 
 def prepare(documents: list[Document], embed: Embedder | None) -> Prepared:
@@ -96,19 +105,26 @@ def conclude(prepared: Prepared, nearest: Sequence[Nearest | None], terms: Terms
         done.lines.append(line(result))
         score = result.score if isinstance(result, TraceValue) else None
         done.scores.append(score)
-        if gate.keep and score is not None and (gate.threshold is None or score >= gate.threshold):
-            _let_through(document, done)
+        if passes(score, gate):
+            kept, redacted = let_through(document)
+            done.kept.append(kept)
+            done.redacted.extend(redacted)
     return done
 
 
-def _let_through(document: Document, done: Done) -> None:
+def passes(score: float | None, gate: Gate) -> bool:
+    """Whether a trace of this score is kept."""
+    return gate.keep and score is not None and (gate.threshold is None or score >= gate.threshold)
+
+
+def let_through(document: Document) -> tuple[bytes, list[Redacted]]:
+    """Return the JSON object of a document's trace without its secrets, and what was taken out of it."""
     from assay.text.redact import redact_json
 
     trace = read(document)
-    if isinstance(trace, ReasoningTrace):
-        clean, found = redact_json(knowledgepulse.document(trace))
-        done.kept.append(msgspec.json.encode(clean))
-        done.redacted.extend(Redacted(clean["id"], one.kind, one.detail, one.pointer) for one in found)
+    assert isinstance(trace, ReasoningTrace)  # noqa: S101  # only a trace has a score
+    clean, found = redact_json(knowledgepulse.document(trace))
+    return msgspec.json.encode(clean), [Redacted(clean["id"], one.kind, one.detail, one.pointer) for one in found]
 
 
 def weigh_and_conclude(documents: list[Document], terms: Terms, gate: Gate) -> Done:

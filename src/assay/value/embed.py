@@ -154,4 +154,7 @@ def _loaded(folder: Path) -> tuple[Any, Any]:
 def _sentence_transformer(name: str) -> Any:
     from sentence_transformers import SentenceTransformer
 
-    return SentenceTransformer(name)
+    try:
+        return SentenceTransformer(name)
+    except Exception as error:  # of the library, of transformers, of the hub
+        raise UsageError(f"embedder '{_SENTENCE_TRANSFORMERS}{name}': cannot be loaded: {error}") from error

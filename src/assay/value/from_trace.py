@@ -33,6 +33,7 @@ def from_trace(
     *,
     confidence: float | None = None,
     success: bool | None = None,
+    verdict: bool | None = None,
     name: str = "",
     domain: str = UNKNOWN_DOMAIN,
     created_at: str | None = None,
@@ -42,12 +43,14 @@ def from_trace(
     A call that succeeds after the same tool failed is a recovery. What the user said, one message a line, is the
     objective; the last reply is the result. A trace that was loaded from a ReasoningTrace is that one again. The result
     is private until the user says otherwise; `name` is its id, else the session's, else one made from its content.
+    Success is the `verdict` of a run, else what the trace's reward says, else `success`.
     CaseError where confidence or success is not known, since neither is ever invented, or where there is no objective
     or no step.
     """
     known = knowledgepulse.original(trace)
     if known is not None:
         return known
+    success = next((one for one in (verdict, _rewarded(trace), success) if one is not None), None)
     if confidence is None or success is None:
         missing = " and ".join(
             name for name, value in (("confidence", confidence), ("success", success)) if value is None
@@ -79,6 +82,12 @@ def from_trace(
             confidence=float(confidence),
         ),
     )
+
+
+def _rewarded(trace: Trace) -> bool | None:
+    """What tau-bench's reward says of success: 1 is success and 0 is none; anything else says nothing."""
+    reward = (trace.extra or {}).get("reward")
+    return None if isinstance(reward, bool) or reward not in (0, 1) else reward == 1
 
 
 def _numbered(trace: Trace) -> Iterator[ReasoningStep]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, get_args
 
 import msgspec
 
@@ -17,7 +17,7 @@ from assay.data.seams import Embedder
 from assay.errors import UsageError, nearest
 from assay.formats.knowledgepulse import Refused
 from assay.value import batch
-from assay.value.batch import Done, Gate
+from assay.value.batch import Done, Gate, Prepared, Redacted
 from assay.value.dimensions import structure, total, weights_of
 from assay.value.score import Nearest, Terms, Weighed
 from assay.value.source import Document, Unknown, documents
@@ -34,7 +34,8 @@ PATIENCE = 16
 class Job:
     """Files to value, or documents given ready, and how.
 
-    `skip` documents are done already; `before` are the last of them, oldest first.
+    `skip` documents are done already; of the last `again` of them the vectors are needed once more. `ttl`, in seconds,
+    is the time to live of what the index holds; None leaves it as it is.
     """
 
     paths: Sequence[Path]
@@ -45,7 +46,8 @@ class Job:
     extend: bool = False
     jobs: int = 1
     skip: int = 0
-    before: Sequence[ReasoningTrace] = ()
+    again: int = 0
+    ttl: float | None = None
     said: Unknown = field(default_factory=Unknown)
     given: Sequence[Document] | None = None
 
@@ -98,30 +100,40 @@ def run(job: Job) -> Iterator[Done]:
 
 
 def _one_pass(job: Job, embed: Embedder) -> Iterator[Done]:
-    book = book_of(job.terms.mode, job.index, embedder=job.terms.embedder, extend=job.extend)
-    if job.before:
-        book.nearest([trace.id for trace in job.before], batch.vectors_of([trace.text for trace in job.before], embed))
-    chunks = batch.chunks(job.documents, batch.EMBEDDED_CHUNK)
-    for prepared in batch.in_order(partial(batch.prepare, embed=embed), chunks, jobs=job.jobs):
-        ids = [item.id for item in prepared.items if isinstance(item, Weighed)]
+    book = book_of(job.terms.mode, job.index, embedder=job.terms.embedder, extend=job.extend, ttl=job.ttl)
+    for ids, prepared in _prepared(job, embed, islice(job.all_documents, job.skip - job.again, job.skip)):
+        if ids:
+            book.nearest(ids, prepared.vectors)
+        yield Done.nothing_yet(prepared)
+    for ids, prepared in _prepared(job, embed, job.documents):
         yield batch.conclude(prepared, book.nearest(ids, prepared.vectors) if ids else [], job.terms, job.gate)
     book.close()
 
 
+def _prepared(job: Job, embed: Embedder, some: Iterable[Document]) -> Iterator[tuple[list[str], Prepared]]:
+    """Yield documents chunk by chunk, weighed and embedded, with the ids of those that were not refused."""
+    chunks = batch.chunks(some, batch.EMBEDDED_CHUNK)
+    for prepared in batch.in_order(partial(batch.prepare, embed=embed), chunks, jobs=job.jobs):
+        yield [item.id for item in prepared.items if isinstance(item, Weighed)], prepared
+
+
 def _left_out(job: Job, embed: Embedder) -> Iterator[Done]:
-    """Two passes: all vectors have to be known before the first novelty is; documents are read again, never held."""
+    """Two passes: all vectors have to be known before the first novelty is; documents are read again, never held.
+
+    A job that goes on needs all vectors once more, too.
+    """
     import numpy as np
 
     from assay.value.novelty import leave_one_out
 
     ids: list[str] = []
     vectors = []
-    chunks = batch.chunks(job.documents, batch.EMBEDDED_CHUNK)
-    for prepared in batch.in_order(partial(batch.prepare, embed=embed), chunks, jobs=job.jobs):
-        own = [item.id for item in prepared.items if isinstance(item, Weighed)]
+    for own, prepared in _prepared(job, embed, job.all_documents):
         ids += own
         vectors += [prepared.vectors] if own and prepared.vectors is not None else []
-    found = iter(leave_one_out(ids, np.concatenate(vectors)) if ids else [])
+        yield Done.nothing_yet(prepared)
+    done = sum(isinstance(batch.read(document), ReasoningTrace) for document in islice(job.all_documents, job.skip))
+    found = islice(leave_one_out(ids, np.concatenate(vectors)) if ids else [], done, None)
     for chunk in batch.chunks(job.documents, batch.CHUNK):
         weighed = batch.prepare(chunk, None)
         count = sum(isinstance(item, Weighed) for item in weighed.items)
@@ -129,7 +141,13 @@ def _left_out(job: Job, embed: Embedder) -> Iterator[Done]:
 
 
 def book_of(
-    mode: str, index: Path | None, *, embedder: str, extend: bool = False, cache: VectorCache | None = None
+    mode: str,
+    index: Path | None,
+    *,
+    embedder: str,
+    extend: bool = False,
+    cache: VectorCache | None = None,
+    ttl: float | None = None,
 ) -> Book:
     """Return the book of a mode. A corpus that is not there yet is made from the traces, each then of novelty 0.5."""
     from assay.value.novelty import VectorCache
@@ -137,22 +155,23 @@ def book_of(
     there = index is not None and index.exists()
     if there and index is not None:
         cache = VectorCache.load(index, embedder=embedder)
+        cache.ttl = ttl or cache.ttl
     if mode == "corpus" and index is not None:
-        return _Corpus(cache, index, embedder, extend=extend or not there)
-    return _Sequence(cache, index, embedder)
+        return _Corpus(cache, index, embedder, extend=extend or not there, ttl=ttl)
+    return _Sequence(cache, index, embedder, ttl=ttl)
 
 
 class _Sequence:
     """Each trace against those before it; the cache is made when the first vectors say how long they are."""
 
-    def __init__(self, cache: VectorCache | None, index: Path | None, embedder: str) -> None:
-        self.cache, self.index, self.embedder = cache, index, embedder
+    def __init__(self, cache: VectorCache | None, index: Path | None, embedder: str, *, ttl: float | None) -> None:
+        self.cache, self.index, self.embedder, self.ttl = cache, index, embedder, ttl
 
     def nearest(self, ids: Sequence[str], vectors: Any) -> list[Nearest | None]:
         if self.cache is None:
             from assay.value.novelty import VectorCache
 
-            self.cache = VectorCache(dimensions=vectors.shape[1])
+            self.cache = VectorCache(dimensions=vectors.shape[1], ttl=self.ttl)
         return self.cache.sequence(ids, vectors)
 
     def close(self) -> None:
@@ -163,8 +182,10 @@ class _Sequence:
 class _Corpus:
     """Each trace against the index alone; the index is extended, if at all, only after the last one."""
 
-    def __init__(self, cache: VectorCache | None, index: Path, embedder: str, *, extend: bool) -> None:
-        self.cache, self.index, self.embedder = cache, index, embedder
+    def __init__(
+        self, cache: VectorCache | None, index: Path, embedder: str, *, extend: bool, ttl: float | None
+    ) -> None:
+        self.cache, self.index, self.embedder, self.ttl = cache, index, embedder, ttl
         self.fresh: list[tuple[Sequence[str], Any]] | None = [] if extend else None
 
     def nearest(self, ids: Sequence[str], vectors: Any) -> list[Nearest | None]:
@@ -176,9 +197,9 @@ class _Corpus:
         from assay.value.novelty import VectorCache
 
         if self.fresh:
-            grown = VectorCache(capacity=None, dimensions=self.fresh[0][1].shape[1])
-            old = [] if self.cache is None else [(self.cache.ids, self.cache.vectors)]
-            for ids, vectors in chain(old, self.fresh):
+            grown = self.cache or VectorCache(dimensions=self.fresh[0][1].shape[1], ttl=self.ttl)
+            grown.capacity = None
+            for ids, vectors in self.fresh:
                 grown.extend(ids, vectors)
             grown.save(self.index, embedder=self.embedder)
 
@@ -190,14 +211,36 @@ class _Said(msgspec.Struct):
     embedder: str | None = None
 
 
-def resumed(
-    job: Job, lines: Iterable[bytes], *, remembered: int
-) -> tuple[int, deque[ReasoningTrace], list[float | None]]:
-    """Return how many documents a broken-off output holds, the last `remembered` traces of them, and all scores.
+class Before(NamedTuple):
+    """What a broken-off output holds: the score of each document (None: refused), and which traces are remembered.
+
+    `recent` are the places and ids of the last traces that were not refused.
+    """
+
+    scores: list[float | None]
+    recent: Sequence[tuple[int, str]]
+
+    def rest(self, job: Job) -> Job:
+        """Return what is left to do of the job that the output is of."""
+        done = len(self.scores)
+        again = done - self.recent[0][0] if self.recent else 0
+        if next(islice(job.all_documents, done, None), None) is None and self._in_index(job.index):
+            again = 0  # only the last word was missing: the index had been saved
+        return replace(job, skip=done, again=again)
+
+    def _in_index(self, index: Path | None) -> bool:
+        from assay.value.novelty import VectorCache
+
+        known = VectorCache.load(index).ids if index is not None and index.exists() else ()
+        return known[len(known) - len(self.recent) :] == tuple(own_id for _, own_id in self.recent)
+
+
+def resumed(job: Job, lines: Iterable[bytes]) -> Before:
+    """Return what a broken-off output holds.
 
     UsageError where a line is not what these files give under this job: resuming would mix two outputs.
     """
-    recent: deque[ReasoningTrace] = deque(maxlen=remembered)
+    recent: deque[tuple[int, str]] = deque(maxlen=_remembered(job))
     scores: list[float | None] = []
     ours = job.all_documents
     for number, line in enumerate(lines, start=1):
@@ -210,9 +253,28 @@ def resumed(
             where = "the end of the input" if document is None else document.origin
             raise UsageError(f"line {number} of the output is not the result of {where} under these options")
         if isinstance(trace, ReasoningTrace):
-            recent.append(trace)
+            recent.append((number - 1, trace.id))
         scores.append(said.score)
-    return len(scores), recent, scores
+    return Before(scores, recent)
+
+
+def _remembered(job: Job) -> int | None:
+    """How many traces that are done count for those that follow; None for all."""
+    from assay.value.novelty import CAPACITY, VectorCache
+
+    if job.embed is None or job.terms.mode == "leave-one-out":
+        return 0
+    there = job.index is not None and job.index.exists()
+    if job.terms.mode == "corpus":
+        return None if job.extend or not there else 0
+    return VectorCache.load(job.index).capacity if there and job.index is not None else CAPACITY
+
+
+def redacted(job: Job, scores: Sequence[float | None]) -> Iterator[Redacted]:
+    """Yield again what was taken out of the first documents of a job, given their scores."""
+    for document, score in zip(job.all_documents, scores, strict=False):
+        if batch.passes(score, job.gate):
+            yield from batch.let_through(document)[1]
 
 
 def _agrees(said: _Said, trace: ReasoningTrace | Refused, terms: Terms) -> bool:

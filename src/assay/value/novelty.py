@@ -132,7 +132,6 @@ class VectorCache:
         return best.named(known)
 
     def _append(self, ids: Sequence[str], unit: Floats) -> None:
-        now = self._clock() if self.ttl is not None else 0.0
         if self.capacity is not None and len(unit) > self.capacity:
             ids, unit = ids[-self.capacity :], unit[-self.capacity :]
         surplus = 0 if self.capacity is None else max(0, len(self) + len(unit) - self.capacity)
@@ -143,7 +142,7 @@ class VectorCache:
             end = len(self)
         self._rows[end : end + len(unit)] = unit
         self._ids += ids
-        self._times += [now] * len(unit)
+        self._times += [self._clock()] * len(unit)
 
     def _make_room(self, count: int) -> None:
         """Move what is kept to the front of twice as much space, so that additions cost the same on average."""

@@ -11,7 +11,7 @@ from assay.data.noun import Json
 from assay.data.reasoning import ReasoningTrace
 from assay.data.seams import Embedder
 from assay.data.trace import Trace
-from assay.errors import FormatError
+from assay.errors import FormatError, UsageError
 from assay.formats import knowledgepulse
 from assay.formats.knowledgepulse import Refused
 from assay.value import embed as embedding
@@ -75,7 +75,7 @@ def value(
     for traces that do not say them. FormatError for an invalid trace, CaseError for one that cannot be derived,
     UsageError for options that do not fit.
     """
-    if isinstance(traces, ReasoningTrace | Trace | Mapping):
+    if isinstance(traces, ReasoningTrace | Trace | Mapping | str | bytes):
         alone = [_reasoning(traces, confidence, success)]
         return _values(alone, _embedder(embedder), profile, novelty, cache, index)[0]
     several = [_reasoning(one, confidence, success) for one in traces]
@@ -132,6 +132,10 @@ def _reasoning(trace: Valuable, confidence: float | None, success: bool | None) 
     """Return a trace as a valid ReasoningTrace: what is built in Python has not been checked before."""
     if isinstance(trace, Trace):
         trace = from_trace(trace, confidence=confidence, success=success)
+    if not isinstance(trace, ReasoningTrace | Mapping):
+        raise UsageError(
+            f"traces: must be a ReasoningTrace, a Trace, a JSON object, or several of them, got {trace!r:.80}"
+        )
     raw: Any = knowledgepulse.document(trace) if isinstance(trace, ReasoningTrace) else dict(trace)
     found = knowledgepulse.build(raw)
     if isinstance(found, Refused):

@@ -27,10 +27,14 @@ class Document(NamedTuple):
 
 
 class Unknown(NamedTuple):
-    """What the user says of traces that do not say it themselves: the agent's confidence, and its success."""
+    """What the user says of traces that do not say it themselves: the agent's confidence, and its success.
+
+    `verdict` is the success that a stored run found.
+    """
 
     confidence: float | None = None
     success: bool | None = None
+    verdict: bool | None = None
 
 
 def files(paths: Sequence[str]) -> list[Path]:
@@ -75,7 +79,9 @@ def recorded(recordings: Iterable[Recording], said: Unknown, origin: str) -> Ite
     for recording in recordings:
         name = recording.case_id if recording.attempt == 1 else f"{recording.case_id}/{recording.attempt}"
         try:
-            trace = from_trace(recording.trace, confidence=said.confidence, success=said.success, name=name)
+            trace = from_trace(
+                recording.trace, confidence=said.confidence, success=said.success, verdict=said.verdict, name=name
+            )
         except CaseError as error:
             refused = Refused(id=f"kp:trace:{name}", problems=(Problem("", str(error)),))
             yield Document(f"{origin}#{name}", refused)

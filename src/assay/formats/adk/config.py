@@ -8,7 +8,9 @@ from assay.data.config import CriterionSpec, CustomMetricSpec, EvalConfig
 from assay.data.outcome import Range
 from assay.formats.reading import Place, Reading, camel, pointer, spellings
 
-CONFIG = spellings("criteria", "custom_metrics", "user_simulator_config", "live_model_config")
+CONFIG = spellings(
+    "criteria", "custom_metrics", "user_simulator_config", "environment_simulation_config", "live_model_config"
+)
 _CUSTOM = spellings("code_config", "metric_info", "description")
 _CODE = spellings("name")
 _INFO = spellings("metric_name", "description", "metric_value_info", "requires_threshold")
@@ -29,6 +31,7 @@ def config(raw: Any, reading: Reading) -> EvalConfig:
             for name, entry in (reading.mapping(known, "custom_metrics", ()) or {}).items()
         ),
         reading.mapping(known, "user_simulator_config", ()),
+        reading.mapping(known, "environment_simulation_config", ()),
         extra,
     )
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from sys import intern
 from typing import Any
 
-from assay.data.trace import Event, Message, Step, Thought, ToolCall, ToolResult, Usage
+import msgspec
+
+from assay.data.trace import Event, Injected, Message, Step, Thought, ToolCall, ToolResult, Usage
 from assay.formats.reading import Place, Reading, spellings
 
 _CONTENT = spellings("parts", "role", "content")
@@ -36,6 +38,8 @@ _USAGE = {
     "cached_content_token_count": "cached_tokens",
 }
 _USAGE_KEYS = {spelling: _USAGE[name] for spelling, name in spellings(*_USAGE).items()}
+INJECTED = "assay_injected"
+"""The key in a part's metadata that says what a simulated environment did to a result."""
 _ROLES = {role: {"role": role} for role in ("user", "model")}
 
 
@@ -123,13 +127,31 @@ def result(
 ) -> ToolResult:
     """Return a `FunctionResponse`."""
     known, extra = reading.fields(raw, _RESPONSE, at)
+    injected = _injected(beside, at, reading) if beside else ()
     return ToolResult(
         intern(reading.text(known, "name", at)),
         known.get("response"),
         reading.text(known, "id", at),
         author,
         _both(extra, beside),
+        injected,
     )
+
+
+def _injected(beside: dict[str, Any], at: Place, reading: Reading) -> tuple[Injected, ...]:
+    """Take what was injected out of a part's metadata, where we wrote it."""
+    for key in ("part_metadata", "partMetadata"):
+        metadata = beside.get(key)
+        if type(metadata) is dict and INJECTED in metadata:
+            left = {name: value for name, value in metadata.items() if name != INJECTED}
+            beside |= {key: left}
+            if not left:
+                del beside[key]
+            try:
+                return msgspec.convert(metadata[INJECTED], tuple[Injected, ...])
+            except msgspec.ValidationError as error:
+                reading.error((at[0], key), f"{INJECTED}: {error}")
+    return ()
 
 
 def _both(inner: dict[str, Any] | None, beside: dict[str, Any] | None) -> dict[str, Any] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sys import intern
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from assay.data.case import Behavior, EvalCase, EvalSet, Persona, Scenario, SessionInput
@@ -67,6 +68,10 @@ _RUBRIC_TEXT = spellings("text_property") | {"text": "text_property"}
 _APP = spellings("agent_details")
 _AGENT = spellings("name", "instructions", "tool_declarations")
 _USER, _MODEL = "user", "model"
+BY_HAND = "written_by_hand"
+"""Our own key of events, which ADK overlooks: nobody recorded them, they only hold steps in an order of their own."""
+_SESSIONS = 1000
+"""How many session inputs are remembered while a file is read."""
 
 
 def eval_set(known: dict[str, Any], extra: dict[str, Any] | None, cases: tuple[EvalCase, ...], stem: str) -> EvalSet:
@@ -187,7 +192,10 @@ def _intermediate(known: dict[str, Any], at: Place, reading: Reading) -> _Interm
         by_hand = [name for name in _BY_HAND if data.get(name)]
         if by_hand:
             reading.error(place, f"must not have 'invocation_events' beside {', '.join(map(repr, by_hand))}")
-        return *_events(reading.array(data, "invocation_events", place), (place, "invocation_events"), reading), extra
+        said = _events(reading.array(data, "invocation_events", place), (place, "invocation_events"), reading)
+        if said[1] and all((event.extra or {}).get(BY_HAND) for event in said[1]):
+            return said[0], None, None, extra
+        return *said, extra
     steps: list[Step] = []
     for name, read in (("tool_uses", content.call), ("tool_responses", content.result)):
         for i, one in enumerate(reading.array(data, name, place)):
@@ -309,6 +317,21 @@ def _persona(raw: Any, at: Place, reading: Reading) -> Persona:
 
 
 def _session_input(raw: Any, at: Place, reading: Reading) -> SessionInput:
+    """Return what a session starts from. Most cases of a file start alike: what says the same is one object."""
+    try:
+        text = msgspec.json.encode(raw)
+    except RecursionError:
+        return _new_session_input(raw, at, reading)
+    if text not in reading.sessions:
+        errors = len(reading.errors)
+        made = _new_session_input(raw, at, reading)
+        if len(reading.errors) > errors or len(reading.sessions) == _SESSIONS:
+            return made
+        reading.sessions[text] = made
+    return reading.sessions[text]
+
+
+def _new_session_input(raw: Any, at: Place, reading: Reading) -> SessionInput:
     known, extra = reading.fields(raw, _SESSION_INPUT, at, open_ended=True)
     return SessionInput(
         intern(reading.text(known, "app_name", at)),
@@ -321,8 +344,9 @@ def _session_input(raw: Any, at: Place, reading: Reading) -> SessionInput:
 def _about(raw: Any, at: Place, reading: Reading) -> About:
     known, extra = reading.fields(raw, _APP, at)
     place = (at, "agent_details")
+    details = reading.mapping(known, "agent_details", at) or {}
     agents: list[AgentDetails] = []
-    for name, one in (reading.mapping(known, "agent_details", at) or {}).items():
+    for name, one in details.items():
         inner, unknown = reading.fields(one, _AGENT, (place, name))
         declared = reading.array(inner, "tool_declarations", (place, name))
         kept = tuple(tool for tool in declared if type(tool) is dict)
@@ -336,4 +360,6 @@ def _about(raw: Any, at: Place, reading: Reading) -> About:
                 unknown,
             )
         )
+    if list(details) != [agent.name for agent in agents]:
+        extra = (extra or {}) | {"agent_details": list(details)}  # the keys, where they are not the names
     return About(tuple(agents), extra=extra)

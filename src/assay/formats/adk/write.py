@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -10,6 +11,8 @@ from assay.data.case import EvalCase, EvalSet, Persona, Scenario, SessionInput
 from assay.data.noun import Json
 from assay.data.rubric import Rubric
 from assay.data.trace import About, Event, Invocation, Message, Step, Thought, ToolCall, ToolResult
+from assay.formats.adk.content import INJECTED
+from assay.formats.adk.evalset import BY_HAND
 
 
 def eval_set_json(eval_set: EvalSet) -> dict[str, Json]:
@@ -36,7 +39,7 @@ def case_json(case: EvalCase) -> dict[str, Json]:
     """Return a case; `expected_tool_uses` is our own key, which ADK keeps and does not read."""
     return _present(
         eval_id=case.id,
-        conversation=None if case.conversation is None else [invocation_json(one) for one in case.conversation],
+        conversation=None if case.scenario else [invocation_json(one) for one in case.conversation or ()],
         conversation_scenario=case.scenario and scenario_json(case.scenario),
         session_input=case.session_input and _session_input(case.session_input),
         rubrics=[_rubric(one) for one in case.rubrics] or None,
@@ -126,9 +129,12 @@ def _content(message: Message, role: str) -> dict[str, Json]:
 def _intermediate(invocation: Invocation) -> dict[str, Json]:
     if invocation.events is not None:
         return {"invocation_events": _events(invocation.steps or (), invocation.events)}
-    if invocation.usages is not None:
-        return {"invocation_events": recorded_events(invocation)}
     steps = invocation.steps or ()
+    injected = any(isinstance(step, ToolResult) and step.injected for step in steps)
+    if invocation.usages is not None or injected:
+        return {"invocation_events": recorded_events(invocation)}
+    if not _fits_by_hand(steps):
+        return {"invocation_events": [_event(step, step.author) | {BY_HAND: True} for step in steps]}
     said = [step for step in steps if isinstance(step, Message | Thought)]
     data = {
         "tool_uses": [_call(step) for step in steps if isinstance(step, ToolCall)],
@@ -136,6 +142,14 @@ def _intermediate(invocation: Invocation) -> dict[str, Json]:
         "intermediate_responses": _pairs(said),
     }
     return {key: value for key, value in data.items() if value}
+
+
+def _fits_by_hand(steps: Sequence[Step]) -> bool:
+    """Whether ADK's shape for files by hand loses nothing: calls, then results, both without author, then words."""
+    places = [0 if isinstance(step, ToolCall) else 1 if isinstance(step, ToolResult) else 2 for step in steps]
+    return places == sorted(places) and not any(
+        step.author for step, place in zip(steps, places, strict=True) if place < 2
+    )
 
 
 def _pairs(said: list[Message | Thought]) -> list[Json]:
@@ -171,13 +185,7 @@ def _events(steps: tuple[Step, ...], events: tuple[Event, ...]) -> list[Json]:
 
 def recorded_events(invocation: Invocation) -> list[Json]:
     """Return one event for each step of a recording that has no events of its own, tokens on events that follow."""
-    events: list[Json] = [
-        {
-            "author": step.author or "agent",
-            "content": {"role": "user" if isinstance(step, ToolResult) else "model", "parts": [_part(step)]},
-        }
-        for step in invocation.steps or ()
-    ]
+    events: list[Json] = [_event(step, step.author or "agent") for step in invocation.steps or ()]
     for usage in invocation.usages or ():
         metadata = _present(
             prompt_token_count=usage.prompt_tokens,
@@ -190,6 +198,13 @@ def recorded_events(invocation: Invocation) -> list[Json]:
     return events
 
 
+def _event(step: Step, author: str) -> dict[str, Json]:
+    return {
+        "author": author,
+        "content": {"role": "user" if isinstance(step, ToolResult) else "model", "parts": [_part(step)]},
+    }
+
+
 def _part(step: Step) -> dict[str, Json]:
     extra = dict(step.extra or {})
     if isinstance(step, ToolCall):
@@ -198,11 +213,20 @@ def _part(step: Step) -> dict[str, Json]:
         return {
             "function_response": _result(step, {k: v for k, v in extra.items() if k != "part"}),
             **extra.get("part", {}),
+            **_metadata(step),
         }
     if isinstance(extra.get("parts"), int):
         extra.pop("parts")
     text = {"text": step.text} if step.text or not extra else {}
     return {**text, "thought": True, **extra} if isinstance(step, Thought) else {**text, **extra}
+
+
+def _metadata(result: ToolResult) -> dict[str, Json]:
+    """What was injected into a result, where ADK has room for what is nobody else's: in the metadata of its part."""
+    if not result.injected:
+        return {}
+    before = ((result.extra or {}).get("part") or {}).get("part_metadata") or {}
+    return {"part_metadata": {**before, INJECTED: msgspec.to_builtins(result.injected)}}
 
 
 def _call(call: ToolCall, extra: dict[str, Json] | None = None) -> dict[str, Json]:
@@ -216,13 +240,15 @@ def _result(result: ToolResult, extra: dict[str, Json] | None = None) -> dict[st
 
 
 def _app_details(about: About) -> dict[str, Json]:
+    extra = dict(about.extra or {})
+    keys = extra.pop("agent_details", [agent.name for agent in about.agents])
     agents = {
-        agent.name: {
+        key: {
             "name": agent.name,
             "instructions": agent.instructions,
             "tool_declarations": list(agent.tool_declarations),
             **(agent.extra or {}),
         }
-        for agent in about.agents
+        for key, agent in zip(keys, about.agents, strict=True)
     }
-    return {"agent_details": agents, **(about.extra or {})}
+    return {"agent_details": agents, **extra}

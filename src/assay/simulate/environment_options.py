@@ -1,0 +1,246 @@
+"""What does an `environment_simulation_config` ask for? Faults to inject, and who plays which tool."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+from typing import Annotated, Any, Literal, TypeVar
+
+import msgspec
+from msgspec import Meta
+
+from assay.data.noun import Json, Noun
+from assay.errors import ConfigError, nearest
+from assay.formats.reading import Place, pointer, shown, spellings
+from assay.simulate.examples import Examples, examples_in
+
+KEY = "environment_simulation_config"
+_AT: Place = ((), KEY)
+N = TypeVar("N", bound=Noun)
+Probability = Annotated[float, Meta(ge=0, le=1)]
+Seconds = Annotated[float, Meta(ge=0, le=120)]
+Effect = Literal["timeout", "truncated", "corrupted", "empty", "stale", "duplicated"]
+
+
+class Strategy(StrEnum):
+    """Who answers where nothing was injected; the value is ADK's name."""
+
+    REAL = "MOCK_STRATEGY_UNSPECIFIED"
+    PLAYED = "MOCK_STRATEGY_TOOL_SPEC"
+    RECORDED = "MOCK_STRATEGY_TRACING"
+
+
+class InjectedError(Noun, frozen=True):
+    """An answer that says what went wrong."""
+
+    injected_http_error_code: int
+    error_message: str
+
+    @property
+    def response(self) -> dict[str, Json]:
+        """The answer as ADK gives it."""
+        return {"error_code": self.injected_http_error_code, "error_message": self.error_message}
+
+
+class Injection(Noun, frozen=True):
+    """An answer in place of the tool's, for calls that have these arguments among theirs."""
+
+    injection_probability: Probability = 1.0
+    match_args: dict[str, Json] = {}
+    injected_latency_seconds: Seconds = 0.0
+    random_seed: int | None = None
+    injected_error: InjectedError | None = None
+    injected_response: dict[str, Json] | None = None
+    invalidates: bool = False
+
+
+class SimulatedTool(Noun, frozen=True):
+    """One tool: what is injected, and else who answers."""
+
+    tool_name: str
+    injection_configs: tuple[Injection, ...] = ()
+    mock_strategy_type: Strategy = Strategy.REAL
+
+
+class Chaos(Noun, frozen=True):
+    """Something that happens to the answers of tools, whoever gave them; `tool_name` is a glob.
+
+    `seconds` is how long a timeout takes.
+    """
+
+    effect: Effect
+    probability: Probability = 1.0
+    tool_name: str = "*"
+    match_args: dict[str, Json] = {}
+    random_seed: int | None = None
+    seconds: Seconds = 0.0
+    invalidates: bool = False
+
+
+class EnvironmentOptions(Noun, frozen=True):
+    """`environment_simulation_config`. `random_seed` is that of the entries that have none of their own.
+
+    `environment_data` and `tracing` are texts, or JSON.
+    """
+
+    tool_simulation_configs: tuple[SimulatedTool, ...] = ()
+    simulation_model: str = "gemini-2.5-flash"
+    simulation_model_configuration: dict[str, Json] = {}
+    environment_data: Json = None
+    tracing: Json = None
+    chaos_effects: tuple[Chaos, ...] = ()
+    random_seed: int = 0
+
+    @property
+    def plays(self) -> bool:
+        """Whether a language model plays a tool."""
+        return any(one.mock_strategy_type is Strategy.PLAYED for one in self.tool_simulation_configs)
+
+    @property
+    def tool_names(self) -> tuple[str, ...]:
+        """The tools that are named, without those that are globs."""
+        named = [one.tool_name for one in self.tool_simulation_configs]
+        named += [one.tool_name for one in self.chaos_effects if not set("*?") & set(one.tool_name)]
+        return tuple(dict.fromkeys(named))
+
+
+def environment_options(raw: Mapping[str, Json], *, lenient: bool = False) -> tuple[EnvironmentOptions, list[str]]:
+    """Return the options in an `environment_simulation_config`, in snake_case or camelCase, and warnings.
+
+    Raises ConfigError that lists every problem; an unknown key is a warning where `lenient`.
+    """
+    reading = _Options(lenient=lenient)
+    options = reading.read(raw, EnvironmentOptions, _AT)
+    if options is not None:
+        _check(options, reading)
+    if options is None or reading.problems:
+        raise ConfigError(*reading.problems)
+    return options, reading.warnings
+
+
+def examples_of(options: EnvironmentOptions) -> Examples:
+    """Return the recorded answers in `tracing`; raises ConfigError where it holds none."""
+    try:
+        return examples_in(options.tracing)
+    except ValueError as error:
+        raise ConfigError(f"{pointer((_AT, 'tracing'))}: {error}") from None
+
+
+class _Options:
+    """The problems and warnings found so far; reads each kind of object below the key."""
+
+    def __init__(self, *, lenient: bool) -> None:
+        self.problems: list[str] = []
+        self.warnings: list[str] = []
+        self._lenient = lenient
+
+    def wrong(self, at: Place, problem: str) -> None:
+        """Note a problem."""
+        self.problems.append(f"{pointer(at)}: {problem}")
+
+    def read(self, raw: Any, kind: type[N], at: Place) -> N | None:
+        """Return an object with the objects in it; None where it cannot be read."""
+        before = len(self.problems)
+        values = self._fields(raw, kind, at)
+        for name, value in values.items():
+            values[name] = _INNER[name](self, value, (at, name)) if name in _INNER else value
+        if len(self.problems) > before:
+            return None
+        try:
+            return msgspec.convert(values, kind)
+        except msgspec.ValidationError as error:
+            problem, _, path = str(error).partition(" - at `$")
+            for token in re.findall(r"[^.\[\]`]+", path):
+                at = (at, token)
+            self.wrong(at, problem[:1].lower() + problem[1:])
+            return None
+
+    def _fields(self, raw: Any, kind: type[Noun], at: Place) -> dict[str, Any]:
+        """The known fields that are not null, under our names."""
+        if not isinstance(raw, dict):
+            self.wrong(at, f"must be an object, got {shown(raw)}")
+            return {}
+        names = spellings(*kind.__struct_fields__)
+        values: dict[str, Any] = {}
+        for key, value in raw.items():
+            name = names.get(key)
+            if name is None:
+                allowed = f"; allowed: {', '.join(kind.__struct_fields__)}"
+                problem = f"is not a known option{nearest(key, names) or allowed}"
+                if self._lenient:
+                    self.warnings.append(f"{pointer((at, key))}: {problem}")
+                else:
+                    self.wrong((at, key), problem)
+            elif name in values:
+                self.wrong((at, key), f"gives {name!r} a second time")
+            elif value is not None:
+                values[name] = value
+        return values
+
+    def all_of(self, raw: Any, kind: type[N], at: Place) -> list[N]:
+        """Return the objects of an array, which must hold one at least."""
+        if not isinstance(raw, list | tuple) or not raw:
+            self.wrong(at, f"must be an array of one object or more, got {shown(raw)}")
+            return []
+        found = [self.read(one, kind, (at, i)) for i, one in enumerate(raw)]
+        return [one for one in found if one is not None]
+
+
+def _strategy(reading: _Options, raw: Any, at: Place) -> Any:
+    """ADK writes the number of a strategy; its name is read as well."""
+    strategies = [one.value for one in Strategy]
+    if type(raw) is int and 0 <= raw < len(strategies):
+        return strategies[raw]
+    if raw not in strategies:
+        hint = nearest(raw, strategies) if isinstance(raw, str) else ""
+        allowed = f"must be one of {', '.join(strategies)}, or 0 to {len(strategies) - 1}"
+        reading.wrong(at, f"{allowed}, got {shown(raw)}{hint}")
+    return raw
+
+
+def _injections(reading: _Options, raw: Any, at: Place) -> Sequence[Injection]:
+    if not isinstance(raw, list | tuple):
+        reading.wrong(at, f"must be an array, got {shown(raw)}")
+        return ()
+    found = [reading.read(one, Injection, (at, i)) for i, one in enumerate(raw)]
+    for i, one in enumerate(found):
+        if one is not None and (one.injected_error is None) == (one.injected_response is None):
+            reading.wrong((at, i), "must have exactly one of injected_error and injected_response")
+    return [one for one in found if one is not None]
+
+
+_INNER: dict[str, Callable[[_Options, Any, Place], Any]] = {
+    "tool_simulation_configs": lambda reading, raw, at: reading.all_of(raw, SimulatedTool, at),
+    "chaos_effects": lambda reading, raw, at: reading.all_of(raw, Chaos, at),
+    "injection_configs": _injections,
+    "injected_error": lambda reading, raw, at: reading.read(raw, InjectedError, at),
+    "mock_strategy_type": _strategy,
+}
+"""The fields that hold more than one value, with what reads them."""
+
+
+def _check(options: EnvironmentOptions, reading: _Options) -> None:
+    """Note what the single fields cannot tell."""
+    at = (_AT, "tool_simulation_configs")
+    if not options.tool_simulation_configs and not options.chaos_effects:
+        reading.wrong(at, "must hold at least one tool, or there must be chaos_effects")
+    seen: set[str] = set()
+    for i, tool in enumerate(options.tool_simulation_configs):
+        if tool.tool_name in seen:
+            reading.wrong(((at, i), "tool_name"), f"names {tool.tool_name!r} a second time")
+        seen.add(tool.tool_name)
+        if not tool.injection_configs and tool.mock_strategy_type is Strategy.REAL:
+            reading.wrong((at, i), "must have injection_configs or a mock_strategy_type")
+    recorded = [one.tool_name for one in options.tool_simulation_configs if one.mock_strategy_type is Strategy.RECORDED]
+    if not recorded:
+        return
+    try:
+        examples = examples_of(options)
+    except ConfigError as error:
+        reading.problems.append(str(error))
+        return
+    for name in recorded:
+        if name not in examples:
+            hint = nearest(name, examples)
+            reading.wrong((_AT, "tracing"), f"holds no answer of {name!r}, which is to answer from it{hint}")

@@ -1,0 +1,264 @@
+"""Runs with a simulated environment, from the configuration to the report."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import assay
+from assay import ToolResult, UsageError, api
+from assay.data.trace import Injected
+from assay.judge.judges import Judges
+from assay.llm.cassette import MissingEntryError, Recorder, load_cassette
+from assay.llm.exchange import Exchange
+from assay.llm.scripted import Scripted
+from commands import assay as command
+from loopback import Loopback, Status
+
+ERROR = {"injected_error": {"injected_http_error_code": 503, "error_message": "down"}, "invalidates": True}
+DOWN = {"tool_simulation_configs": [{"tool_name": "get_order", "injection_configs": [ERROR]}]}
+PLAYED = {
+    "tool_simulation_configs": [{"tool_name": "get_order", "mock_strategy_type": "MOCK_STRATEGY_TOOL_SPEC"}],
+    "simulation_model": "openai/tools",
+}
+CASES = 3
+AGENT = '''
+def get_order(order_id: str):
+    """Look up an order."""
+    return {"state": "shipped"}
+
+
+def reply(conversation, call):
+    return f"It says {call(get_order, order_id='A-17')}."
+
+
+def alone(conversation):
+    return f"It says {get_order('A-17')}."
+'''
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An agent and an eval set; the current folder."""
+    (tmp_path / "shop_agent.py").write_text(AGENT)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "shop_agent", raising=False)
+    conversation = [{"user_content": {"parts": [{"text": "Where is A-17?"}]}}]
+    cases = [{"eval_id": f"c{i}", "conversation": conversation} for i in range(CASES)]
+    (tmp_path / "s.evalset.json").write_text(json.dumps({"eval_set_id": "s", "eval_cases": cases}))
+    configured(tmp_path, DOWN)
+    return tmp_path
+
+
+def configured(folder: Path, environment: Any) -> None:
+    """Write the configuration beside the eval set."""
+    config = {"criteria": {"tool_call_count_v1": 3}, "environment_simulation_config": environment}
+    (folder / "test_config.json").write_text(json.dumps(config))
+
+
+def replies(run: api.Run) -> list[str]:
+    """What the agent said."""
+    return [one.trace.invocations[0].reply for _, one in run.recordings]
+
+
+RUN = ("run", "s.evalset.json", "--agent", "shop_agent:reply")
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_was_injected_stands_in_every_report() -> None:
+    """In the terminal for each case, in `assay show` one by one, and in the JSON as the schema has it."""
+    done = command(*RUN, "--json", "report.json")
+    assert done.code == 0, done.err
+    assert done.out.count("injected: error (get_order)") == CASES
+    report = json.loads(Path("report.json").read_text())
+    jsonschema.validate(report, json.loads((Path(__file__).parents[2] / "docs" / "report.schema.json").read_text()))
+    assert report["cases"][0]["injected"] == [
+        {"invocation": 1, "tool": "get_order", "effect": "error", "detail": "503: down", "invalidates": True}
+    ]
+    shown = command("show", report["run"]["id"], "c1")
+    assert "injected in invocation 1: get_order: error, 503: down (invalidates the attempt)" in shown.out
+
+
+@pytest.mark.usefixtures("folder")
+def test_recordings_keep_what_was_injected() -> None:
+    """What `assay record` writes is scored as the run itself, injections and all."""
+    assert command("record", *RUN[1:], "-o", "a.jsonl", "-q").code == 0
+    (first, *_) = assay.load_recordings("a.jsonl")
+    result = (first.trace.invocations[0].steps or ())[-1]
+    assert isinstance(result, ToolResult)
+    assert result.injected == (Injected("error", "503: down", invalidates=True),)
+    done = command("score", "a.jsonl", "--against", "s.evalset.json", "--store", "none", "--json", "-")
+    assert [one["injected"][0]["effect"] for one in done.json["cases"]] == ["error"] * CASES
+
+
+def test_a_changed_environment_is_another_run(folder: Path) -> None:
+    """A resume is refused, and says what is not that of the run; unchanged, it goes on."""
+    first = command(*RUN, "--json", "-").json["run"]["id"]
+    assert command("run", "--resume", first).code == 0
+    configured(folder, {**DOWN, "random_seed": 3})
+    refused = command("run", "--resume", first)
+    assert refused.code == 2
+    assert "signature of environment is not that of the run" in refused.err
+
+
+@pytest.mark.parametrize("seed", [0, 5])
+def test_a_mapping_stands_in_place_of_the_configuration(folder: Path, seed: int) -> None:
+    """In Python, with its own signature."""
+    given = {"random_seed": seed, "chaos_effects": [{"effect": "empty"}]}
+    run = assay.evaluate(folder / "s.evalset.json", "shop_agent:reply", environment=given)
+    assert replies(run) == ["It says {}."] * CASES
+    assert run.info.signatures["environment"]["chaos_effects"] == [{"effect": "empty"}]
+    assert run.info.signatures["environment"].get("random_seed", 0) == seed
+
+
+def test_callers_may_name_who_answers(folder: Path) -> None:
+    """Anything with the shape of the seam."""
+    environment = assay.ScriptedEnvironment({"get_order": [{"state": "lost"}]})
+    run = assay.evaluate(folder / "s.evalset.json", "shop_agent:reply", environment=environment)
+    assert replies(run) == ["It says {'state': 'lost'}."] * CASES
+    assert run.info.signatures["environment"]["metric"] == "assay.simulate.scripted:ScriptedEnvironment"
+
+
+@pytest.mark.parametrize(
+    ("agent", "why"),
+    [
+        ("http://localhost:1/v1", "a chat endpoint runs its tools itself"),
+        ("shop_agent:alone", "give it a second parameter `call`"),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_agents_whose_tools_cannot_be_reached_are_refused(agent: str, why: str) -> None:
+    """Before anything runs, and saying why; the environment would silently do nothing."""
+    for name in ("run", "record"):
+        done = command(name, "s.evalset.json", "--agent", agent, *(["-o", "a.jsonl"] if name == "record" else []))
+        assert done.code == 2
+        assert "environment_simulation_config" in done.err
+        assert why in done.err
+
+
+def test_a_wrong_configuration_is_found_before_anything_runs(folder: Path) -> None:
+    """Every problem with file and pointer, by `assay run` and `assay check`."""
+    configured(folder, {**DOWN, "simulation_modle": "m", "chaos_effects": [{"effect": "slow"}]})
+    done = command(*RUN)
+    assert done.code == 2
+    at = "test_config.json: /environment_simulation_config"
+    assert f"{at}/simulation_modle: is not a known option; did you mean 'simulation_model'?" in done.err
+    assert f"{at}/chaos_effects/0/effect: invalid enum value 'slow'" in done.err
+    checked = command("check", "test_config.json")
+    assert checked.code != 0
+    assert "/environment_simulation_config/chaos_effects/0/effect" in checked.out + checked.err
+
+
+def test_lenient_runs_with_what_it_knows(folder: Path) -> None:
+    """An option that nobody knows is a warning then."""
+    configured(folder, {**DOWN, "future": 1})
+    done = command(*RUN, "--lenient", "--store", "none")
+    assert done.code == 0
+    assert "/environment_simulation_config/future: is not a known option" in done.err
+
+
+DECLARING = """
+from contextlib import asynccontextmanager
+
+from assay.data.trace import About, AgentDetails, Message
+
+
+class Session:
+    about = About((AgentDetails("shop", tool_declarations=({"name": "get_orders"},)),))
+
+    async def send(self, message):
+        yield Message("hello")
+
+
+@asynccontextmanager
+async def agent(case, environment):
+    yield Session()
+"""
+
+
+def test_a_configured_tool_that_no_agent_has_is_told(folder: Path) -> None:
+    """As soon as an agent has told its tools, in the report and while recording, with the nearest name."""
+    (folder / "declaring_agent.py").write_text(DECLARING)
+    warning = "the environment is to answer 'get_order', a tool that no agent of the conversation declares"
+    done = command("run", "s.evalset.json", "--agent", "declaring_agent:agent", "--store", "none")
+    assert done.out.count(f"warning: {warning}") == CASES
+    recorded = command("record", "s.evalset.json", "--agent", "declaring_agent:agent", "-o", "a.jsonl")
+    assert recorded.err == f"warning: {warning}; did you mean 'get_orders'?\n"
+
+
+def judges(model: Callable[..., Any] | None = None, **more: Any) -> Judges:
+    """The way to a model that plays tools."""
+    return Judges(Exchange(own={"openai/tools": Scripted(model)} if model else {}, **more))
+
+
+def test_a_played_tool_is_replayed_from_a_cassette(folder: Path) -> None:
+    """The same conversations without the model, whatever the concurrency; a call that was not made then is missing."""
+    configured(folder, PLAYED)
+    numbers = iter(range(100))
+    tape = folder / "tape.jsonl"
+
+    def run(judges: Judges, **more: Any) -> list[str]:
+        return replies(assay.evaluate(folder / "s.evalset.json", "shop_agent:reply", judges=judges, **more))
+
+    first = run(judges(lambda _: f'{{"n": {next(numbers)}}}', recorder=Recorder(tape)), concurrency=8)
+    assert sorted(first) == [f"It says {{'n': {n}}}." for n in range(CASES)]
+    entries = load_cassette(tape)
+    assert len(entries) == CASES
+    for concurrency in (1, 16):
+        assert run(judges(replay=entries, replay_path=tape), concurrency=concurrency) == first
+    with pytest.raises(MissingEntryError, match="no entry for a call of openai/tools"):
+        run(judges(replay=entries, replay_path=tape), attempts=2)
+
+
+def test_a_model_that_is_gone_is_the_environments_failure(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The case is an error of the environment, and is held again on resume, with what the model said before."""
+    configured(folder, PLAYED)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
+    broken = [True]
+    with Loopback(lambda _: Status(400) if broken[0] else '{"state": "found"}') as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+        done = command(*RUN, "--json", "-", "--concurrency", "1")
+        assert [one["error"]["side"] for one in done.json["cases"]] == ["environment"] * CASES
+        broken[0] = False
+        asked = len(server.requests)
+        again = command("run", "--resume", done.json["run"]["id"], "--json", "-")
+        assert [one["error"] for one in again.json["cases"]] == [None] * CASES
+        assert [one["environment"]["calls"] for one in again.json["cases"]] == [1] * CASES
+        assert again.json["spending"]["environment"]["calls"] == CASES
+        assert len(server.requests) == asked + CASES
+
+
+def test_without_a_key_nothing_runs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model that cannot play is found before the first conversation."""
+    configured(folder, PLAYED)
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(UsageError, match="OPENAI_API_KEY"):
+        assay.evaluate(folder / "s.evalset.json", "shop_agent:reply")
+
+
+def test_each_eval_set_has_the_environment_of_its_own_configuration(folder: Path) -> None:
+    """Two folders, two configurations, one run with two signatures."""
+    for name, environment in (("a", DOWN), ("b", {"chaos_effects": [{"effect": "empty"}]})):
+        (folder / name).mkdir()
+        text = (folder / "s.evalset.json").read_text().replace('"s"', f'"{name}"')
+        (folder / name / "s.evalset.json").write_text(text)
+        configured(folder / name, environment)
+    run = assay.evaluate([folder / "a", folder / "b"], "shop_agent:reply")
+    down = "It says {'error_code': 503, 'error_message': 'down'}."
+    assert replies(run) == [down] * CASES + ["It says {}."] * CASES
+    assert {"environment", "b/environment"} <= run.info.signatures.keys()
+
+
+def test_scoring_alone_needs_no_environment(folder: Path) -> None:
+    """A configuration with one scores recordings, too: nothing is called then."""
+    configured(folder, PLAYED)
+    (folder / "plain.jsonl").write_text(json.dumps({"case_id": "c0", "trace": {"invocations": []}}))
+    assert command("score", "plain.jsonl", "--against", "s.evalset.json", "--store", "none").code in (0, 1, 3)

@@ -1,0 +1,117 @@
+"""The poll: for every way in which votes can fall, the result of counting them all, and no call too many.
+
+Tables of votes are tried up to two symmetries. What a poll goes on from is, for each draw, its answers and whether it
+may be asked again: it never looks at the order of draws that were asked together, at their numbers or at the names of
+the items. So a state that is another one but for the order of its draws or of its items needs no second visit. The
+tables drawn by chance in test_judge.py are not reduced like that.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+from itertools import combinations_with_replacement, permutations, product
+
+import pytest
+
+from assay.judge.ballot import Asked
+from assay.judge.poll import Draw, Poll
+from assay.judge.question import Opinion, Question, Reading
+from assay.judge.voting import Result, Rule, count, majority
+from assay.llm.model import Named, Prompt
+from assay.llm.scripted import Scripted
+
+VALID = majority(yes=["valid"], no=["invalid"])
+RUBRIC = majority(yes=["yes"], no=["no"], not_applicable=["not_applicable"])
+ANSWERS = {VALID: ("valid", "invalid"), RUBRIC: ("yes", "no", "not_applicable")}
+PANEL = (Named("m", Scripted([])),)
+Row = tuple[int, ...]
+"""What a draw says on each item, as the place among the answers; behind the last: nothing, also when asked again."""
+
+
+@cache
+def possible(votes: frozenset[tuple[str | None, int]], rule: Rule, k: int) -> frozenset[Result]:
+    """The results of all ways in which the rest of k votes can fall, abstentions included."""
+    tally = Counter(dict(votes))
+    rest = combinations_with_replacement((*ANSWERS[rule], None), k - tally.total())
+    return frozenset(count(tally + Counter(votes), rule, k) for votes in rest)
+
+
+@cache
+def could_decide(votes: frozenset[tuple[str | None, int]], rule: Rule, k: int, more: int) -> bool:
+    """Whether that many further votes can make the result certain."""
+    tally = Counter(dict(votes))
+    ways = combinations_with_replacement((*ANSWERS[rule], None), more)
+    return any(len(possible(frozenset((tally + Counter(way)).items()), rule, k)) == 1 for way in ways)
+
+
+class Walk:
+    """Every state that a poll on so many items can come to."""
+
+    def __init__(self, rule: Rule, items: int, k: int) -> None:
+        self.rule, self.k = rule, k
+        self.items = tuple(f"i{number}" for number in range(items))
+        prompt = Prompt(id="test", version="1", text="?")
+        self.question = Question(prompt, self.items, ANSWERS[rule], rule)
+        self.rows = tuple(product(range(len(ANSWERS[rule]) + 1), repeat=items))
+        self.orders = tuple(permutations(range(items)))
+        self.opinions = tuple(Opinion(answer) for answer in ANSWERS[rule])
+        self.seen: set[tuple[Row, ...]] = set()
+        self.ended = 0
+
+    def go(self) -> int:
+        """Visit them all, and return in how many of them a poll ends."""
+        todo: list[tuple[Row, ...]] = [()]
+        while todo:
+            rows = todo.pop()
+            for more in combinations_with_replacement(self.rows, self._asked(rows)):
+                state = self._canonical((*rows, *more))
+                if more and state not in self.seen:
+                    self.seen.add(state)
+                    todo.append(state)
+        return self.ended
+
+    def _canonical(self, rows: tuple[Row, ...]) -> tuple[Row, ...]:
+        return min(tuple(sorted(tuple([row[i] for i in order]) for row in rows)) for order in self.orders)
+
+    def _asked(self, rows: tuple[Row, ...]) -> int:
+        """Play these rows, as far as the poll asks for them, and return how many further draws it asks for."""
+        poll = Poll(self.question, PANEL, self.k)
+        while wave := poll.next_wave():
+            self._none_too_many(poll, wave)
+            if len(poll.draws) > len(rows):
+                return len(poll.draws) - len(rows)
+            for draw in wave:
+                said = dict(zip(self.items, rows[draw.number - 1], strict=True))
+                opinions = {item: self.opinions[place] for item, place in said.items() if place < len(self.opinions)}
+                problems = dict.fromkeys(said.keys() - opinions.keys(), "left out")
+                draw.hear(Reading(opinions=opinions, problems=problems), Asked(key="", voter="m"))
+            poll.close_wave()
+        for item in self.items:
+            assert possible(self._votes(poll, item), self.rule, self.k) == {poll.decided[item].result}, rows
+        self.ended += 1
+        return 0
+
+    def _none_too_many(self, poll: Poll, wave: list[Draw]) -> None:
+        """Without any one of the calls, some item that is still open could not be decided by the others."""
+        undecided = [item for item in self.items if item not in poll.decided]
+        votes = {item: self._votes(poll, item) for item in undecided}
+        needed = {item: sum(draw.open(item) for draw in wave) for item in undecided}
+        assert all(len(possible(votes[item], self.rule, self.k)) > 1 for item in undecided)
+        tight = {item for item in undecided if not could_decide(votes[item], self.rule, self.k, needed[item] - 1)}
+        assert all(any(draw.open(item) for item in tight) for draw in wave)
+
+    def _votes(self, poll: Poll, item: str) -> frozenset[tuple[str | None, int]]:
+        final = (draw for draw in poll.draws if not draw.open(item))
+        said = (draw.opinions[item].answer if item in draw.opinions else None for draw in final)
+        return frozenset(Counter(said).items())
+
+
+@pytest.mark.parametrize(
+    ("rule", "items", "most"),
+    [(VALID, 1, 9), (VALID, 2, 5), (VALID, 3, 5), (RUBRIC, 1, 9), (RUBRIC, 2, 5), (RUBRIC, 3, 3)],
+)
+def test_every_way_to_vote_is_decided_rightly_with_no_call_too_many(rule: Rule, items: int, most: int) -> None:
+    """Abstentions included, for every number of votes up to `most`."""
+    for k in range(1, most + 1):
+        assert Walk(rule, items, k).go() > 0
