@@ -8,7 +8,7 @@ import measuring
 
 _TIMES = 3
 _AT_ONCE, _TURNS, _LATENCY = 50, 6, 1.0
-_CASES, _FEW, _MANY, _SHORT = 20, 60, 110, 3
+_CASES, _FEW, _MANY, _SHORT = 20, 60, 220, 3
 
 
 def main(_peer: str) -> None:
