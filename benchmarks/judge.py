@@ -13,13 +13,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from assay import api
 from assay.data.case import EvalCase, EvalSet
 from assay.data.outcome import Criterion
 from assay.data.rubric import Rubric
-from assay.data.trace import Invocation, Message
+from assay.data.trace import Invocation, Message, Trace
 from assay.judge.judges import JudgeOptions, Judges
 from assay.judge.question import answer_schema
 from assay.llm.exchange import Exchange
@@ -64,17 +63,21 @@ def eval_set(cases: int, turns: int) -> EvalSet:
     return EvalSet("s", tuple(EvalCase(f"c{i}", tuple(turn(i, j) for j in range(turns))) for i in range(cases)))
 
 
-def judged(cases: int, turns: int, items: int = 0) -> tuple[float, api.Run]:
+async def repeat(trace: Trace) -> str:
+    """An agent that costs nothing."""
+    return trace.invocations[-1].query
+
+
+def judged(cases: int, turns: int, items: int = 0, *, at_once: int | None = None) -> tuple[float, api.Run]:
     """Score conversations by a reference, or by that many rubrics, all cases at once; return seconds and run."""
-    judges = Judges(Exchange(), model=MODEL)
+    judges = Judges(Exchange(concurrency=at_once), model=MODEL)
     judge = judges.judge(JudgeOptions())
     rubrics = tuple(Rubric(f"r{number}", f"The reply has property {number}.") for number in range(items))
     metric = FinalResponseRubrics(judge, rubrics) if items else FinalResponseMatch(judge)
     expected = eval_set(cases, turns)
-    agent: Any = lambda trace: trace.invocations[-1].query  # noqa: E731
     started = time.perf_counter()
     run = api.evaluate(
-        expected, agent, [Criterion("judged", metric, own_value=False)], concurrency=cases, judges=judges
+        expected, repeat, [Criterion("judged", metric, own_value=False)], concurrency=cases, judges=judges
     )
     return time.perf_counter() - started, run
 
@@ -179,16 +182,16 @@ def limited(peer: str) -> None:
 
 
 def cpu(peer: str) -> None:
-    """CPU of this process for each call, bare library against everything of ours; and its memory."""
+    """CPU of this process for each call, 20 at once, bare library against everything of ours; and its memory."""
     with server("--mean", "0"):
         bare = asyncio.run(_bare(1000))
-        judged(20, 5)
+        judged(20, 5, at_once=20)
         started = time.process_time()
-        _, run = judged(250, 5)
+        _, run = judged(250, 5, at_once=20)
         calls = sum(one.calls or 0 for one in run.summary.criteria)
         ours = (time.process_time() - started) / calls * 1000
         first = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        judged(250, 5)
+        judged(250, 5, at_once=20)
         grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - first) / 1024
     with server("--mean", "0") as served:
         theirs = judged_by_adk(peer, served, 20, 5)

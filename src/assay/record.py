@@ -25,9 +25,9 @@ from assay.simulate.witness import Witness
 from assay.text.display import described, shortened
 
 _LONGEST_TRACEBACK = 20_000
+_SIDES: dict[type[BaseException], Side] = {SimulatorError: "simulator", SimulatedToolError: "environment"}
 _GRACE = 1.0
 """Seconds that an agent may take to stop after it was told to; then it is left behind."""
-_SIDES: dict[type[BaseException], Side] = {SimulatorError: "simulator", SimulatedToolError: "environment"}
 N = TypeVar("N", bound=Noun)
 
 

@@ -1,4 +1,4 @@
-"""The shop as plain functions: one that yields all that it does, and two that call their tools with `call`."""
+"""The shop as plain functions: one yields all that it does, two call their tools with `call`, sync and async."""
 
 from __future__ import annotations
 

@@ -24,8 +24,8 @@ from assay.importing import import_extra
 
 EXTRA = "agents-adk"
 _USER = "test_user_id"
-_TOOLS_AT_ONCE = 64
 _STEERING = ("transfer_to_agent", "set_model_response", "finish_task")
+_TOOLS_AT_ONCE = 64
 _KEPT = ("author", "content", "grounding_metadata", "usage_metadata", "model_version", "error_code", "error_message")
 
 

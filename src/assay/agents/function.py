@@ -59,8 +59,8 @@ class FunctionSession:
     def __init__(self, function: Callable[..., Any], trace: Trace, calls: Calls) -> None:
         self._function = function
         self._trace = trace
-        self._told: About | None = None
         self._calls = calls if wants_calls(function) else None
+        self._told: About | None = None
 
     @property
     def about(self) -> About | None:
