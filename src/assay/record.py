@@ -246,7 +246,7 @@ class _Heard:
     def broken(self, asked: Invocation) -> Invocation:
         """The invocation that was not answered: no message in it is a reply."""
         usages, events = tuple(self.usages) or None, tuple(self.events) or None
-        return replace(asked, steps=tuple(self.steps), usages=usages, events=events)
+        return replace(asked, steps=tuple(self.steps), usages=usages, events=events, unheard=self._unheard())
 
     def answered(self, asked: Invocation, seconds: float) -> Invocation:
         """The finished invocation; its reply is no longer among the steps of an event."""
@@ -260,7 +260,11 @@ class _Heard:
             tuple(self.usages) or None,
             replace(self.durations, total=seconds),
             events=_without(place, self.events) or None,
+            unheard=self._unheard(),
         )
+
+    def _unheard(self) -> tuple[ToolResult, ...]:
+        return self.witness.unheard() if self.witness is not None else ()
 
 
 def _without(place: int | None, events: Sequence[Event]) -> tuple[Event, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -18,7 +19,7 @@ from assay.llm.prompts import version
 from assay.load import Wanted
 from assay.metrics.signature import add_signature, signature
 from assay.simulate.environment import SimulatedEnvironments
-from assay.simulate.environment_options import EnvironmentOptions, environment_options
+from assay.simulate.environment_options import KEY, EnvironmentOptions, environment_options
 from assay.simulate.played import TEMPLATE
 from assay.simulate.user import SimulatedUsers, user_options
 
@@ -86,9 +87,9 @@ def with_environments(
 
     `given` stands in place of what the configurations say. Raises UsageError for what cannot be used.
     """
-    if given is not None and not isinstance(given, Mapping):
+    if callable(given):
         return [replace(work, environments=given) for work in todo], {"environment": signature(given)}, []
-    own, warnings = (None, []) if given is None else environment_options(given, lenient=lenient)
+    own, warnings = (None, []) if given is None else environment_options(_as_file(given), lenient=lenient)
     sets = [place for place, one in enumerate(wanted) for _ in one.eval_set.cases]
     signatures: dict[str, Json] = {}
 
@@ -103,6 +104,21 @@ def with_environments(
 
     surrounded = [replace(work, environments=around(sets[work.position])) for work in todo]
     return surrounded, signatures, warnings
+
+
+def _as_file(given: Any) -> dict[str, Json]:
+    """A mapping that was made in Python as a file would give it."""
+    if not isinstance(given, Mapping):
+        raise UsageError(
+            "environment must be a mapping, or a function of a case and an attempt that returns an environment, "
+            f"got {type(given).__name__}"
+        )
+    try:
+        text = json.dumps(dict(given), allow_nan=False, ensure_ascii=False).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ConfigError(f"/{KEY}: must hold JSON only: {error}") from error
+    found: dict[str, Json] = msgspec.json.decode(text)
+    return found
 
 
 def _environments(options: EnvironmentOptions, judges: Judges) -> tuple[SimulatedEnvironments, Json]:

@@ -89,7 +89,8 @@ def _problem(result: CaseResult) -> tuple[str, str, str]:
         failed = [one for one in result.outcomes if one.verdict is Verdict.FAILED]
         return "failure", "; ".join([*map(held_against, failed), *side]), "\n\n".join(map(_reasons, failed))
     if result.failure is not None:
-        return "error", f"{result.failure.side}: {result.failure.cause}", result.failure.traceback
+        told = f"{result.failure.side}: {result.failure.cause}"
+        return "error", "; ".join([told, *side]), result.failure.traceback
     if result.verdict is Verdict.UNSCORED:
         open_ones = [one for one in result.outcomes if one.verdict is Verdict.UNSCORED]
         return (

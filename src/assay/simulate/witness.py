@@ -10,6 +10,7 @@ from assay.data.seams import Environment, Real
 from assay.data.spent import Spent
 from assay.data.trace import ToolCall, ToolResult
 from assay.errors import SimulatedToolError, UsageError
+from assay.simulate.environment import SimulatedEnvironment
 from assay.text.display import described, shortened
 
 
@@ -69,6 +70,16 @@ class Witness:
         found = (same or nameless)[0]
         self._results.remove(found)
         return replace(told, injected=(*told.injected, *found.injected)) if found.injected else told
+
+    def unheard(self) -> tuple[ToolResult, ...]:
+        """Hand over what was injected into calls of which no result was told since it was last asked.
+
+        The agent may have been cut off before it told of them, or before they were answered.
+        """
+        results, self._results = self._results, []
+        if isinstance(self._environment, SimulatedEnvironment):
+            results += self._environment.begun()
+        return tuple(replace(one, response=None) for one in results if one.injected)
 
 
 def _failure(call: ToolCall, error: Exception) -> SimulatedToolError | UsageError:
