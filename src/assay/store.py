@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import time
 import weakref
-from collections.abc import Iterable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
@@ -191,6 +191,16 @@ class Store:
             self._direct = direct.execution_options(isolation_level="AUTOCOMMIT")
         return self._direct
 
+    def prepared(self, statement: sa.Select[Any] | sa.Insert | sa.Delete) -> Callable[[_Row], sa.CursorResult[Any]]:
+        """Return what makes a statement, given a row, and commits it: SQLAlchemy writes it out now, not each time."""
+        written = statement.compile(dialect=self._engine.dialect)
+        text, names = written.string, written.positiontup
+
+        def make(row: _Row) -> sa.CursorResult[Any]:
+            return self.at_once().exec_driver_sql(text, row if names is None else tuple(row[name] for name in names))
+
+        return make
+
     def _rows(self, table: sa.Table, run_id: str) -> Iterable[Any]:
         query = sa.select(table).where(table.c.run_id == run_id).order_by(table.c.position, table.c.attempt)
         with self._engine.connect() as connection:
@@ -219,7 +229,7 @@ def _create(connection: sa.Connection) -> None:
 
 
 @cache
-def _replacing(dialect: str, table: sa.Table) -> list[sa.Executable]:
+def _replacing(dialect: str, table: sa.Table) -> list[sa.Insert | sa.Delete]:
     """The statements that, given rows one after the other, put them in place of those with the same key.
 
     A dialect is imported only where it is spoken.
@@ -260,19 +270,22 @@ class Kept(MutableMapping[str, T]):
         self._encode = msgspec.json.Encoder().encode
         own = self._table.c.run_id == run_id
         self._all = sa.select(self._table.c.key).where(own).order_by(self._table.c.key)
-        self._one = sa.select(self._table.c.body).where(own, self._table.c.key == sa.bindparam("wanted"))
-        self._replacing = _replacing(store.dialect, self._table)
+        wanted = sa.select(self._table.c.body).where(
+            *(column == sa.bindparam(column.name) for column in self._table.primary_key)
+        )
+        self._one = store.prepared(wanted)
+        self._replacing = [store.prepared(statement) for statement in _replacing(store.dialect, self._table)]
 
     def __getitem__(self, key: str) -> T:
-        body = self._store.at_once().execute(self._one, {"wanted": key}).scalar()
+        body = self._one({"run_id": self._run_id, "key": key}).scalar()
         if body is None:
             raise KeyError(key)
         return self._decoder.decode(body)
 
     def __setitem__(self, key: str, value: T) -> None:
         row = {"run_id": self._run_id, "key": key, "body": self._encode(value)}
-        for statement in self._replacing:
-            self._store.at_once().execute(statement, [row])
+        for put in self._replacing:
+            put(row)
 
     def __delitem__(self, key: str) -> None:
         own = (self._table.c.run_id == self._run_id, self._table.c.key == key)
