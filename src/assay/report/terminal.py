@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from msgspec.structs import replace
-from rich.console import Console, Group, RenderableType
-from rich.padding import Padding
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
@@ -73,21 +73,21 @@ def case(result: CaseResult, *, several: bool = False, everything: bool = False)
     ]
     if result.failure is not None:
         if result.failure.side not in {fault.side for fault in result.evidence or ()}:
-            lines.append(_in(4, Text(f"{result.failure.side}: {visible(result.failure.cause)}", "magenta")))
+            lines.append(_In(4, Text(f"{result.failure.side}: {visible(result.failure.cause)}", "magenta")))
         if everything and result.failure.traceback:
-            lines.append(_in(6, Text(visible(result.failure.traceback.rstrip()), "dim")))
-    lines += [_in(4, Text(visible(f"warning: {one}"), "yellow")) for one in result.warnings]
-    lines += [_in(4, Text(visible(one), "dim")) for one in _injections(result.injections, everything=everything)]
+            lines.append(_In(6, Text(visible(result.failure.traceback.rstrip()), "dim")))
+    lines += [_In(4, Text(visible(f"warning: {one}"), "yellow")) for one in result.warnings]
+    lines += [_In(4, Text(visible(one), "dim")) for one in _injections(result.injections, everything=everything)]
     quiet = [one for one in result.outcomes if not everything and _is_aside(one)]
     for outcome in result.outcomes:
         if outcome not in quiet:
             shown = outcome if result.failure is None else _without_cause(outcome, result.failure.cause)
-            lines.append(_in(4, _outcome(shown, everything=everything)))
+            lines.append(_In(4, _outcome(shown, everything=everything)))
     aside = [f"{visible(one.criterion)} {number(one.score.value)}" for one in quiet if one.score.value is not None]
     if aside:
-        lines.append(_in(4, Text(", ".join(aside), "dim")))
+        lines.append(_In(4, Text(", ".join(aside), "dim")))
     if everything:
-        lines += [_in(4, line) for line in spending_lines(result)]
+        lines += [_In(4, line) for line in spending_lines(result)]
     return Group(*lines)
 
 
@@ -120,8 +120,19 @@ def _injections(injections: Sequence[Injection], *, everything: bool) -> list[st
     return [f"injected: {', '.join(told)}"] if told else []
 
 
-def _in(indent: int, what: RenderableType) -> RenderableType:
-    return Padding(what, (0, 0, 0, indent), expand=False)
+class _In:
+    """Something some cells further in. Rich's own Padding measures all that is in it once more at every level."""
+
+    def __init__(self, indent: int, what: RenderableType) -> None:
+        self._indent, self._what = indent, what
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Render each line behind the margin."""
+        inner = options.update(width=max(1, options.max_width - self._indent), height=None)
+        for line in console.render_lines(self._what, inner, pad=False):
+            yield Segment(" " * self._indent)
+            yield from line
+            yield Segment.line()
 
 
 def _fault(result: CaseResult) -> Iterator[tuple[str, str]]:
@@ -135,7 +146,7 @@ def _fault(result: CaseResult) -> Iterator[tuple[str, str]]:
 def _evidence_of(result: CaseResult) -> Iterator[RenderableType]:
     for fault in result.evidence or ():
         for text in fault.evidence:
-            yield _in(4, Text(visible(f"{fault.side}: {text}"), "yellow"))
+            yield _In(4, Text(visible(f"{fault.side}: {text}"), "yellow"))
 
 
 def invalid(results: Iterable[CaseResult]) -> Iterator[RenderableType]:
@@ -174,7 +185,7 @@ def _outcome(outcome: Outcome, *, everything: bool) -> RenderableType:
     ]
     if outcome.score.parts and outcome.score.reason:
         details.insert(0, Text(visible(outcome.score.reason)))
-    return Group(_marked(verdict, *line), *(_in(4, one) for one in details))
+    return Group(_marked(verdict, *line), *(_In(4, one) for one in details))
 
 
 def _why_not(score: Score) -> str:
@@ -207,7 +218,7 @@ def _part(part: Score, threshold: float | None) -> RenderableType:
     if part.evidence:
         inner.append(_evidence(part.evidence))
     inner += [_part(one, threshold) for one in part.parts]
-    return Group(head, *(_in(2, one) for one in inner))
+    return Group(head, *(_In(2, one) for one in inner))
 
 
 def _evidence(quotes: Sequence[Quote]) -> RenderableType:
