@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 
 import pytest
@@ -74,6 +75,16 @@ def test_no_server_is_a_failure() -> None:
     one = recorded("http://127.0.0.1:1", "hello")
     assert one.failure is not None
     assert one.failure.side == "agent"
+
+
+def test_a_server_that_says_nothing_is_given_up() -> None:
+    """The agent's card does not come, and the case fails after the timeout."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        target = f"a2a:http://127.0.0.1:{silent.getsockname()[1]}"
+        run = assay.evaluate(saying("hello"), target, CRITERIA, reply_timeout=0.2)
+    ((_, one),) = run.recordings
+    assert one.failure is not None
+    assert one.failure.cause == "no reply within 0.2 seconds"
 
 
 def test_sessions_never_mix(url: str) -> None:

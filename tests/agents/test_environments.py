@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -74,18 +75,20 @@ def kind(request: pytest.FixtureRequest) -> str:
     return found
 
 
-def held(kind: Any, environments: Environments | Mapping[str, Any], *queries: str) -> Recording:
-    """A conversation with the shop made so, or with another agent, in virtual time."""
+def held(
+    kind: Any, environments: Environments | Mapping[str, Any], *queries: str, reply_timeout: float | None = None
+) -> Recording:
+    """A conversation with the shop made so, or with another agent; in virtual time, where none is too long."""
     target = KINDS[kind][0] if isinstance(kind, str) else kind
     if isinstance(environments, Mapping):
         environments = SimulatedEnvironments(environment_options(environments)[0])
     work = Work(0, "case", shop.saying(*queries).cases[0], (), environments=environments)
 
     async def first() -> Recording:
-        (found,) = [one async for _, one in record([work], agent_of(target))]
+        (found,) = [one async for _, one in record([work], agent_of(target), reply_timeout=reply_timeout)]
         return found
 
-    return clock.run(first())[0]
+    return clock.run(first())[0] if reply_timeout is None else asyncio.run(first())
 
 
 def results(recording: Recording) -> list[ToolResult]:
@@ -200,6 +203,22 @@ def test_other_tools_are_left_alone(kind: str) -> None:
         ("get_order", {"item": "none"}, (Injected("response", '{"item": "none"}', invalidates=True),)),
         ("cancel_order", {"cancelled": True}, ()),
     ]
+
+
+def test_what_was_begun_is_known_of_a_call_that_was_cut_off(kind: str) -> None:
+    """The call stands in the trace without a result; what was to happen to it stands beside it."""
+    slow = injecting(injected_latency_seconds=100, injected_response={"item": "late"}, invalidates=True)
+    recording = held(kind, slow, "Where is A-17?", reply_timeout=3)
+    assert recording.failure is not None
+    assert (recording.failure.side, recording.failure.cause) == ("agent", "no reply within 3 seconds")
+    (broken,) = recording.trace.invocations
+    assert ([one.name for one in broken.tool_calls], results(recording)) == (["get_order"], [])
+    (unheard,) = broken.unheard
+    assert (unheard.name, unheard.response, unheard.injected) == (
+        "get_order",
+        None,
+        (Injected("latency", "100 s", invalidates=True),),
+    )
 
 
 def test_a_failing_environment_is_not_the_agents_fault(kind: str) -> None:
