@@ -55,6 +55,26 @@ def test_items_are_taken_only_when_there_is_room() -> None:
     asyncio.run(run())
 
 
+def test_the_items_are_made_in_one_task() -> None:
+    """What makes them may hold a time limit, or a group of tasks, open between two of them."""
+    tasks: list[asyncio.Task[object] | None] = []
+
+    async def items() -> AsyncIterator[int]:
+        for i in range(4):
+            tasks.append(asyncio.current_task())
+            yield i
+
+    async def work(i: int) -> int:
+        tasks.append(asyncio.current_task())
+        return i
+
+    async def run() -> list[int]:
+        return [one async for one in concurrently(items(), work, limit=2)]
+
+    assert asyncio.run(run()) == [0, 1, 2, 3]
+    assert len(set(tasks)) == 1 + 4, "and each is worked on in a task of its own"
+
+
 def test_an_error_ends_it_and_cancels_the_rest() -> None:
     """Nothing is left running."""
     cancelled: list[int] = []

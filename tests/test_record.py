@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from assay.agents.function import FunctionAgent
 from assay.api import evaluate
 from assay.data.case import EvalCase, EvalSet, SessionInput
 from assay.data.recording import Recording
+from assay.data.seams import Environment, Session
 from assay.data.trace import Message, Thought, ToolCall, ToolResult, Trace, Usage
 from assay.record import record
 from builders import case, turn, work
@@ -225,6 +227,20 @@ def test_an_agent_that_cannot_be_stopped_is_left_behind(monkeypatch: pytest.Monk
     assert first.failure.cause == "no reply within 0.02 seconds"
     assert [one.steps for one in first.trace.invocations] == [(ToolCall("f"),)]
     assert (second.ended_by, second.trace.invocations[0].reply) == ("script", "ok")
+
+
+def test_a_session_that_does_not_open_is_given_up() -> None:
+    """Whoever is not even there within the time for a reply has not replied."""
+
+    @asynccontextmanager
+    async def agent(_case: EvalCase, _environment: Environment | None) -> AsyncIterator[Session]:
+        never: Any = await asyncio.Event().wait()
+        yield never
+
+    run = evaluate(EvalSet("s", (TWO,)), agent, {"tool_call_count_v1": 3}, reply_timeout=0.02)
+    ((_, found),) = run.recordings
+    assert found.failure is not None
+    assert (found.failure.cause, found.trace.invocations) == ("no reply within 0.02 seconds", ())
 
 
 def test_an_agent_that_returns_nothing_has_said_nothing() -> None:

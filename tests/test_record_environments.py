@@ -9,24 +9,28 @@ from typing import Any
 
 import pytest
 
+import clock
 from assay import EvalCase, Invocation, Message, Recording, ScriptedAgent, ScriptedEnvironment, ToolCall, ToolResult
 from assay.data.seams import Agent, Environment, Item
 from assay.data.trace import About, Injected
 from assay.data.work import Environments, Work
+from assay.llm.model import Prompt, Reply
 from assay.record import record
+from assay.simulate.environment import SimulatedEnvironments
+from assay.simulate.environment_options import environment_options
 
 CASE = EvalCase("order", (Invocation(Message("Where is it?")), Invocation(Message("And now?"))))
 
 
-def held(agent: Agent, environments: Environments) -> Recording:
-    """Hold one conversation."""
+def held(agent: Agent, environments: Environments, reply_timeout: float | None = None) -> Recording:
+    """Hold one conversation, in virtual time."""
     work = Work(0, "order", CASE, (), environments=environments)
 
     async def first() -> Recording:
-        (found,) = [one async for _, one in record([work], agent)]
+        (found,) = [one async for _, one in record([work], agent, reply_timeout=reply_timeout)]
         return found
 
-    return asyncio.run(first())
+    return clock.run(first())[0]
 
 
 def scripted(*steps: Item | str) -> ScriptedAgent:
@@ -163,3 +167,67 @@ def test_an_agent_may_say_itself_what_was_injected() -> None:
     first, second = results(held(agent, ScriptedEnvironment({"get": ["x"]})))
     assert [one.effect for one in first.injected] == ["slow", "response"]
     assert second.injected == (own,)
+
+
+class Silent(Swallowing):
+    """An agent that calls a tool and keeps what it answered to itself."""
+
+    async def send(self, message: str) -> AsyncIterator[Item]:  # noqa: ARG002
+        """Call a tool, and reply."""
+        assert self.environment is not None
+        await self.environment.answer(ToolCall("get"), {}, _none)
+        yield Message("ok")
+
+
+def test_what_was_injected_is_known_of_an_agent_that_does_not_tell() -> None:
+    """Beside the steps of its own invocation: inside a tool that is an agent, say, nobody hears of the results."""
+    recording = held(Silent(), ScriptedEnvironment({"get": ["x"]}))
+    assert [one.unheard for one in recording.trace.invocations] == [
+        (ToolResult("get", injected=(Injected("response"),)),),
+        (),
+    ]
+
+
+def test_an_agent_that_tells_leaves_nothing_unheard() -> None:
+    """What stands on a result stands there alone."""
+    recording = held(Nameless(), ScriptedEnvironment({"get": ["x"]}))
+    assert [one.unheard for one in recording.trace.invocations] == [(), ()]
+
+
+def test_a_duplicate_that_the_tool_refuses_is_known() -> None:
+    """The first call went well, the second raises: that it was made at all is the environment's doing."""
+    calls = iter([None, KeyError("twice")] * 2)
+
+    async def once() -> Any:
+        error = next(calls)
+        if error is not None:
+            raise error
+
+    class Trying(Swallowing):
+        async def send(self, message: str) -> AsyncIterator[Item]:  # noqa: ARG002
+            assert self.environment is not None
+            with pytest.raises(KeyError):
+                await self.environment.answer(ToolCall("get"), {}, once)
+            yield Message("Sorry.")
+
+    options, _ = environment_options({"chaos_effects": [{"effect": "duplicated", "invalidates": True}]})
+    recording = held(Trying(), SimulatedEnvironments(options))
+    invocation = recording.trace.invocations[0]
+    duplicated = Injected("duplicated", "the call was made twice", invalidates=True)
+    assert invocation.unheard == (ToolResult("get", injected=(duplicated,)),)
+
+
+async def _never(prompt: Prompt) -> Reply:  # noqa: ARG001
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+def test_a_model_that_plays_too_slowly_is_no_failure_of_the_agent() -> None:
+    """An agent that is cut off while a model is to answer in place of its tool could not have replied."""
+    tool = {"tool_name": "get", "mock_strategy_type": 1}
+    options, _ = environment_options({"tool_simulation_configs": [tool], "simulation_model": "openai/tools"})
+    recording = held(Silent(), SimulatedEnvironments(options, _never), reply_timeout=30)
+    assert recording.failure is not None
+    cause = "no reply within 30 seconds: the model that plays 'get' did not answer"
+    assert (recording.failure.side, recording.failure.cause) == ("environment", cause)
+    assert recording.trace.invocations[0].unheard[0].injected == (Injected("played", "by openai/tools"),)

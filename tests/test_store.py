@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -279,3 +280,12 @@ def test_a_file_that_is_no_database_is_a_usage_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="file is not a database"):
         Store(f"sqlite:///{file}")
     assert file.read_text().startswith("not a database")
+
+
+@pytest.mark.parametrize("content", [b"", b"no database " * 100])
+def test_a_store_that_cannot_be_opened_is_closed(tmp_path: Path, content: bytes) -> None:
+    """A file without runs and one that is no database leave no connection behind, of which Python 3.13 would warn."""
+    (tmp_path / "other.db").write_bytes(content)
+    with pytest.raises(UsageError):
+        Store(f"sqlite:///{tmp_path}/other.db", create=False)
+    gc.collect()

@@ -41,6 +41,8 @@ async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
                 body = b'{"object": "list", "data": []}'
             else:
                 length = int(head.partition(b"content-length:")[2].split(b"\r\n")[0])
+                first.append(time.perf_counter())
+                del first[1:]
                 asked = json.loads(await reader.readexactly(length))["messages"][-1]["content"]
                 await asyncio.sleep(latency)
                 message = {"role": "assistant", "content": reply(asked)}
@@ -64,6 +66,7 @@ async def serve(ready: threading.Event, where: list[int]) -> None:
     await server.serve_forever()
 
 
+first = list[float]()
 started, port = threading.Event(), list[int]()
 threading.Thread(target=lambda: asyncio.run(serve(started, port)), daemon=True).start()
 started.wait()
@@ -87,8 +90,9 @@ with tempfile.TemporaryDirectory() as folder:
     start = time.perf_counter()
     run = evaluate(folder, url, attempts=attempts, concurrency=concurrency)
     seconds = time.perf_counter() - start
-wrong = 0
+wrong = held = 0
 for _, recording in run.recordings:
-    said = [(one.query, one.reply) for one in recording.trace.invocations]
-    wrong += said != [(f"{recording.case_id} {turn}",) * 2 for turn in range(turns)]
-print(json.dumps({"seconds": seconds, "wrong": wrong, "held": sum(1 for _ in run.recordings)}))
+    heard = [(one.query, one.reply) for one in recording.trace.invocations]
+    wrong += heard != [(f"{recording.case_id} {turn}",) * 2 for turn in range(turns)]
+    held += 1
+print(json.dumps({"seconds": seconds, "first": first[0] - start, "wrong": wrong, "held": held}))

@@ -28,15 +28,17 @@ def aggregate(results: Iterable[CaseResult], ballots: Iterable[Ballot] = ()) -> 
     agent = simulator = environment = None
     for _, attempts in groupby(results, key=lambda result: result.position):
         for result in attempts:
-            cases[result.verdict] += 1
+            verdicts = [outcome.verdict for outcome in result.outcomes]
+            of_case = result.verdict_of(verdicts)
+            cases[of_case] += 1
             invalid.update(fault.side for fault in (result.evidence or ())[:1])
-            if result.verdict is Verdict.ERROR and result.failure is not None:
+            if of_case is Verdict.ERROR and result.failure is not None:
                 agent_errors += result.failure.side == "agent"
                 other_errors += result.failure.side != "agent"
-            for outcome in result.outcomes:
+            for outcome, judged in zip(result.outcomes, verdicts, strict=True):
                 if outcome.criterion not in tallies:
                     tallies[outcome.criterion] = _Tally(outcome.criterion)
-                tallies[outcome.criterion].add(result, outcome)
+                tallies[outcome.criterion].add(result, outcome, judged)
             agent = _sum(agent, _of_agent(result))
             simulator = _sum(simulator, result.simulator)
             environment = _sum(environment, result.environment)
@@ -108,9 +110,8 @@ class _Tally:
             if numbers is not None:
                 numbers.close()
 
-    def add(self, result: CaseResult, outcome: Outcome) -> None:
+    def add(self, result: CaseResult, outcome: Outcome, verdict: Verdict) -> None:
         """Count the outcome of one attempt."""
-        verdict = outcome.verdict
         broken = result.failure is not None and result.failure.side == "agent" and verdict is Verdict.UNSCORED
         self._latest = outcome
         if outcome.judging is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -15,31 +15,39 @@ async def concurrently(items: AsyncIterable[T], work: Callable[[T], Awaitable[R]
 
     Items are taken only when there is room for them. An exception of `work` or `items` ends it and cancels the rest.
     """
-    source = aiter(items)
-    running: set[asyncio.Task[R]] = set()
-    coming: asyncio.Task[T] | None = None
-    more = True
+    finished: asyncio.Queue[asyncio.Task[Any]] = asyncio.Queue()
+    room = asyncio.Semaphore(limit)
+    running: set[asyncio.Task[Any]] = set()
+
+    def start(what: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        task = asyncio.create_task(what)
+        running.add(task)
+        task.add_done_callback(finished.put_nowait)
+        return task
+
+    async def take() -> None:
+        source = aiter(items)
+        while True:
+            await room.acquire()
+            try:
+                item = await anext(source)
+            except StopAsyncIteration:
+                return
+            start(_call(work, item))
+
+    taking = start(take())
     try:
-        while more or running:
-            if more and coming is None and len(running) < limit:
-                coming = asyncio.ensure_future(_next(source))
-            waited: set[asyncio.Future[Any]] = {*running, *([coming] if coming else [])}
-            done, _ = await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
-            finished = [task for task in running if task in done]
-            if coming is not None and coming in done:
-                try:
-                    running.add(asyncio.ensure_future(_call(work, coming.result())))
-                except StopAsyncIteration:
-                    more = False
-                coming = None
-            for task in finished:
-                running.discard(task)
-                yield task.result()
+        while running:
+            task = await finished.get()
+            running.discard(task)
+            result = task.result()
+            if task is not taking:
+                room.release()
+                yield result
     finally:
-        left: list[asyncio.Future[Any]] = [*running, *([coming] if coming else [])]
-        for one in left:
+        for one in running:
             one.cancel()
-        await asyncio.gather(*left, return_exceptions=True)
+        await asyncio.gather(*running, return_exceptions=True)
 
 
 def ends_the_run(error: BaseException) -> bool:
@@ -48,10 +56,6 @@ def ends_the_run(error: BaseException) -> bool:
         task = asyncio.current_task()
         return task is not None and task.cancelling() > 0
     return isinstance(error, KeyboardInterrupt | GeneratorExit)
-
-
-async def _next(source: AsyncIterator[T]) -> T:
-    return await anext(source)
 
 
 async def _call(work: Callable[[T], Awaitable[R]], item: T) -> R:

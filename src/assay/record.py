@@ -6,7 +6,7 @@ import asyncio
 import time
 import traceback
 from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable, Sequence
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -20,7 +20,7 @@ from assay.data.seams import Agent, Item, Session, Simulator
 from assay.data.spent import Spent
 from assay.data.trace import About, Durations, Event, Invocation, Message, Step, ToolResult, Trace, Usage, split_reply
 from assay.data.work import Pair, Work
-from assay.errors import AgentError, SimulatedToolError, SimulatorError, UsageError
+from assay.errors import AgentError, CaseError, SimulatedToolError, SimulatorError, UsageError
 from assay.simulate.witness import Witness
 from assay.text.display import described, shortened
 
@@ -127,7 +127,9 @@ class _Talk:
         """Ask and wait for the replies, to the end or to a break."""
         try:
             self._witness = self._environment()
-            async with agent(self._work.case, self._witness) as session:
+            async with AsyncExitStack() as stack:
+                async with self._limited():
+                    session = await stack.enter_async_context(agent(self._work.case, self._witness))
                 async for asked in asking:
                     self._asked, self._heard = asked, _Heard(self._witness)
                     self.done.append(await self._reply(session, asked))
@@ -145,13 +147,20 @@ class _Talk:
     async def _reply(self, session: Session, asked: Invocation) -> Invocation:
         """Send a message and return the finished invocation; what came is kept, should it break."""
         started = time.perf_counter()
+        async with self._limited(), aclosing(_sent(session, asked.query)) as items:
+            async for item in items:
+                self._heard.add(_kept(item))
+        self._heard.check()
+        return self._heard.answered(asked, time.perf_counter() - started)
+
+    @asynccontextmanager
+    async def _limited(self) -> AsyncIterator[None]:
+        """Raise AgentError where something takes longer than a reply may; say so where it does not even stop then."""
         limit = self._reply_timeout
         watch = asyncio.get_running_loop().call_later(limit + _GRACE, self._stuck.set) if limit is not None else None
         try:
-            async with asyncio.timeout(limit) as waiting, aclosing(_sent(session, asked.query)) as items:
-                async for item in items:
-                    self._heard.add(_kept(item))
-            self._heard.check()
+            async with asyncio.timeout(limit) as waiting:
+                yield
         except TimeoutError as error:
             if not waiting.expired():
                 raise
@@ -159,10 +168,12 @@ class _Talk:
         finally:
             if watch is not None:
                 watch.cancel()
-        return self._heard.answered(asked, time.perf_counter() - started)
 
-    def _late(self) -> AgentError:
-        return AgentError(f"no reply within {self._reply_timeout:g} seconds")
+    def _late(self) -> CaseError:
+        late = f"no reply within {self._reply_timeout:g} seconds"
+        if self._witness is not None and self._witness.asking:
+            return SimulatedToolError(f"{late}: the model that plays {self._witness.asking!r} did not answer")
+        return AgentError(late)
 
     def _recorded(self, failure: Failure | None, ended_by: EndedBy) -> Recording:
         simulator = getattr(self.user, "spent", None)
@@ -238,7 +249,7 @@ class _Heard:
     def broken(self, asked: Invocation) -> Invocation:
         """The invocation that was not answered: no message in it is a reply."""
         usages, events = tuple(self.usages) or None, tuple(self.events) or None
-        return replace(asked, steps=tuple(self.steps), usages=usages, events=events)
+        return replace(asked, steps=tuple(self.steps), usages=usages, events=events, unheard=self._unheard())
 
     def answered(self, asked: Invocation, seconds: float) -> Invocation:
         """The finished invocation; its reply is no longer among the steps of an event."""
@@ -252,7 +263,11 @@ class _Heard:
             tuple(self.usages) or None,
             replace(self.durations, total=seconds),
             events=_without(place, self.events) or None,
+            unheard=self._unheard(),
         )
+
+    def _unheard(self) -> tuple[ToolResult, ...]:
+        return self.witness.unheard() if self.witness is not None else ()
 
 
 def _without(place: int | None, events: Sequence[Event]) -> tuple[Event, ...]:

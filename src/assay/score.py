@@ -158,7 +158,7 @@ def _usage(trace: Trace) -> dict[str, int] | None:
 
 def _injections(trace: Trace) -> Iterator[Injection]:
     for number, invocation in enumerate(trace.invocations, 1):
-        for step in invocation.steps or ():
+        for step in (*(invocation.steps or ()), *invocation.unheard):
             if isinstance(step, ToolResult):
                 for one in step.injected:
                     yield Injection(number, step.name, one)

@@ -84,23 +84,24 @@ class Store:
         self._waiting: list[tuple[sa.Table, _Row]] = []
         self._direct: sa.Connection | None = None
         self._committed = time.monotonic()
-        try:
-            parsed = sa.make_url(url)
-            if parsed.get_backend_name() == "sqlite" and parsed.database:
-                _make_room(Path(parsed.database), url, create=create)
-            self._engine = sa.create_engine(parsed, connect_args=_patience(parsed))
-            if parsed.get_backend_name() == "sqlite":
-                sa.event.listen(self._engine, "connect", _prepare_sqlite)
-            with self._engine.begin() as connection:
-                if create:
-                    _create(connection)
-                elif not sa.inspect(connection).has_table(_RUNS.name):
-                    raise _missing(url)
-        except (sa.exc.SQLAlchemyError, OSError, ImportError, ValueError) as error:
-            hint = "; install the extra 'postgres'" if isinstance(error, ImportError) else ""
-            raise UsageError(f"--store: cannot open {_safe(url)}: {_first_line(error)}{hint}") from None
-        self._open = ExitStack()
-        self._open.callback(self._engine.dispose)
+        with ExitStack() as opened:
+            try:
+                parsed = sa.make_url(url)
+                if parsed.get_backend_name() == "sqlite" and parsed.database:
+                    _make_room(Path(parsed.database), url, create=create)
+                self._engine = sa.create_engine(parsed, connect_args=_patience(parsed))
+                opened.callback(self._engine.dispose)
+                if parsed.get_backend_name() == "sqlite":
+                    sa.event.listen(self._engine, "connect", _prepare_sqlite)
+                with self._engine.begin() as connection:
+                    if create:
+                        _create(connection)
+                    elif not sa.inspect(connection).has_table(_RUNS.name):
+                        raise _missing(url)
+            except (sa.exc.SQLAlchemyError, OSError, ImportError, ValueError) as error:
+                hint = "; install the extra 'postgres'" if isinstance(error, ImportError) else ""
+                raise UsageError(f"--store: cannot open {_safe(url)}: {_first_line(error)}{hint}") from None
+            self._open = opened.pop_all()
         weakref.finalize(self, self._open.close)
         self.dialect = parsed.get_backend_name()
 
@@ -304,19 +305,26 @@ def _patience(url: sa.URL) -> dict[str, Any]:
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:
-    cursor = connection.cursor()
+    with ExitStack() as failing:
+        failing.callback(connection.close)  # what fails here, nobody else closes
+        _write_ahead(connection)
+        connection.execute("PRAGMA synchronous=NORMAL").close()
+        failing.pop_all()
+
+
+def _write_ahead(connection: Any) -> None:
+    """Let readers and a writer work at once; it survives a kill, too."""
     patient_until = time.monotonic() + _PATIENCE
     while True:
         try:
-            cursor.execute("PRAGMA journal_mode=WAL")  # readers and a writer at once; survives a kill
-            break
+            connection.execute("PRAGMA journal_mode=WAL").close()
         except sqlite3.OperationalError:
             # Of two processes that create a database at once one finds it locked, and SQLite does not wait here.
             if time.monotonic() > patient_until:
                 raise
             time.sleep(0.01)
-    cursor.execute("PRAGMA synchronous=NORMAL")
-    cursor.close()
+        else:
+            return
 
 
 def _safe(url: str) -> str:

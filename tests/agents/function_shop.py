@@ -17,7 +17,7 @@ _DECLARATIONS = tuple(
 
 
 def reply(conversation: Trace) -> Iterator[Any]:
-    """Do what the shop's assistant does."""
+    """Decide as the shop does, and tell of everything."""
     yield About((AgentDetails("shop", INSTRUCTIONS, _DECLARATIONS),))
     results = 0
     while True:

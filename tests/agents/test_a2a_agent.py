@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+
 import pytest
 from kinds import every, reached, recorded
 
@@ -48,6 +50,14 @@ def test_a_task_that_fails_is_the_failure_of_its_case(kind: str) -> None:
     assert one.failure is not None
     assert one.failure.cause == "shop: failed: We are closed."
     assert one.trace.invocations[0].reply == "You said: hello"
+
+
+def test_a_server_that_says_nothing_is_given_up() -> None:
+    """The agent's card does not come, and the case fails after the timeout."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        one = recorded(f"a2a:http://127.0.0.1:{silent.getsockname()[1]}", "hello", reply_timeout=0.2)
+    assert one.failure is not None
+    assert one.failure.cause == "no reply within 0.2 seconds"
 
 
 @pytest.mark.parametrize(("target", "problem"), [("a2a:shop", "must be a URL"), ("a2a:http://a:b@c", "no password")])

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,8 @@ from shop import CRITERIA, EVAL_SET, PROMPT_TOKENS, REPLY_TOKENS
 
 import assay
 from assay.agents import agent_of
-from assay.data.case import SessionInput
-from assay.data.trace import Event, Message, Thought, ToolCall, Usage
+from assay.data.case import EvalCase, EvalSet, SessionInput
+from assay.data.trace import Event, Invocation, Message, Step, Thought, ToolCall, ToolResult, Usage
 from assay.formats.adk.write import dumps
 
 pytestmark = [
@@ -30,12 +31,44 @@ pytest.importorskip("google.adk")
 TARGET = f"adk:{HERE / 'adk_shop'}"
 
 
+def _expecting(name: str, query: str, reply: str, *calls: ToolCall, session: SessionInput | None = None) -> EvalCase:
+    return EvalCase(name, (Invocation(Message(query), calls, Message(reply)),), session_input=session)
+
+
+PARITY = EvalSet(
+    "shop",
+    (
+        *EVAL_SET.cases,
+        _expecting(
+            "other_call", "Cancel B-42, please.", "Order B-42 is gone.", ToolCall("get_order", {"order_id": "B"})
+        ),
+        _expecting("surplus_call", "Where is A-17?", "Your teapot is on its way."),
+        _expecting("other_reply", "hello", "완전히 다른 답입니다."),
+        _expecting(
+            "handed_over",
+            "what is the price?",
+            "Ten euros.",
+            ToolCall("transfer_to_agent", {"agent_name": "cashier"}),
+        ),
+        _expecting(
+            "state",
+            "remember me",
+            "You said: remember me",
+            ToolCall("remember", {"what": "remember me"}),
+            session=SessionInput("adk_shop", "kim", {"name": "Kim"}),
+        ),
+        EvalCase("no_reference", (Invocation(Message("hello")), Invocation(Message("Where is A-17?")))),
+    ),
+)
+"""What `adk eval` and we are both given: cases that pass, fail, and pass in part."""
+
+
 @pytest.fixture(scope="module")
-def by_adk(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def by_adk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The result file of `adk eval` for the same agent and eval set."""
     folder = tmp_path_factory.mktemp("adk")
     shutil.copytree(HERE / "adk_shop", folder / "adk_shop")  # ADK writes its results into the agent's folder
-    (folder / "shop.evalset.json").write_bytes(dumps(EVAL_SET))
+    (folder / "shop.evalset.json").write_bytes(dumps(PARITY))
     (folder / "test_config.json").write_text(json.dumps({"criteria": CRITERIA}))
     environment = {**os.environ, "PYTHONPATH": str(HERE), "PYTHONWARNINGS": "ignore"}
     command = ["eval", "adk_shop", "shop.evalset.json", "--config_file_path", "test_config.json"]
@@ -45,31 +78,68 @@ def by_adk(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     )
     found = list(folder.rglob("*.evalset_result.json"))
     assert found, done.stdout + done.stderr
-    result: dict[str, Any] = json.loads(found[0].read_bytes())
-    return result
+    return found[0]
 
 
-def test_calls_replies_and_scores_are_those_of_adk(by_adk: dict[str, Any], tmp_path: Path) -> None:
-    """The same agent and eval set through `adk eval` and through us: the same calls, replies and scores."""
-    file = tmp_path / "shop.evalset_result.json"
-    file.write_text(json.dumps(by_adk))
-    (theirs,) = assay.load_recordings(file)
-    run = assay.evaluate(EVAL_SET, TARGET, CRITERIA)
-    ours = next(run.recordings)[1]
-    for mine, their in zip(ours.trace.invocations, theirs.trace.invocations, strict=True):
-        assert [(one.name, one.args) for one in mine.tool_calls] == [(one.name, one.args) for one in their.tool_calls]
-        assert mine.reply == their.reply
-        assert mine.usages == their.usages
-        assert mine.about is not None
-        assert their.about is not None
-        assert [(one.name, one.instructions, one.tool_names) for one in mine.about.agents] == [
-            (one.name, one.instructions, one.tool_names) for one in their.about.agents
-        ]
-    (case,) = by_adk["eval_case_results"]
-    scores = {one["metric_name"]: one["score"] for one in case["overall_eval_metric_results"]}
-    for outcome in next(run.cases).outcomes:
-        if outcome.criterion != "invocation_duration_v1":
-            assert outcome.score.value == pytest.approx(scores[outcome.criterion]), outcome.criterion
+@pytest.fixture(scope="module")
+def ours() -> Iterator[assay.Run]:
+    """Our run of the same agent on the same eval set."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(HERE))
+        yield assay.evaluate(PARITY, TARGET, CRITERIA)
+
+
+def did(steps: Sequence[Step] | None) -> list[tuple[Any, ...]]:
+    """What was done, without the ids that ADK draws; thoughts beside a reply are part of it for ADK."""
+    return [
+        ("call", step.name, step.args, step.author)
+        if isinstance(step, ToolCall)
+        else ("result", step.name, step.response, step.author)
+        if isinstance(step, ToolResult)
+        else ("message", step.text, step.author)
+        for step in steps or ()
+        if not isinstance(step, Thought)
+    ]
+
+
+def test_what_happens_is_what_happens_under_adk(by_adk: Path, ours: assay.Run) -> None:
+    """The same calls, results, messages, replies, tokens, instructions and tools through `adk eval` and through us."""
+    under_adk = {one.case_id: one.trace for one in assay.load_recordings(by_adk)}
+    assert set(under_adk) == {case.id for case in PARITY.cases}
+    for _, recording in ours.recordings:
+        theirs = under_adk[recording.case_id]
+        for mine, their in zip(recording.trace.invocations, theirs.invocations, strict=True):
+            assert (mine.query, mine.reply, mine.usages) == (their.query, their.reply, their.usages)
+            assert did(mine.steps) == did(their.steps), recording.case_id
+            assert mine.about is not None
+            assert their.about is not None
+            assert [(one.name, one.instructions, one.tool_names) for one in mine.about.agents] == [
+                (one.name, one.instructions, one.tool_names) for one in their.about.agents
+            ]
+
+
+def test_scores_are_those_of_adk(by_adk: Path, ours: assay.Run) -> None:
+    """Every deterministic criterion gives every case the same number and the same verdict, but for a thought.
+
+    ADK scores the thought beside a reply as part of it. Of "Ten euros. Only." against "Ten euros." two of three words
+    are right and none is missing: 0.8.
+    """
+    results = {one["eval_id"]: one for one in json.loads(by_adk.read_bytes())["eval_case_results"]}
+    seen: set[float | None] = set()
+    for case in ours.cases:
+        theirs = {one["metric_name"]: one for one in results[case.case_id]["overall_eval_metric_results"]}
+        for outcome in case.outcomes:
+            if outcome.criterion == "invocation_duration_v1" or outcome.verdict == "not_applicable":
+                continue
+            if (case.case_id, outcome.criterion) == ("handed_over", "response_match_score"):
+                assert outcome.score.value == pytest.approx(0.8)
+                continue
+            their = theirs[outcome.criterion]
+            assert outcome.score.value == pytest.approx(their["score"], rel=1e-12), (case.case_id, outcome.criterion)
+            if outcome.criterion in CRITERIA:
+                seen.add(outcome.score.value)
+                assert outcome.verdict == {1: "passed", 2: "failed"}[their["eval_status"]]
+    assert {0.0, 1.0} < seen
 
 
 def test_instructions_and_tools_are_those_the_model_got() -> None:

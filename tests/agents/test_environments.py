@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -49,20 +50,22 @@ def orders(monkeypatch: pytest.MonkeyPatch) -> Orders:
     return orders
 
 
-def held(agent: Any, environments: Environments | Mapping[str, Any], *queries: str) -> Recording:
-    """A conversation with the shop made as this kind, or with another agent, in virtual time."""
+def held(
+    agent: Any, environments: Environments | Mapping[str, Any], *queries: str, reply_timeout: float | None = None
+) -> Recording:
+    """A conversation with the shop made as this kind, or with another agent, in virtual time but for timeouts."""
     if isinstance(agent, str):
         with reached(agent) as target:
-            return held(agent_of(target), environments, *queries)
+            return held(agent_of(target), environments, *queries, reply_timeout=reply_timeout)
     if isinstance(environments, Mapping):
         environments = SimulatedEnvironments(environment_options(environments)[0])
     work = Work(0, "case", shop.saying(*queries).cases[0], (), environments=environments)
 
     async def first() -> Recording:
-        (found,) = [one async for _, one in record([work], agent_of(agent))]
+        (found,) = [one async for _, one in record([work], agent_of(agent), reply_timeout=reply_timeout)]
         return found
 
-    return clock.run(first())[0]
+    return clock.run(first())[0] if reply_timeout is None else asyncio.run(first())
 
 
 def results(recording: Recording) -> list[ToolResult]:
@@ -181,6 +184,23 @@ def test_other_tools_are_left_alone(kind: str) -> None:
         ("get_order", {"item": "none"}, (Injected("response", '{"item": "none"}', invalidates=True),)),
         ("cancel_order", {"cancelled": True}, ()),
     ]
+
+
+@with_tools
+def test_what_was_begun_is_known_of_a_call_that_was_cut_off(kind: str) -> None:
+    """The call stands in the trace without a result; what was to happen to it stands beside it."""
+    slow = injecting(injected_latency_seconds=100, injected_response={"item": "late"}, invalidates=True)
+    recording = held(kind, slow, "Where is A-17?", reply_timeout=3)
+    assert recording.failure is not None
+    assert (recording.failure.side, recording.failure.cause) == ("agent", "no reply within 3 seconds")
+    (broken,) = recording.trace.invocations
+    assert ([one.name for one in broken.tool_calls], results(recording)) == (["get_order"], [])
+    (unheard,) = broken.unheard
+    assert (unheard.name, unheard.response, unheard.injected) == (
+        "get_order",
+        None,
+        (Injected("latency", "100 s", invalidates=True),),
+    )
 
 
 @with_tools

@@ -102,6 +102,7 @@ def test_allow_unscored_does_not_hide_failures() -> None:
         (["trips.evalset.json", "--atempts", "2"], "--attempts"),
         (["trips.evalset.json", "--json", "test_config.json/report.json"], "--json: cannot write"),
         (["trips.evalset.json", "--junit", "."], "--junit: must be a file"),
+        (["trips.evalset.json", "--junit", "-"], "--junit: must be a file; only --json can write to standard output"),
         (["trips.evalset.json", "--adk-results", "test_config.json"], "--adk-results: cannot write"),
         (["."], "criteria"),
         (["test_config.json"], "holds EvalConfig, where an eval set is needed"),

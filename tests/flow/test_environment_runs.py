@@ -86,6 +86,56 @@ def test_what_was_injected_stands_in_every_report() -> None:
     assert "injected in invocation 1: get_order: error, 503: down (invalidates the attempt)" in shown.out
 
 
+def halved(folder: Path, **fault: Any) -> None:
+    """Configure a fault that invalidates about every second attempt, and what the agent says without it."""
+    injection = {"injection_probability": 0.5, "injected_response": {}, **fault, "invalidates": True}
+    environment = {"tool_simulation_configs": [{"tool_name": "get_order", "injection_configs": [injection]}]}
+    eval_set = json.loads((folder / "s.evalset.json").read_text())
+    for case in eval_set["eval_cases"]:
+        case["conversation"][0]["final_response"] = {"parts": [{"text": "It says {'state': 'shipped'}."}]}
+    (folder / "s.evalset.json").write_text(json.dumps(eval_set))
+    config = {"criteria": {"response_match_score": 1.0}, "environment_simulation_config": environment}
+    (folder / "test_config.json").write_text(json.dumps(config))
+
+
+@pytest.mark.parametrize(
+    ("fault", "limit", "verdict", "said"),
+    [
+        ({}, (), "failed", "response injected into get_order in invocation 1: {}"),
+        (
+            {"injected_latency_seconds": 100},
+            ("--reply-timeout", "2"),
+            "error",
+            "latency injected into get_order in invocation 1: 100 s",
+        ),
+    ],
+)
+def test_a_fault_that_invalidates_reaches_every_output(
+    folder: Path, fault: dict[str, Any], limit: tuple[str, ...], verdict: str, said: str
+) -> None:
+    """From the configuration to side, evidence and valid numbers, over several attempts, also where it is cut off."""
+    halved(folder, **fault)
+    done = command(*RUN, *limit, "--attempts", "4", "--json", "report.json", "--junit", "junit.xml")
+    report = json.loads(Path("report.json").read_text())
+    hit = [one for one in report["cases"] if one["injected"]]
+    spared = [one for one in report["cases"] if not one["injected"]]
+    assert (len(hit) + len(spared), bool(hit), bool(spared)) == (4 * CASES, True, True)
+    evidence = {"side": "environment", "evidence": [said]}
+    assert [(one["verdict"], one["fault"], one["invalid"]) for one in hit] == [(verdict, evidence, [evidence])] * len(
+        hit
+    )
+    assert [(one["verdict"], one["fault"], one["invalid"]) for one in spared] == [("passed", None, [])] * len(spared)
+    (matched,) = [one for one in report["summary"] if one["criterion"] == "response_match_score"]
+    assert matched["pass_rate"]["value"] == pytest.approx(len(spared) / (4 * CASES))
+    assert (matched["valid"]["n"], matched["valid"]["pass_rate"]["value"]) == (len(spared), 1.0)
+    assert done.out.count("fault: environment") == len(hit)
+    assert f"{len(hit)} of {4 * CASES} attempts invalid: environment {len(hit)}" in done.out
+    junit = Path("junit.xml").read_text()
+    assert (junit.count("fault: environment"), junit.count(f"environment: {said}")) == (len(hit), len(hit))
+    shown = command("show", report["run"]["id"])
+    assert shown.out.partition("invalid attempts")[2].count(f"environment: {said}") == len(hit)
+
+
 @pytest.mark.usefixtures("folder")
 def test_recordings_keep_what_was_injected() -> None:
     """What `assay record` writes is scored as the run itself, injections and all."""
@@ -116,6 +166,21 @@ def test_a_mapping_stands_in_place_of_the_configuration(folder: Path, seed: int)
     assert replies(run) == ["It says {}."] * CASES
     assert run.info.signatures["environment"]["chaos_effects"] == [{"effect": "empty"}]
     assert run.info.signatures["environment"].get("random_seed", 0) == seed
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"environment_data": object()}, "/environment_simulation_config: must hold JSON only"),
+        ({"chaos_effects": [{"effect": "empty", "probability": float("nan")}]}, "must hold JSON only"),
+        ({1: 2}, "/environment_simulation_config/1: is not a known option"),
+        (5, "must be a mapping, or a function of a case and an attempt that returns an environment, got int"),
+    ],
+)
+def test_what_cannot_be_an_environment_is_refused(folder: Path, given: Any, problem: str) -> None:
+    """Before anything runs, and as what a user can repair."""
+    with pytest.raises(UsageError, match=problem):
+        assay.evaluate(folder / "s.evalset.json", "shop_agent:reply", environment=given)
 
 
 def test_callers_may_name_who_answers(folder: Path) -> None:
@@ -150,7 +215,7 @@ def test_a_wrong_configuration_is_found_before_anything_runs(folder: Path) -> No
     assert done.code == 2
     at = "test_config.json: /environment_simulation_config"
     assert f"{at}/simulation_modle: is not a known option; did you mean 'simulation_model'?" in done.err
-    assert f"{at}/chaos_effects/0/effect: invalid enum value 'slow'" in done.err
+    assert f"{at}/chaos_effects/0/effect: must be one of timeout, " in done.err
     checked = command("check", "test_config.json")
     assert checked.code != 0
     assert "/environment_simulation_config/chaos_effects/0/effect" in checked.out + checked.err

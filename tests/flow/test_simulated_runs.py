@@ -209,3 +209,18 @@ def test_judge_and_user_are_not_mixed_up(tmp_path: Path, monkeypatch: pytest.Mon
     assert ["simulated", "users", "1", "1,000", "100", "–"] in lines
     assert "judges: 1 call, 1,000 tokens in, 100 out, cost $0.0002" in shown
     assert "simulated user: 1 call, 1,000 tokens in, 100 out, cost –" in shown
+
+
+def test_each_configuration_of_users_is_in_the_runs_signatures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A resume sees where any of them has changed; users and their caps are those of their own file."""
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
+    paths = []
+    for cap, folder in enumerate((tmp_path / "one", tmp_path / "two"), 1):
+        folder.mkdir()
+        users = {"model": "openai/user", "max_allowed_invocations": cap}
+        config = {"criteria": {"tool_call_count_v1": 3}, "user_simulator_config": users}
+        paths.append(files(folder, config, cases=2))
+    plan = api.plan_run(paths, echo)
+    told = {name: signed for name, signed in plan.info.signatures.items() if "user_simulator" in name}
+    assert [one["max_allowed_invocations"] for one in told.values()] == [1, 2]
+    assert [work.cap for work in plan.works] == [1, 1, 2, 2]

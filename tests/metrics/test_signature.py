@@ -8,7 +8,7 @@ from typing import Any
 
 from assay.data.case import EvalCase
 from assay.data.trace import Trace
-from assay.metrics.signature import signature
+from assay.metrics.signature import add_signature, signature
 from assay.metrics.trajectory import ToolTrajectory
 
 
@@ -81,3 +81,11 @@ def test_neither_keys_nor_addresses_are_part_of_it() -> None:
 def test_a_builtin_has_no_source() -> None:
     """It has a name."""
     assert signature(max) == {"metric": "builtins:max", "source": None}
+
+
+def test_different_signatures_of_one_name_all_stay() -> None:
+    """Two files with the same criterion, and even the same eval set id, may say different things of it."""
+    found: dict[str, Any] = {}
+    for options in ("a", "b", "a", "c", "b"):
+        add_signature(found, "users", options, eval_set_id="shop")
+    assert found == {"users": "a", "shop/users": "b", "shop/users 2": "c"}

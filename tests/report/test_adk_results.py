@@ -41,6 +41,15 @@ def test_the_layout_is_adks() -> None:
     assert pair["expected_invocation"]["final_response"]["parts"] == [{"text": "ok"}]
 
 
+def test_the_file_is_indented_as_adk_indents() -> None:
+    """By two at each level, text of any language as itself, so that the files of two runs can be compared by line."""
+    write("a.evalset.json", eval_set("good", "fail", case("주문")))
+    results("a.evalset.json")
+    (file,) = Path("out").iterdir()
+    text = file.read_text(encoding="utf-8")
+    assert text == json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+
+
 def test_each_eval_set_has_a_file() -> None:
     """Eval sets with the same id, with ids that are no file names, and with very long ones: no file is overwritten."""
     names = ["x", "y", "x", "../../up", ".._.._up", "주문" * 100]

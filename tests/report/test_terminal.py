@@ -303,6 +303,25 @@ def test_a_cause_that_is_the_evidence_is_shown_once() -> None:
     assert printed(case(broken)).count("simulator: no idea") == 1
 
 
+def test_every_attempt_of_a_case_that_has_several_tells_its_number() -> None:
+    """The first too; a case with a single attempt tells none."""
+    shown = report([passed(0), replace(passed(1), attempt=1), replace(passed(1), attempt=2), passed(2)])
+    assert re.findall(r"^✓ (.*?)  passed$", shown, re.MULTILINE) == [
+        "passed0",
+        "passed1  attempt 1",
+        "passed1  attempt 2",
+        "passed2",
+    ]
+
+
+@pytest.mark.parametrize("name", ["order_" * 12, "주문_조회_" * 9])
+def test_a_long_name_begins_beside_its_mark(name: str) -> None:
+    """Of a case and of a criterion, in a terminal that is narrower than the name."""
+    lines = printed(case(CaseResult(name, 0, (Outcome(name, Score(1.0), 0.5),))), width=40).splitlines()
+    starts = [line.strip() for line in lines if "✓" in line]
+    assert [one[:8] for one in starts] == [f"✓ {name[:6]}"] * 2
+
+
 def test_numbers_over_valid_attempts_are_shown_where_some_are_invalid() -> None:
     """A table of their own, and how many are invalid on which side; nothing of it where all are valid."""
     valid = [replace(passed(0), evidence=()), replace(failed(1), evidence=())]

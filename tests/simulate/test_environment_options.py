@@ -128,11 +128,11 @@ def test_strategies_by_name_and_number(raw: Any) -> None:
         ),
         (
             injecting(injected_response={}, injected_latency_seconds=121),
-            f"{FIRST}/injection_configs/0/injected_latency_seconds: expected `float` <= 120.0",
+            f"{FIRST}/injection_configs/0/injected_latency_seconds: expected `float` <= 120.0, got 121",
         ),
         (
             injecting(injected_response={}, injection_probability=1.5),
-            f"{FIRST}/injection_configs/0/injection_probability: expected `float` <= 1.0",
+            f"{FIRST}/injection_configs/0/injection_probability: expected `float` <= 1.0, got 1.5",
         ),
         (
             injecting(injected_error={"error_message": "no"}),
@@ -147,7 +147,13 @@ def test_strategies_by_name_and_number(raw: Any) -> None:
             f"{FIRST}/mock_strategy_type: must be one of {', '.join(Strategy)}, or 0 to 2, got {TYPO}",
         ),
         (tool(mock_strategy_type=3), f"{FIRST}/mock_strategy_type: must be one of"),
-        ({"chaos_effects": [{"effect": "truncate"}]}, f"{AT}/chaos_effects/0/effect: invalid enum value 'truncate'"),
+        (
+            {"chaos_effects": [{"effect": "truncate"}]},
+            (
+                f"{AT}/chaos_effects/0/effect: must be one of timeout, truncated, corrupted, empty, stale, duplicated, "
+                "got 'truncate'; did you mean 'truncated'?"
+            ),
+        ),
         (tool(mock_strategy_type=2), f"{AT}/tracing: must hold recorded answers, where a tool is to answer from them"),
         (
             {**tool(mock_strategy_type=2), "tracing": [{"tool_name": "gets", "response": 1}]},

@@ -57,6 +57,7 @@ def _run(work: Any) -> Any:
             task.cancel()
         if left:
             loop.run_until_complete(asyncio.wait(left, timeout=_GRACE))
+            loop.set_exception_handler(lambda *_: None)  # what is left behind was told of already
         loop.run_until_complete(loop.shutdown_asyncgens())
         threads.shutdown(wait=False, cancel_futures=True)
         asyncio.set_event_loop(None)

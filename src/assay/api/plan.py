@@ -30,7 +30,7 @@ from assay.formats.adk.config import config as read_config
 from assay.formats.reading import Reading
 from assay.judge.judges import Judges
 from assay.metrics.catalog import within
-from assay.metrics.signature import signature
+from assay.metrics.signature import add_signature, signature
 from assay.text.display import compact, shortened
 
 N = TypeVar("N", bound=Noun)
@@ -347,12 +347,7 @@ def _info(
     for one in wanted:
         for criterion in one.criteria:
             signed = {**criterion.signature, "threshold": criterion.threshold}
-            name = (
-                criterion.name
-                if signatures.get(criterion.name, signed) == signed
-                else f"{one.eval_set.id}/{criterion.name}"
-            )
-            signatures[name] = signed
+            add_signature(signatures, criterion.name, signed, eval_set_id=one.eval_set.id)
     config = {
         **arguments,
         "eval_sets": [list(pair) for pair in notes.eval_sets],

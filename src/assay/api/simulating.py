@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -15,9 +17,9 @@ from assay.errors import ConfigError, UsageError
 from assay.judge.judges import Judges
 from assay.llm.prompts import version
 from assay.load import Wanted
-from assay.metrics.signature import signature
+from assay.metrics.signature import add_signature, signature
 from assay.simulate.environment import SimulatedEnvironments
-from assay.simulate.environment_options import EnvironmentOptions, environment_options
+from assay.simulate.environment_options import KEY, EnvironmentOptions, environment_options
 from assay.simulate.played import TEMPLATE
 from assay.simulate.user import SimulatedUsers, user_options
 
@@ -30,10 +32,18 @@ def with_users(
     `users` stand in place of what the configurations say. Raises UsageError for a case with nothing to say, or a
     scenario that cannot be played.
     """
-    told = [one.user_simulator for one in wanted for _ in one.eval_set.cases]
-    played: list[Work] = []
+    sets = [place for place, one in enumerate(wanted) for _ in one.eval_set.cases]
     signatures: dict[str, Json] = {}
     warnings: list[str] = []
+
+    @cache
+    def players(place: int) -> tuple[SimulatedUsers, int | None]:
+        made, cap, signed, said = _configured(wanted[place].user_simulator or {}, judges, lenient=lenient)
+        add_signature(signatures, "user_simulator", signed, eval_set_id=wanted[place].eval_set.id)
+        warnings.extend(said)
+        return made, cap
+
+    played: list[Work] = []
     for work in todo:
         if work.case.conversation is not None:
             played.append(work)
@@ -44,12 +54,10 @@ def with_users(
             played.append(replace(work, users=users))
         else:
             try:
-                made, cap, signed, said = _configured(told[work.position] or {}, judges, lenient=lenient)
+                made, cap = players(sets[work.position])
             except UsageError as error:
                 raise UsageError(f"case {work.id!r} is a scenario, and nobody can play its user: {error}") from None
             made.check([work.case])
-            signatures["user_simulator"] = signed
-            warnings += said
             played.append(replace(work, users=made, cap=cap))
     return played, signatures, list(dict.fromkeys(warnings))
 
@@ -79,22 +87,38 @@ def with_environments(
 
     `given` stands in place of what the configurations say. Raises UsageError for what cannot be used.
     """
-    if given is not None and not isinstance(given, Mapping):
+    if callable(given):
         return [replace(work, environments=given) for work in todo], {"environment": signature(given)}, []
-    own, warnings = (None, []) if given is None else environment_options(given, lenient=lenient)
-    asked = [(one.eval_set.id, own or one.environment) for one in wanted for _ in one.eval_set.cases]
+    own, warnings = (None, []) if given is None else environment_options(_as_file(given), lenient=lenient)
+    sets = [place for place, one in enumerate(wanted) for _ in one.eval_set.cases]
     signatures: dict[str, Json] = {}
-    surrounded: list[Work] = []
-    for work in todo:
-        eval_set_id, options = asked[work.position]
+
+    @cache
+    def around(place: int) -> SimulatedEnvironments | None:
+        options = own or wanted[place].environment
         if options is None:
-            surrounded.append(work)
-            continue
+            return None
         environments, signed = _environments(options, judges)
-        name = "environment" if signatures.get("environment", signed) == signed else f"{eval_set_id}/environment"
-        signatures[name] = signed
-        surrounded.append(replace(work, environments=environments))
+        add_signature(signatures, "environment", signed, eval_set_id=wanted[place].eval_set.id)
+        return environments
+
+    surrounded = [replace(work, environments=around(sets[work.position])) for work in todo]
     return surrounded, signatures, warnings
+
+
+def _as_file(given: Any) -> dict[str, Json]:
+    """A mapping that was made in Python as a file would give it."""
+    if not isinstance(given, Mapping):
+        raise UsageError(
+            "environment must be a mapping, or a function of a case and an attempt that returns an environment, "
+            f"got {type(given).__name__}"
+        )
+    try:
+        text = json.dumps(dict(given), allow_nan=False, ensure_ascii=False).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ConfigError(f"/{KEY}: must hold JSON only: {error}") from error
+    found: dict[str, Json] = msgspec.json.decode(text)
+    return found
 
 
 def _environments(options: EnvironmentOptions, judges: Judges) -> tuple[SimulatedEnvironments, Json]:

@@ -27,6 +27,7 @@ def show(run: str, case: str | None, store: str, as_json: bool) -> None:
     from assay.cli.output import console
     from assay.errors import UsageError
     from assay.report import json
+    from assay.report.attempts import attempts
     from assay.report.ballots import ballots
     from assay.report.terminal import case as one_case
     from assay.report.terminal import invalid, print_report
@@ -42,10 +43,10 @@ def show(run: str, case: str | None, store: str, as_json: bool) -> None:
             out.print(spoiled)
         return
     shown = 0
-    for result in found.cases:
+    for result, several in attempts(found.cases):
         if api.fits(result.case_id, case):
             shown += 1
-            out.print(one_case(result, everything=True))
+            out.print(one_case(result, several=several, everything=True))
             out.print(ballots(result.outcomes, found.ballots))
     if not shown:
         raise UsageError(f"run {found.info.id} has no case {case!r}")

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 SHOWN = 20
 """So many reasons, problems or places are told; the outputs hold all."""
 FAILED, WRONG, UNSCORED, INTERRUPTED = 1, 2, 3, 130
-_PIPED_WIDTH = 120
 
 
 @dataclass(frozen=True)
@@ -281,13 +280,13 @@ def _why(result: dict[str, Any], threshold: float) -> str:
 
 def _end(outputs: Outputs, summary: Summary, told: _Told) -> int:
     """Print what was found, and return the exit code."""
-    from rich.console import Console
+    from assay.cli.output import console
 
     if outputs.json:
         sys.stdout.buffer.flush()
         click.echo(summary.sentence(), err=True)
     else:
-        summary.print(Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else _PIPED_WIDTH))
+        summary.print(console())
     left_out = summary.scored - summary.passed if outputs.threshold is not None else 0
     _list("left out", left_out, told.left_out)
     _list("refused", summary.refused, told.refused)

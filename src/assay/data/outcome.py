@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
 from enum import StrEnum
 from math import inf
 from typing import Literal
@@ -92,6 +92,11 @@ def bounds(score: Score, scale: Range) -> Bounds | None:
     return sum(lows) / len(inner), sum(highs) / len(inner)
 
 
+def applies(score: Score) -> bool:
+    """Whether there is anything to score: the score applies, and of its parts, where it has any, at least one."""
+    return score.applicable and (not score.parts or any(map(applies, score.parts)))
+
+
 def any_scored(score: Score) -> bool:
     """Whether at least one applicable leaf has a value."""
     if not score.applicable:
@@ -156,12 +161,14 @@ class Outcome(Noun, frozen=True):
     @property
     def verdict(self) -> Verdict:
         """Passed if both bounds pass, failed if both fail; this is the one comparison with a threshold."""
-        score = msgspec.structs.replace(self.score, parts=()) if self.own_value else self.score
+        score = self.score
+        if self.own_value and score.parts:
+            score = msgspec.structs.replace(score, parts=())
+        if self.threshold is None:
+            return Verdict.INFORMATIONAL if applies(score) else Verdict.NOT_APPLICABLE
         ends = bounds(score, self.range)
         if ends is None:
             return Verdict.NOT_APPLICABLE
-        if self.threshold is None:
-            return Verdict.INFORMATIONAL
         if not any_scored(score):
             return Verdict.UNSCORED
         passes = {(end <= self.threshold) if self.lower_is_better else (end >= self.threshold) for end in ends}
@@ -235,8 +242,11 @@ class CaseResult(Noun, frozen=True):
 
     @property
     def verdict(self) -> Verdict:
+        """What the verdicts of its outcomes come to."""
+        return self.verdict_of([outcome.verdict for outcome in self.outcomes])
+
+    def verdict_of(self, verdicts: Collection[Verdict]) -> Verdict:
         """Failed before error before unscored before passed; without a passed outcome it only informs."""
-        verdicts = {outcome.verdict for outcome in self.outcomes}
         if Verdict.FAILED in verdicts:
             return Verdict.FAILED
         if self.failure is not None:

@@ -158,7 +158,8 @@ class Invocation(Noun, frozen=True):
 
     The same noun holds what was expected. `steps` is what came before the reply, in order; None says that nothing was
     recorded (or expected) about it, which is not the same as "no steps". `final_response` None: there is no reply (or
-    no reference). `created` is in seconds since 1970.
+    no reference). `created` is in seconds since 1970. `unheard` is what a simulated environment injected
+    into calls and stands on no result among the steps (the agent was cut off, say), as results without a response.
     """
 
     user: Message
@@ -172,6 +173,7 @@ class Invocation(Noun, frozen=True):
     events: tuple[Event, ...] | None = None
     extra: Extra = None
     created: float | None = None
+    unheard: tuple[ToolResult, ...] = ()
 
     @property
     def query(self) -> str:

@@ -100,7 +100,7 @@ def address(name: str, *, base_url: str | None = None) -> Address:
 
 def settings_for(provider: str, options: Mapping[str, Json]) -> dict[str, Any]:
     """Translate a model's settings into the library's; `ConfigError` for a name that is not known."""
-    found: dict[str, Any] = {"max_retries": 0}
+    found: dict[str, Any] = {"max_retries": 0} if provider == "google" else {}
     for name, value in options.items():
         if value is None:
             continue
@@ -335,13 +335,21 @@ def _build(at: Address) -> ProviderModel:
         from pydantic_ai.models.anthropic import AnthropicModel
         from pydantic_ai.providers.anthropic import AnthropicProvider
 
-        return AnthropicModel(at.model, provider=AnthropicProvider(api_key=at.api_key, base_url=at.base_url))
+        return AnthropicModel(
+            at.model, provider=_asking_once(AnthropicProvider(api_key=at.api_key, base_url=at.base_url))
+        )
     if at.provider == "ollama":
         from pydantic_ai.models.ollama import OllamaModel
         from pydantic_ai.providers.ollama import OllamaProvider
 
-        return OllamaModel(at.model, provider=OllamaProvider(api_key=at.api_key, base_url=at.base_url))
+        return OllamaModel(at.model, provider=_asking_once(OllamaProvider(api_key=at.api_key, base_url=at.base_url)))
     from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.providers.openai import OpenAIProvider
 
-    return OpenAIChatModel(at.model, provider=OpenAIProvider(api_key=at.api_key, base_url=at.base_url))
+    return OpenAIChatModel(at.model, provider=_asking_once(OpenAIProvider(api_key=at.api_key, base_url=at.base_url)))
+
+
+def _asking_once(provider: Any) -> Any:
+    """Tell a provider's client not to retry; told with each call, the library would make a client for each."""
+    provider.client.max_retries = 0
+    return provider

@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import hashlib
 import inspect
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -24,6 +25,13 @@ def signature(metric: Any) -> dict[str, Json]:
         return {**signature(metric.func), "args": _value(metric.args), "keywords": _value(metric.keywords)}
     written = metric if hasattr(metric, "__qualname__") else type(metric)
     return {"metric": f"{written.__module__}:{written.__qualname__}", "source": _source(written)}
+
+
+def add_signature(signatures: dict[str, Json], name: str, signed: Json, *, eval_set_id: str) -> None:
+    """Add a signature by its name; where that stands for another one, by the eval set's too, numbered where need be."""
+    longer = f"{eval_set_id}/{name}"
+    names = itertools.chain((name, longer), (f"{longer} {number}" for number in itertools.count(2)))
+    signatures[next(one for one in names if signatures.get(one, signed) == signed)] = signed
 
 
 def _value(value: Any) -> Json:

@@ -48,23 +48,24 @@ def write(
     heard = ((position, recording) for position, recording in recordings if position in by_position)
     pairs = zip(results, heard, strict=False)
     created = datetime.fromisoformat(info.started).timestamp()
+    app = next((one.case.session_input.app_name for one in works if one.case.session_input), "") or "assay"
     files: list[Path] = []
     taken: set[str] = set()
     for set_id, group in groupby(pairs, key=lambda pair: by_position[pair[0].position].eval_set_id):
-        cases = [_case(result, by_position[result.position], recording) for result, (_, recording) in group]
-        app = next((one.case.session_input.app_name for one in works if one.case.session_input), "") or "assay"
         name = _free(f"{_UNSAFE.sub('_', app)}_{_UNSAFE.sub('_', set_id)[:_LONGEST]}_{created}", taken)
-        body = {
-            "eval_set_result_id": name,
-            "eval_set_result_name": name,
-            "eval_set_id": set_id,
-            "eval_case_results": cases,
-            "creation_timestamp": created,
-        }
-        path = folder / f"{name}.evalset_result.json"
-        path.write_bytes(msgspec.json.format(msgspec.json.encode(body), indent=2))
-        files.append(path)
+        about = {"eval_set_result_id": name, "eval_set_result_name": name, "eval_set_id": set_id}
+        files.append(folder / f"{name}.evalset_result.json")
+        with files[-1].open("wb") as file:
+            file.write(_indented(about)[:-2] + b',\n  "eval_case_results": [')
+            for i, (result, (_, recording)) in enumerate(group):
+                case = _indented(_case(result, by_position[result.position], recording))
+                file.write((b",\n    " if i else b"\n    ") + case.replace(b"\n", b"\n    "))
+            file.write(b'\n  ],\n  "creation_timestamp": %s\n}' % msgspec.json.encode(created))
     return files
+
+
+def _indented(value: dict[str, Json]) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2)
 
 
 def _free(name: str, taken: set[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable
 from typing import Any, BinaryIO, Literal
 
@@ -183,7 +184,10 @@ class ReportShape(Shape, frozen=True):
 
 def schema() -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of the report."""
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **msgspec.json.schema(ReportShape)}
+    described = msgspec.json.schema(ReportShape)
+    for shape in described["$defs"].values():
+        shape["description"] = inspect.cleandoc(shape["description"])  # from 3.13 on Python does so itself
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **described}
 
 
 def write(stream: BinaryIO, info: RunInfo, summary: Summary, results: Iterable[CaseResult]) -> None:

@@ -11,6 +11,7 @@ from xml.sax.xmlreader import AttributesImpl
 
 from assay.data.outcome import CaseResult, Fault, Outcome, Verdict
 from assay.data.summary import RunInfo, Summary
+from assay.report.attempts import attempts
 from assay.report.numbers import count, held_against, rate
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -38,8 +39,8 @@ def write(
         xml = XMLGenerator(file, encoding="utf-8", short_empty_elements=True)
         xml.startDocument()
         with _element(xml, "testsuites", {}), _element(xml, "testsuite", attributes):
-            for result in results:
-                _case(xml, result, allow_unscored=allow_unscored)
+            for result, several in attempts(results):
+                _case(xml, result, several=several, allow_unscored=allow_unscored)
             with _element(xml, "system-out", {}):
                 xml.characters(_clean("\n".join([summary.verdict, *summary.reasons, *_valid(summary)])))
 
@@ -52,8 +53,8 @@ def _element(xml: XMLGenerator, name: str, attributes: dict[str, str]) -> Iterat
     xml.ignorableWhitespace("\n")
 
 
-def _case(xml: XMLGenerator, result: CaseResult, *, allow_unscored: bool) -> None:
-    name = result.case_id if result.attempt == 1 else f"{result.case_id} (attempt {result.attempt})"
+def _case(xml: XMLGenerator, result: CaseResult, *, several: bool, allow_unscored: bool) -> None:
+    name = f"{result.case_id} (attempt {result.attempt})" if several or result.attempt > 1 else result.case_id
     kind, message, text = _problem(result)
     if result.verdict is Verdict.UNSCORED and allow_unscored:
         kind = "skipped"
@@ -89,7 +90,8 @@ def _problem(result: CaseResult) -> tuple[str, str, str]:
         failed = [one for one in result.outcomes if one.verdict is Verdict.FAILED]
         return "failure", "; ".join([*map(held_against, failed), *side]), "\n\n".join(map(_reasons, failed))
     if result.failure is not None:
-        return "error", f"{result.failure.side}: {result.failure.cause}", result.failure.traceback
+        told = f"{result.failure.side}: {result.failure.cause}"
+        return "error", "; ".join([told, *side]), result.failure.traceback
     if result.verdict is Verdict.UNSCORED:
         open_ones = [one for one in result.outcomes if one.verdict is Verdict.UNSCORED]
         return (

@@ -26,9 +26,9 @@ class Rows:
     titles: tuple[str, ...]
     rows: list[tuple[tuple[str, ...], str]] = field(default_factory=list)
 
-    def add(self, name: str, *cells: str, dim: bool) -> None:
+    def add(self, name: str, *cells: str, style: str = "") -> None:
         """Add a row."""
-        self.rows.append(((visible(name), *cells), "dim" if dim else ""))
+        self.rows.append(((visible(name), *cells), style))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Render what fits."""

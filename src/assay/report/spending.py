@@ -22,7 +22,7 @@ def spending_rows(spending: Spending) -> Rows:
     for side, spent in zip(_SIDES, told, strict=True):
         if spent is not None:
             tokens = (_number(spent.input_tokens), _number(spent.output_tokens))
-            rows.add(side, f"{spent.calls:,}", *tokens, _money(spent), dim=False)
+            rows.add(side, f"{spent.calls:,}", *tokens, _money(spent))
     return rows
 
 

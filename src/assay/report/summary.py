@@ -57,7 +57,7 @@ def _criteria(summary: Summary) -> Rows:
             rate(one.pass_rate.value),
             interval(one.pass_rate, percent=True) or NONE,
             *(str(getattr(one, name) or NONE) for name in used),
-            dim=one.threshold is None,
+            style=_style(one),
         )
     return rows
 
@@ -73,9 +73,13 @@ def _valid(summary: Summary) -> Rows:
                 interval(one.valid.mean) or NONE,
                 rate(one.valid.pass_rate.value),
                 interval(one.valid.pass_rate, percent=True) or NONE,
-                dim=one.threshold is None,
+                style=_style(one),
             )
     return rows
+
+
+def _style(one: CriterionSummary) -> str:
+    return "dim" if one.threshold is None else ""
 
 
 def _told(summary: Summary) -> list[CriterionSummary]:
@@ -92,7 +96,7 @@ def _judging(summary: Summary) -> Rows:
             cost = NONE if one.cost is None else f"${one.cost:.4f}"
             numbers = (one.calls, one.calls_saved or 0, one.abstentions or 0)
             agreed = (rate(one.self_agreement), rate(one.panel_agreement))[: len(agreements)]
-            rows.add(one.criterion, *(f"{number:,}" for number in numbers), *agreed, cost, dim=False)
+            rows.add(one.criterion, *(f"{number:,}" for number in numbers), *agreed, cost)
     return rows
 
 

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from assay.data.outcome import CaseResult, Injection, Outcome, Quote, Score, Verdict
 from assay.data.summary import RunInfo, Summary
+from assay.report.attempts import attempts
 from assay.report.numbers import NONE, against, beside, count, number
 from assay.report.spending import spending_lines
 from assay.report.summary import MARKS, closing, tables
@@ -45,14 +46,14 @@ def print_report(
     """
     large = sum(summary.cases.values()) > _LISTED and not everything
     shown = hidden = 0
-    for result in results:
+    for result, several in attempts(results):
         if large and result.verdict in (Verdict.PASSED, Verdict.INFORMATIONAL):
             continue
         if large and shown >= _DETAILED:
             hidden += 1
             continue
         shown += 1
-        console.print(case(result))
+        console.print(case(result, several=several))
     if hidden:
         elsewhere = f"`{show}` lists them all" if show else "--json FILE holds them all"
         console.print(Text(f"… and {hidden:,} more that did not pass; {elsewhere}", "dim"))
@@ -60,16 +61,16 @@ def print_report(
     console.print(closing(info, summary, show=show))
 
 
-def case(result: CaseResult, *, everything: bool = False) -> RenderableType:
-    """Return one attempt: its verdict, its criteria, and for what did not pass the reason."""
-    mark, style = MARKS[result.verdict]
-    attempt = "" if result.attempt == 1 else f"  attempt {result.attempt}"
+def case(result: CaseResult, *, several: bool = False, everything: bool = False) -> RenderableType:
+    """Return one attempt: its verdict, its criteria, and for what did not pass the reason.
+
+    `several` says that the case has others, from which the number of this one tells it.
+    """
     cap = "  (ended by the cap on invocations)" if result.ended_by == "cap" else ""
-    name = (visible(result.case_id), "bold")
-    head = Text.assemble(
-        (f"{mark} ", style), name, attempt, "  ", (result.verdict, style), *_fault(result), (cap, "dim")
-    )
-    lines: list[RenderableType] = [head, *_evidence_of(result)]
+    lines: list[RenderableType] = [
+        _head(result, *_fault(result), (cap, "dim"), several=several),
+        *_evidence_of(result),
+    ]
     if result.failure is not None:
         if result.failure.side not in {fault.side for fault in result.evidence or ()}:
             lines.append(_in(4, Text(f"{result.failure.side}: {visible(result.failure.cause)}", "magenta")))
@@ -88,6 +89,22 @@ def case(result: CaseResult, *, everything: bool = False) -> RenderableType:
     if everything:
         lines += [_in(4, line) for line in spending_lines(result)]
     return Group(*lines)
+
+
+def _head(result: CaseResult, *more: tuple[str, str], several: bool) -> RenderableType:
+    attempt = f"  attempt {result.attempt}" if several or result.attempt > 1 else ""
+    name = (visible(result.case_id), "bold")
+    return _marked(result.verdict, name, attempt, "  ", (result.verdict, MARKS[result.verdict][1]), *more)
+
+
+def _marked(verdict: Verdict, *parts: str | tuple[str, str]) -> Table:
+    """A line that begins beside its mark, however long its first word is."""
+    mark, style = MARKS[verdict]
+    line = Table.grid(padding=(0, 1, 0, 0))
+    line.add_column(no_wrap=True)
+    line.add_column(overflow="fold")
+    line.add_row(Text(mark, style), Text.assemble(*parts))
+    return line
 
 
 def _injections(injections: Sequence[Injection], *, everything: bool) -> list[str]:
@@ -124,15 +141,12 @@ def _evidence_of(result: CaseResult) -> Iterator[RenderableType]:
 def invalid(results: Iterable[CaseResult]) -> Iterator[RenderableType]:
     """Yield what spoiled each invalid attempt, for those who can repair it; nothing where all are valid."""
     first = True
-    for result in results:
+    for result, several in attempts(results):
         if result.evidence:
             if first:
                 yield Text("\ninvalid attempts, which say nothing about the agent until this is repaired", "bold")
             first = False
-            attempt = "" if result.attempt == 1 else f"  attempt {result.attempt}"
-            mark, style = MARKS[result.verdict]
-            head = Text.assemble((f"{mark} ", style), visible(result.case_id), attempt, "  ", (result.verdict, style))
-            yield Group(head, *_evidence_of(result))
+            yield Group(_head(result, several=several), *_evidence_of(result))
 
 
 def _without_cause(outcome: Outcome, cause: str) -> Outcome:
@@ -150,18 +164,17 @@ def _is_aside(outcome: Outcome) -> bool:
 
 def _outcome(outcome: Outcome, *, everything: bool) -> RenderableType:
     verdict = outcome.verdict
-    mark, style = MARKS[verdict]
-    line = Text.assemble((f"{mark} ", style), visible(outcome.criterion), "  ", *_value(outcome))
+    line = [visible(outcome.criterion), "  ", *_value(outcome)]
     if verdict is Verdict.NOT_APPLICABLE:
-        return Text.assemble(line, (f"  {visible(_why_not(outcome.score))}", "dim"))
+        return _marked(verdict, *line, (f"  {visible(_why_not(outcome.score))}", "dim"))
     if verdict is Verdict.PASSED and not everything:
-        return line
+        return _marked(verdict, *line)
     details = [
         _part(part, outcome.threshold) for part in outcome.score.parts or (outcome.score,) if everything or _tells(part)
     ]
     if outcome.score.parts and outcome.score.reason:
         details.insert(0, Text(visible(outcome.score.reason)))
-    return Group(line, *(_in(4, one) for one in details))
+    return Group(_marked(verdict, *line), *(_in(4, one) for one in details))
 
 
 def _why_not(score: Score) -> str:

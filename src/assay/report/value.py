@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from assay.report.numbers import NONE
 from assay.text.display import shortened, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+
+    from assay.report.rows import Rows
 
 ROWS = 100
 """So many traces are shown in a table; more would not be read."""
 _HEADS = ("trace", "score", "C", "N", "D", "O", "overrides", "nearest", "!")
-_NUMBERS = frozenset({"score", "C", "N", "D", "O", "!"})
 _KEY = "C complexity, N novelty, D tool diversity, O outcome confidence, ! warnings"
 
 
@@ -47,11 +47,12 @@ class Summary:
     def print(self, console: Console) -> None:
         """Print the table and the line below it."""
         if self.rows:
-            console.print(_table(self.rows, console.width))
+            console.print(_table(self.rows))
+            console.print(_KEY, style="dim")
         total = self.scored + self.refused
         if total > len(self.rows):
             console.print(f"… and {total - len(self.rows):,} more; --json or --output gives them all", style="dim")
-        console.print(self.sentence(), highlight=False)
+        console.print(self.sentence())
 
     def sentence(self) -> str:
         """Return the totals in a sentence."""
@@ -65,51 +66,32 @@ class Summary:
         return ", ".join(parts)
 
 
-def _table(rows: list[tuple[str, bytes]], width: int) -> Table:
-    from rich import box
-    from rich.table import Table
+def _table(rows: list[tuple[str, bytes]]) -> Rows:
+    from assay.report.rows import Rows
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), caption=_KEY, caption_justify="left")
-    room = max(0, width - 80)
-    widths = {"trace": 10 + room // 2, "nearest": 14 + room // 2, "overrides": 15, "score": 6, "!": 1}
-    for head in _HEADS:
-        table.add_column(
-            head,
-            justify="right" if head in _NUMBERS else "left",
-            no_wrap=head != "overrides",
-            overflow="ellipsis",
-            min_width=min(5, widths.get(head, 5)),
-            max_width=widths.get(head, 5),
-        )
+    table = Rows(_HEADS)
     for origin, line in rows:
         result = msgspec.json.decode(line)
         if result["score"] is None:
-            table.add_row(plain(_short(result["id"] or origin)), *[""] * 5, plain("refused"), style="red")
+            table.add(_plain(result["id"] or origin), "refused", *[NONE] * (len(_HEADS) - 2), style="red")
         else:
-            table.add_row(*_cells(result))
+            table.add(_plain(result["id"]), *_cells(result))
     return table
 
 
-def _cells(result: dict[str, Any]) -> Iterator[Text]:
+def _cells(result: dict[str, Any]) -> Iterator[str]:
     like = result["nearest"]
-    yield plain(_short(result["id"]))
-    yield plain(f"{result['score']:.4f}")
+    yield f"{result['score']:.4f}"
     for name in ("complexity", "novelty", "tool_diversity", "outcome_confidence"):
-        yield plain(f"{result[name]:.3f}")
-    yield plain(", ".join(result["overrides"]))
-    yield plain(f"{like['cosine']:.3f} {_short(like['id'])}" if like else "")
-    yield plain(str(len(result["warnings"]) or ""))
+        yield f"{result[name]:.3f}"
+    yield ", ".join(result["overrides"]) or NONE
+    yield f"{like['cosine']:.3f} {_plain(like['id'])}" if like else NONE
+    yield str(len(result["warnings"]) or NONE)
 
 
-def _short(own_id: str) -> str:
-    return own_id.removeprefix("kp:trace:")
-
-
-def plain(text: str, limit: int = 200) -> Text:
-    """Return text from outside as a cell: never markup, on one line, and no character that steers a terminal."""
-    from rich.text import Text
-
-    return Text(visible(shortened(text, limit)).replace("\n", "\\n"))
+def _plain(own_id: str) -> str:
+    """The id of a stranger's trace on one line, without a character that steers a terminal."""
+    return visible(shortened(own_id.removeprefix("kp:trace:"), 200)).replace("\n", "\\n")
 
 
 class Parquet:

@@ -31,8 +31,8 @@ from assay.text.globs import fits
 
 Place = tuple[Json, ...]
 """Where a call is made: case, attempt, tool, arguments, and which time."""
-Source = Callable[[], Awaitable[tuple[Json, tuple[Injected, ...]]]]
-"""Gives an answer before chaos, and what was injected to have it."""
+Source = Callable[[list[Injected]], Awaitable[Json]]
+"""Gives an answer before chaos, and says what it injects to have it, before it does."""
 
 _SHOWN = 200
 _LISTED = 10
@@ -76,7 +76,8 @@ class SimulatedEnvironment:
 
     A call is answered by the first injection of its tool that hits, else by whoever plays the tool, else by the tool
     itself; then the chaos effects that hit happen to the answer, in their order. What hits depends on the seed, the
-    case, the attempt, the call and how often it was made, and on nothing else.
+    case, the attempt, the call and how often it was made, and on nothing else. `asking` is the tool that a language
+    model was asked to play and has not yet, empty where there is none.
     """
 
     def __init__(
@@ -90,7 +91,9 @@ class SimulatedEnvironment:
         self._times: Counter[str] = Counter()
         self._told: Counter[str] = Counter()
         self._answered: list[Answered] = []
+        self._begun: list[tuple[ToolCall, list[Injected]]] = []
         self._playing = asyncio.Lock()
+        self.asking = ""
         self._played = 0
 
     @property
@@ -98,23 +101,37 @@ class SimulatedEnvironment:
         """What playing tools took so far; None where no language model plays one."""
         return None if self._player is None else self._player.spent
 
+    def begun(self) -> list[ToolResult]:
+        """Hand over the calls that are not answered, or never were, with what was injected into them so far."""
+        begun, self._begun = self._begun, []
+        return [_result(call, None, injected) for call, injected in begun]
+
     async def answer(self, call: ToolCall, declared: dict[str, Json], real: Real) -> ToolResult:
         """Answer a call; raises SimulatedToolError where that cannot be done."""
+        injected: list[Injected] = []
+        self._begun.append((call, injected))
+        response = await self._response(call, declared, real, injected)
+        self._begun = [one for one in self._begun if one[1] is not injected]
+        return _result(call, response, injected)
+
+    async def _response(self, call: ToolCall, declared: dict[str, Json], real: Real, injected: list[Injected]) -> Json:
+        """What a call is answered; each thing is `injected` as it is begun."""
         self._times[_key(call)] += 1
         place = (*self._conversation, call.name, call.args, self._times[_key(call)])
         effects = list(self._effects(call, place))
         for one, _ in effects:
             if one.effect == "timeout":
+                injected.append(Injected("timeout", f"after {one.seconds:g} s", one.invalidates))
                 await asyncio.sleep(one.seconds)
-                return _result(call, TIMED_OUT, Injected("timeout", f"after {one.seconds:g} s", one.invalidates))
+                return TIMED_OUT
         earlier = [one.response for one in self._answered if _key(one.call) == _key(call)]
         ask = self._source(call, declared, real, place)
-        response, injected = await ask()
+        response = await ask(injected)
         for one, _ in effects:
             if one.effect == "duplicated":
-                response, injected = await ask()
-                twice = Injected("duplicated", "the call was made twice, this is the second answer", one.invalidates)
-                injected = (*injected, twice)
+                twice = "the call was made twice"
+                injected[:] = [Injected("duplicated", twice, one.invalidates)]  # nobody hears the first answer
+                response = await ask(injected)
         for one, where in effects:
             before = response
             if one.effect == "stale":
@@ -123,8 +140,8 @@ class SimulatedEnvironment:
                 response = CHANGES[one.effect](response, where)
             if compact(before) != compact(response):
                 was = f"was {shortened(compact(before), _SHOWN)}"
-                injected = (*injected, Injected(one.effect, was, one.invalidates))
-        return _result(call, response, *injected)
+                injected.append(Injected(one.effect, was, one.invalidates))
+        return response
 
     def _effects(self, call: ToolCall, place: Place) -> Iterator[tuple[Chaos, float]]:
         """The chaos effects that happen to the answer of a call, with where in the answer."""
@@ -143,38 +160,42 @@ class SimulatedEnvironment:
         for i, one in enumerate(tool.injection_configs if tool else ()):
             drawn = chance("injection", self._seed(one.random_seed), i, *place)
             if holds(call.args, one.match_args) and drawn < one.injection_probability:
-                return lambda: self._injected(one, call)
+                return lambda injected: self._injected(one, call, injected)
         strategy = tool.mock_strategy_type if tool else Strategy.REAL
         if strategy is Strategy.PLAYED and self._player is not None:
             player = self._player
-            return lambda: self._by_player(player, call, declared)
+            return lambda injected: self._by_player(player, call, declared, injected)
         if strategy is Strategy.RECORDED:
-            return lambda: self._as_recorded(call)
-        return lambda: self._by_tool(call, real)
+            return lambda injected: self._as_recorded(call, injected)
+        return lambda _: self._by_tool(call, real)
 
-    async def _injected(self, one: Injection, call: ToolCall) -> tuple[Json, tuple[Injected, ...]]:
-        injected: tuple[Injected, ...] = ()
+    async def _injected(self, one: Injection, call: ToolCall, injected: list[Injected]) -> Json:
         if one.injected_latency_seconds:
+            injected.append(Injected("latency", f"{one.injected_latency_seconds:g} s", one.invalidates))
             await asyncio.sleep(one.injected_latency_seconds)
-            injected = (Injected("latency", f"{one.injected_latency_seconds:g} s", one.invalidates),)
         error = one.injected_error
         if error is not None:
-            told = Injected("error", f"{error.injected_http_error_code}: {error.error_message}", one.invalidates)
-            return self._kept(call, error.response), (*injected, told)
-        told = Injected("response", shortened(compact(one.injected_response), _SHOWN), one.invalidates)
-        return self._kept(call, one.injected_response), (*injected, told)
+            told = f"{error.injected_http_error_code}: {error.error_message}"
+            injected.append(Injected("error", told, one.invalidates))
+            return self._kept(call, error.response)
+        told = shortened(compact(one.injected_response), _SHOWN)
+        injected.append(Injected("response", told, one.invalidates))
+        return self._kept(call, one.injected_response)
 
     async def _by_player(
-        self, player: Player, call: ToolCall, declared: dict[str, Json]
-    ) -> tuple[Json, tuple[Injected, ...]]:
+        self, player: Player, call: ToolCall, declared: dict[str, Json], injected: list[Injected]
+    ) -> Json:
         """One call after the other, so that each knows what was answered before it."""
+        injected.append(Injected("played", f"by {self._options.simulation_model}"))
         async with self._playing:
             self._played += 1
             draw = compact([*self._conversation, self._played])
+            self.asking = call.name
             response = self._kept(call, await player.answer(call, declared, self._answered, draw=draw))
-        return response, (Injected("played", f"by {self._options.simulation_model}"),)
+            self.asking = ""
+            return response
 
-    async def _as_recorded(self, call: ToolCall) -> tuple[Json, tuple[Injected, ...]]:
+    async def _as_recorded(self, call: ToolCall, injected: list[Injected]) -> Json:
         """The recorded answers to the same call, one after the other; the last goes on."""
         answers = self._examples.get(call.name, {}).get(compact(call.args))
         if not answers:
@@ -183,10 +204,11 @@ class SimulatedEnvironment:
             raise SimulatedToolError(f"no recorded answer to {asked}; recorded arguments: {known}")
         place = min(self._told[_key(call)], len(answers) - 1)
         self._told[_key(call)] += 1
-        return self._kept(call, answers[place]), (Injected("recorded", f"answer {place + 1} of {len(answers)}"),)
+        injected.append(Injected("recorded", f"answer {place + 1} of {len(answers)}"))
+        return self._kept(call, answers[place])
 
-    async def _by_tool(self, call: ToolCall, real: Real) -> tuple[Json, tuple[Injected, ...]]:
-        return self._kept(call, await real()), ()
+    async def _by_tool(self, call: ToolCall, real: Real) -> Json:
+        return self._kept(call, await real())
 
     def _kept(self, call: ToolCall, response: Json) -> Json:
         """Remember an answer."""
@@ -198,5 +220,5 @@ def _key(call: ToolCall) -> str:
     return compact([call.name, call.args])
 
 
-def _result(call: ToolCall, response: Json, *injected: Injected) -> ToolResult:
-    return ToolResult(call.name, response, call.id, injected=injected)
+def _result(call: ToolCall, response: Json, injected: list[Injected]) -> ToolResult:
+    return ToolResult(call.name, response, call.id, injected=tuple(injected))

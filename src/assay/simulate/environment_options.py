@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 import msgspec
 from msgspec import Meta
@@ -151,9 +150,9 @@ class _Options:
             return msgspec.convert(values, kind)
         except msgspec.ValidationError as error:
             problem, _, path = str(error).partition(" - at `$")
-            for token in re.findall(r"[^.\[\]`]+", path):
-                at = (at, token)
-            self.wrong(at, problem[:1].lower() + problem[1:])
+            name = path.strip(".`")
+            got = f", got {shown(values[name])}" if name and ", got " not in problem else ""
+            self.wrong((at, name) if name else at, problem[:1].lower() + problem[1:] + got)
             return None
 
     def _fields(self, raw: Any, kind: type[Noun], at: Place) -> dict[str, Any]:
@@ -192,10 +191,13 @@ def _strategy(reading: _Options, raw: Any, at: Place) -> Any:
     strategies = [one.value for one in Strategy]
     if type(raw) is int and 0 <= raw < len(strategies):
         return strategies[raw]
-    if raw not in strategies:
-        hint = nearest(raw, strategies) if isinstance(raw, str) else ""
-        allowed = f"must be one of {', '.join(strategies)}, or 0 to {len(strategies) - 1}"
-        reading.wrong(at, f"{allowed}, got {shown(raw)}{hint}")
+    return _one_of(strategies, reading, raw, at, besides=f", or 0 to {len(strategies) - 1}")
+
+
+def _one_of(allowed: Sequence[str], reading: _Options, raw: Any, at: Place, *, besides: str = "") -> Any:
+    if raw not in allowed:
+        hint = nearest(raw, allowed) if isinstance(raw, str) else ""
+        reading.wrong(at, f"must be one of {', '.join(allowed)}{besides}, got {shown(raw)}{hint}")
     return raw
 
 
@@ -216,8 +218,9 @@ _INNER: dict[str, Callable[[_Options, Any, Place], Any]] = {
     "injection_configs": _injections,
     "injected_error": lambda reading, raw, at: reading.read(raw, InjectedError, at),
     "mock_strategy_type": _strategy,
+    "effect": lambda reading, raw, at: _one_of(get_args(Effect), reading, raw, at),
 }
-"""The fields that hold more than one value, with what reads them."""
+"""The fields that hold more than one value, or one of few, with what reads them."""
 
 
 def _check(options: EnvironmentOptions, reading: _Options) -> None:

@@ -10,6 +10,7 @@ from assay.data.seams import Environment, Real
 from assay.data.spent import Spent
 from assay.data.trace import ToolCall, ToolResult
 from assay.errors import SimulatedToolError, UsageError
+from assay.simulate.environment import SimulatedEnvironment
 from assay.text.display import described, shortened
 
 
@@ -31,6 +32,11 @@ class Witness:
         """What playing tools took so far; None where no language model plays one."""
         spent = getattr(self._environment, "spent", None)
         return spent if isinstance(spent, Spent) else None
+
+    @property
+    def asking(self) -> str:
+        """The tool that a language model was asked to play and has not yet; empty where there is none."""
+        return self._environment.asking if isinstance(self._environment, SimulatedEnvironment) else ""
 
     async def answer(self, call: ToolCall, declared: dict[str, Json], real: Real) -> ToolResult:
         """Answer a call; raises SimulatedToolError where the environment cannot."""
@@ -69,6 +75,16 @@ class Witness:
         found = (same or nameless)[0]
         self._results.remove(found)
         return replace(told, injected=(*told.injected, *found.injected)) if found.injected else told
+
+    def unheard(self) -> tuple[ToolResult, ...]:
+        """Hand over what was injected since it was last asked and stands on no result that the agent told of.
+
+        It may have been cut off before it told of one, or before it was answered; or keep what its own tools do inside.
+        """
+        results, self._results = self._results, []
+        if isinstance(self._environment, SimulatedEnvironment):
+            results += self._environment.begun()
+        return tuple(replace(one, response=None) for one in results if one.injected)
 
 
 def _failure(call: ToolCall, error: Exception) -> SimulatedToolError | UsageError:

@@ -1,0 +1,89 @@
+"""Which criteria does a file, or a configuration, ask for?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from assay.data.config import CriterionSpec, EvalConfig
+from assay.data.noun import Json, Noun
+from assay.data.outcome import Criterion
+from assay.errors import ConfigError, FormatError, collecting
+from assay.judge.judges import Judges
+from assay.load.files import Source, read_file
+from assay.metrics.catalog import build
+from assay.simulate.environment_options import EnvironmentOptions, environment_options
+
+_CONFIG_NAME = "test_config.json"
+DEFAULT_CONFIG = EvalConfig(
+    (
+        CriterionSpec("tool_trajectory_avg_score", 1.0, pointer="/criteria/tool_trajectory_avg_score"),
+        CriterionSpec("response_match_score", 0.8, pointer="/criteria/response_match_score"),
+    )
+)
+
+
+class Criteria(Noun, frozen=True):
+    """The criteria for a file: where they are from, and what was said while they were read."""
+
+    criteria: tuple[Criterion, ...]
+    origin: str
+    sha256: str | None = None
+    warnings: tuple[str, ...] = ()
+    user_simulator: dict[str, Json] | None = None
+    environment: EnvironmentOptions | None = None
+
+
+def criteria_of(
+    config: EvalConfig,
+    *,
+    origin: str,
+    own: tuple[Criterion, ...] = (),
+    lenient: bool = False,
+    digest: str | None = None,
+    judges: Judges | None = None,
+) -> Criteria:
+    """Return `own` criteria and those of a configuration; a ConfigError says all that is wrong, and where it is."""
+    if not config.criteria and not own:
+        raise ConfigError(
+            f"{origin}: /criteria: must name at least one criterion, such as {{'tool_trajectory_avg_score': 1.0}}"
+        )
+    problems: list[str] = []
+    environment: EnvironmentOptions | None = None
+    unknown: Sequence[str] = ()
+    with collecting(problems):
+        criteria, warnings = build(config, lenient=lenient, judges=judges)
+    with collecting(problems):
+        if config.environment is not None:
+            environment, unknown = environment_options(config.environment, lenient=lenient)
+    if problems:
+        raise ConfigError(*(f"{origin}: {problem}" for problem in problems))
+    said = tuple(f"{origin}: {warning}" for warning in (*warnings, *unknown))
+    return Criteria((*own, *criteria), origin, digest, said, config.user_simulator, environment)
+
+
+def criteria_in(path: Path, *, lenient: bool = False, judges: Judges | None = None) -> Criteria:
+    """Return the criteria that a configuration file asks for."""
+    if not path.is_file():
+        raise ConfigError(f"{path}: no such configuration file")
+    loaded, digest = read_file(path, lenient=lenient)
+    if loaded.config is None:
+        raise FormatError(str(path), [f"holds {loaded.kind}, where an EvalConfig ({{'criteria': ...}}) is needed"])
+    made = criteria_of(loaded.config, origin=str(path), lenient=lenient, digest=digest, judges=judges)
+    return replace(made, warnings=(*loaded.warnings, *made.warnings))
+
+
+def criteria_for(source: Source, *, lenient: bool = False, judges: Judges | None = None) -> Criteria:
+    """Return the criteria of the nearest `test_config.json`, from beside the file up to where it was looked for.
+
+    Without one, ADK's defaults.
+    """
+    folder = Path(source.loaded.path).parent
+    while True:
+        if (folder / _CONFIG_NAME).is_file():
+            return criteria_in(folder / _CONFIG_NAME, lenient=lenient, judges=judges)
+        if folder == Path(source.root) or folder == folder.parent:
+            return criteria_of(DEFAULT_CONFIG, origin="defaults")
+        folder = folder.parent
