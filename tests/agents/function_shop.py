@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 
-from shop import INSTRUCTIONS, PROMPT_TOKENS, REPLY_TOKENS, TOOLS, move
+from shop import INSTRUCTIONS, ORDERS, PROMPT_TOKENS, REPLY_TOKENS, TOOLS, move
 
 from assay.data.trace import About, AgentDetails, Message, ToolCall, ToolResult, Trace, Usage
 
@@ -45,6 +46,12 @@ def agent(conversation: Trace, call: Callable[..., Any]) -> Iterator[str]:
         results += 1
 
 
+async def get_order(order_id: str) -> dict[str, str]:
+    """Wait without end, and without keeping the loop from its other conversations."""
+    await asyncio.Event().wait()
+    return ORDERS[order_id]
+
+
 async def async_agent(conversation: Trace, call: Callable[..., Awaitable[Any]]) -> AsyncIterator[str]:
     """Decide as the shop does, in the loop."""
     results = 0
@@ -54,5 +61,5 @@ async def async_agent(conversation: Trace, call: Callable[..., Awaitable[Any]]) 
             yield one.text
         if not one.call:
             return
-        await call(TOOLS[one.call], **one.args)
+        await call(get_order if one.order_id == "C-99" else TOOLS[one.call], **one.args)
         results += 1

@@ -11,6 +11,12 @@ from typing import Any
 
 import pytest
 from chat_server import ChatServer, agent
+from msgspec.structs import replace
+from shop import CRITERIA, TOOLS, saying
+
+import assay
+from assay.data.case import SessionInput
+from assay.data.recording import Recording
 
 HERE = Path(__file__).parent
 
@@ -22,10 +28,10 @@ def _chat() -> Iterator[str]:
 
 
 @contextmanager
-def _a2a() -> Iterator[str]:
+def _a2a(*, streaming: bool) -> Iterator[str]:
     from a2a_shop import A2AServer
 
-    with A2AServer() as server:
+    with A2AServer(streaming=streaming) as server:
         yield f"a2a:{server.url}"
 
 
@@ -38,42 +44,83 @@ def _at(target: str) -> Iterator[str]:
 class Kind:
     """A kind of agent: how its target is reached, and the module that this needs.
 
-    `untold` are the fields of a recording that its protocol does not fill; `streams`: it tells of what it does at once.
+    `untold` are the fields of a recording that its protocol does not fill; `streams`: it tells of what it does at once;
+    `remote`: it is behind a server; `reports`: it runs its tools itself, out of an environment's reach; `tools` are
+    those that its model gets.
     """
 
     reached: Callable[[], AbstractContextManager[str]]
-    module: str
+    module: str = "assay"
     untold: frozenset[str] = frozenset()
     streams: bool = True
+    remote: bool = False
+    reports: bool = False
+    tools: tuple[str, ...] = tuple(TOOLS)
+
+    @property
+    def author(self) -> str:
+        """The author that its steps have."""
+        return "" if "author" in self.untold else "shop"
+
+    @property
+    def installed(self) -> bool:
+        """Whether its module is here."""
+        try:
+            return importlib.util.find_spec(self.module) is not None
+        except ModuleNotFoundError:
+            return False
 
 
+_TIMES = frozenset({"model", "tool"})
+_CALLING = _TIMES | {"about", "author", "usages"}
+_A2A = _TIMES | {"about", "usages"}
 KINDS = {
-    "function": Kind(lambda: _at("function_shop:reply"), "assay"),
-    "http": Kind(_chat, "httpx2", frozenset({"about", "author"}), streams=False),
-    "a2a": Kind(_a2a, "a2a", frozenset({"about", "usages"})),
-    "adk": Kind(lambda: _at(f"adk:{HERE / 'adk_shop'}"), "google.adk"),
+    "function": Kind(lambda: _at("function_shop:reply"), untold=_TIMES, reports=True),
+    "calling-function": Kind(lambda: _at("function_shop:agent"), untold=_CALLING),
+    "async-calling-function": Kind(lambda: _at("function_shop:async_agent"), untold=_CALLING),
+    "http": Kind(_chat, "httpx2", _TIMES | {"about", "author"}, streams=False, remote=True, reports=True),
+    "a2a": Kind(lambda: _a2a(streaming=True), "a2a", _A2A, remote=True, reports=True),
+    "a2a-polling": Kind(lambda: _a2a(streaming=False), "a2a", _A2A, streams=False, remote=True, reports=True),
+    "adk": Kind(lambda: _at(f"adk:{HERE / 'adk_shop'}"), "google.adk", tools=("transfer_to_agent", *TOOLS, "remember")),
     "langgraph": Kind(lambda: _at("langgraph:langgraph_shop:agent"), "langgraph.graph"),
-    "openai-agents": Kind(lambda: _at("openai-agents:openai_shop:agent"), "agents.lifecycle"),
-    "pydantic-ai": Kind(lambda: _at("pydantic-ai:pydantic_ai_shop:agent"), "pydantic_ai"),
+    "openai-agents": Kind(
+        lambda: _at("openai-agents:openai_shop:agent"),
+        "agents.lifecycle",
+        tools=(*TOOLS, "visit", "transfer_to_cashier"),
+    ),
+    "pydantic-ai": Kind(lambda: _at("pydantic-ai:pydantic_ai_shop:agent"), "pydantic_ai", tools=(*TOOLS, "visit")),
 }
 
-every_kind = pytest.mark.parametrize(
-    "kind",
-    [pytest.param(kind, marks=() if kind in ("function", "http") else pytest.mark.agents) for kind in KINDS],
-)
-"""A test for every kind of agent; those that need a framework run in its environment."""
+
+def every(chosen: Callable[[Kind], bool]) -> pytest.MarkDecorator:
+    """A test for the chosen kinds of agent; those that need a framework run in its environment."""
+    in_every_environment = ("assay", "httpx2")
+    return pytest.mark.parametrize(
+        "kind",
+        [
+            pytest.param(name, marks=() if kind.module in in_every_environment else pytest.mark.agents)
+            for name, kind in KINDS.items()
+            if chosen(kind)
+        ],
+    )
+
+
+every_kind = every(lambda _: True)
 
 
 @contextmanager
-def reached(name: str, monkeypatch: Any) -> Iterator[str]:
+def reached(name: str) -> Iterator[str]:
     """The target of a kind while the agent can be reached; skips where its framework is not installed."""
     kind = KINDS[name]
-    try:
-        found = importlib.util.find_spec(kind.module)
-    except ModuleNotFoundError:
-        found = None
-    if found is None:
+    if not kind.installed:
         pytest.skip(f"needs {kind.module}")
-    monkeypatch.syspath_prepend(str(HERE))
     with kind.reached() as target:
         yield target
+
+
+def recorded(target: Any, *queries: str, session: SessionInput | None = None, **options: Any) -> Recording:
+    """What is recorded of a conversation in which a user says this."""
+    eval_set = saying(*queries)
+    case = replace(eval_set.cases[0], session_input=session)
+    run = assay.evaluate(replace(eval_set, cases=(case,)), target, CRITERIA, **options)
+    return next(run.recordings)[1]

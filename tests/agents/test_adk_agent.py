@@ -11,14 +11,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
-from shop import CRITERIA, EVAL_SET, PROMPT_TOKENS, REPLY_TOKENS, saying
+from kinds import HERE, recorded
+from shop import CRITERIA, EVAL_SET, PROMPT_TOKENS, REPLY_TOKENS
 
 import assay
 from assay.agents import agent_of
 from assay.data.case import EvalCase, EvalSet, SessionInput
-from assay.data.recording import Recording
 from assay.data.trace import Event, Invocation, Message, Step, Thought, ToolCall, ToolResult, Usage
 from assay.formats.adk.write import dumps
 
@@ -29,31 +28,7 @@ pytestmark = [
 ]
 pytest.importorskip("google.adk")
 
-HERE = Path(__file__).parent
 TARGET = f"adk:{HERE / 'adk_shop'}"
-
-
-@pytest.fixture(autouse=True)
-def importable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The agents' folders are importable, as they are for ADK."""
-    monkeypatch.syspath_prepend(str(HERE))
-
-
-def recorded(*queries: str, target: Any = TARGET, session: SessionInput | None = None) -> Recording:
-    """What is recorded of a conversation."""
-    eval_set = saying(*queries)
-    case = msgspec.structs.replace(eval_set.cases[0], session_input=session)
-    run = assay.evaluate(msgspec.structs.replace(eval_set, cases=(case,)), target, CRITERIA)
-    return next(run.recordings)[1]
-
-
-def test_a_conversation_is_scored() -> None:
-    """Two turns with tool calls pass the deterministic criteria."""
-    run = assay.evaluate(EVAL_SET, TARGET, CRITERIA)
-    assert run.verdict == "passed"
-    means = {one.criterion: one.mean.value for one in run.summary.criteria}
-    assert means["inference_call_count_v1"] == 2.5
-    assert means["token_usage_v1"] == 2.5 * (PROMPT_TOKENS + REPLY_TOKENS)
 
 
 def _expecting(name: str, query: str, reply: str, *calls: ToolCall, session: SessionInput | None = None) -> EvalCase:
@@ -169,7 +144,7 @@ def test_scores_are_those_of_adk(by_adk: Path, ours: assay.Run) -> None:
 
 def test_instructions_and_tools_are_those_the_model_got() -> None:
     """What is known of the agent holds its rendered instructions and the declarations of its tools."""
-    (invocation,) = recorded("hello", session=SessionInput(state={"name": "Kim"})).trace.invocations
+    (invocation,) = recorded(TARGET, "hello", session=SessionInput(state={"name": "Kim"})).trace.invocations
     assert invocation.about is not None
     (shop,) = invocation.about.agents
     assert shop.name == "shop"
@@ -179,7 +154,7 @@ def test_instructions_and_tools_are_those_the_model_got() -> None:
 
 def test_a_sub_agent_takes_over() -> None:
     """Steps have the agent that did them as author; thoughts are no part of the reply, its parts are one message."""
-    (invocation,) = recorded("what is the price?").trace.invocations
+    (invocation,) = recorded(TARGET, "what is the price?").trace.invocations
     assert invocation.steps is not None
     call, _, thought = invocation.steps
     assert isinstance(call, ToolCall)
@@ -192,7 +167,7 @@ def test_a_sub_agent_takes_over() -> None:
 
 def test_events_group_the_steps() -> None:
     """The events are those of ADK; the reply is in none of them."""
-    (invocation,) = recorded("Where is A-17?").trace.invocations
+    (invocation,) = recorded(TARGET, "Where is A-17?").trace.invocations
     assert invocation.events is not None
     assert [(one.author, one.size) for one in invocation.events] == [("shop", 1), ("shop", 1), ("shop", 0)]
     assert all(isinstance(one, Event) for one in invocation.events)
@@ -201,31 +176,10 @@ def test_events_group_the_steps() -> None:
 def test_a_session_starts_and_ends_with_its_state() -> None:
     """The initial state goes in, what tools wrote comes out, and a pinned session id is the session's."""
     given = SessionInput("app", "kim", {"name": "Kim"}, {"session_id": "s-1"})
-    one = recorded("remember me", session=given)
+    one = recorded(TARGET, "remember me", session=given)
     assert one.trace.session_id == "s-1"
     assert one.trace.final_state == {"name": "Kim", "remembered": "remember me"}
     assert given.state == {"name": "Kim"}
-
-
-def test_time_is_split() -> None:
-    """Models and tools take some of an invocation's time, and not more than all of it."""
-    (invocation,) = recorded("Where is A-17?").trace.invocations
-    times = invocation.durations
-    assert times is not None
-    assert times.total is not None
-    assert times.model is not None
-    assert times.tool is not None
-    assert 0 < times.model + times.tool <= times.total
-
-
-def test_a_broken_model_keeps_what_came_before() -> None:
-    """The failure is the agent's, its cause the model's error; the first turn is whole, of the second what happened."""
-    one = recorded("Where is A-17?", "break")
-    assert one.failure is not None
-    assert one.failure.cause == "RuntimeError: the model is broken"
-    first, second = one.trace.invocations
-    assert first.reply == "Your teapot is shipped."
-    assert [type(step) for step in second.steps or ()] == [ToolCall, ToolResult]
 
 
 def folder_with(path: Path, code: str) -> str:
@@ -249,7 +203,7 @@ def test_an_app_runs_with_its_plugins(tmp_path: Path) -> None:
         "        return types.Content(role='user', parts=[types.Part(text='Please: ' + user_message.parts[0].text)])\n"
         "app = App(name='shop_app', root_agent=shop, plugins=[Polite(name='polite')])\n",
     )
-    (invocation,) = recorded("hello", target=target).trace.invocations
+    (invocation,) = recorded(target, "hello").trace.invocations
     assert invocation.reply == "You said: Please: hello"
 
 
@@ -266,13 +220,13 @@ def test_an_agent_made_for_each_conversation_is_closed_after_it(tmp_path: Path) 
         "    stack.callback(log.append, 'closed')\n"
         "    return shop, stack\n",
     )
-    assert recorded("hello", target=target).trace.invocations[0].reply == "You said: hello"
+    assert recorded(target, "hello").trace.invocations[0].reply == "You said: hello"
     assert sys.modules["shop_made.agent"].log == ["made", "closed"]
 
 
 def test_an_agent_is_recognised_without_a_prefix() -> None:
     """`module:name` of an ADK agent is talked to as one."""
-    (invocation,) = recorded("hello", target="adk_shop.agent:root_agent").trace.invocations
+    (invocation,) = recorded("adk_shop.agent:root_agent", "hello").trace.invocations
     assert invocation.usages == (Usage(PROMPT_TOKENS, REPLY_TOKENS, 0, model="scripted"),)
 
 
@@ -291,13 +245,3 @@ def test_a_folder_that_is_not_there_is_refused() -> None:
     """A path that does not exist is named."""
     with pytest.raises(assay.UsageError, match="no such folder"):
         agent_of("adk:nowhere")
-
-
-def test_sessions_never_mix() -> None:
-    """20 conversations of 6 turns at once: each reply carries the token of its own conversation."""
-    sets = [saying(*(f"{name}-{turn}" for turn in range(6)), name=str(name)) for name in range(20)]
-    many = assay.EvalSet("many", tuple(case for one in sets for case in one.cases))
-    run = assay.evaluate(many, TARGET, {"response_match_score": 0.0}, concurrency=20)
-    for _, one in run.recordings:
-        replies = [invocation.reply for invocation in one.trace.invocations]
-        assert replies == [f"You said: {one.case_id}-{turn}" for turn in range(6)]

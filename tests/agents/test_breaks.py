@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from kinds import KINDS, every_kind, reached
+from kinds import KINDS, every, every_kind, reached
 from shop import HUGE, RELEASED, saying
 
 import assay
@@ -35,42 +35,53 @@ def held(target: str, *queries: str, reply_timeout: float | None = None) -> tupl
 
 
 @every_kind
-def test_an_agent_that_dies_keeps_what_it_did(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_agent_that_dies_keeps_what_it_did(kind: str) -> None:
     """The first turn is whole; of the second there is what it told before it broke. The other conversation is held."""
-    with reached(kind, monkeypatch) as target:
-        one, other = held(target, "hello", "break")
+    with reached(kind) as target:
+        one, other = held(target, "Where is A-17?", "break")
     assert one.failure is not None
     assert one.failure.side == "agent"
+    assert KINDS[kind].remote or one.failure.cause == "RuntimeError: the model is broken"
     first, second = one.trace.invocations
-    assert first.reply == "You said: hello"
+    assert first.reply == "Your teapot is shipped."
     assert [type(step) for step in second.steps or ()] == ([ToolCall, ToolResult] if KINDS[kind].streams else [])
     assert second.final_response is None
     assert other.failure is None
 
 
 @every_kind
-def test_an_agent_that_hangs_is_given_up(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_agent_that_hangs_is_given_up(kind: str) -> None:
     """A tool that never returns ends its conversation after the timeout, with the call; the other is held."""
-    with reached(kind, monkeypatch) as target:
-        one, other = held(target, "hello", "Where is C-99?", reply_timeout=3)
+    with reached(kind) as target:
+        one, other = held(target, "hello", "Where is C-99?", reply_timeout=2)
         RELEASED.set()
     assert one.failure is not None
-    assert (one.failure.side, one.failure.cause) == ("agent", "no reply within 3 seconds")
+    assert (one.failure.side, one.failure.cause) == ("agent", "no reply within 2 seconds")
     first, second = one.trace.invocations
     assert first.reply == "You said: hello"
     assert [type(step) for step in second.steps or ()] == ([ToolCall] if KINDS[kind].streams else [])
     assert other.failure is None
 
 
+@every(lambda kind: kind.remote)
+def test_no_server_is_a_failure(kind: str) -> None:
+    """Where nobody listens any more the case fails, and the run ends."""
+    with reached(kind) as target:
+        pass
+    run = assay.evaluate(saying("hello"), target, {"response_match_score": 0.5})
+    assert run.verdict == "failed"
+    ((_, one),) = run.recordings
+    assert one.failure is not None
+    assert one.failure.side == "agent"
+
+
 @every_kind
 @pytest.mark.parametrize(("query", "reply"), [("empty", ""), ("huge", "x" * HUGE)], ids=["empty", "huge"])
-def test_a_reply_of_any_size_is_scored_as_it_is(
-    kind: str, query: str, reply: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_reply_of_any_size_is_scored_as_it_is(kind: str, query: str, reply: str) -> None:
     """Nothing is cut, and nothing is made up."""
     if (kind, query) == ("pydantic-ai", "empty"):
         pytest.skip("Pydantic AI lets no model say nothing, and asks it again")
-    with reached(kind, monkeypatch) as target:
+    with reached(kind) as target:
         one, _ = held(target, query, "hello")
     assert one.failure is None
     assert [each.reply for each in one.trace.invocations] == [reply, "You said: hello"]

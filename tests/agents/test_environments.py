@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 import shop
+from kinds import every, reached
 from msgspec.structs import replace
 
 import assay
@@ -28,16 +27,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::UserWarning"),
 ]
-HERE = Path(__file__).parent
-KINDS = {
-    "function": ("function_shop:agent", ""),
-    "async function": ("function_shop:async_agent", ""),
-    "adk": (f"adk:{HERE / 'adk_shop'}", "google.adk"),
-    "langgraph": ("langgraph:langgraph_shop:agent", "langgraph.graph"),
-    "openai-agents": ("openai-agents:openai_shop:agent", "agents.lifecycle"),
-    "pydantic-ai": ("pydantic-ai:pydantic_ai_shop:agent", "pydantic_ai"),
-}
-"""Each kind of agent that runs its tools here: its target, and the module that it needs."""
+with_tools = every(lambda kind: not kind.reports)
 
 
 class Orders(dict[str, dict[str, str]]):
@@ -54,38 +44,25 @@ class Orders(dict[str, dict[str, str]]):
 
 @pytest.fixture(autouse=True)
 def orders(monkeypatch: pytest.MonkeyPatch) -> Orders:
-    """What the real tools know; the agents' modules are importable."""
-    monkeypatch.syspath_prepend(str(HERE))
+    """What the real tools know."""
     orders = Orders()
     monkeypatch.setattr(shop, "ORDERS", orders)
     return orders
 
 
-@pytest.fixture(params=[pytest.param(kind, marks=[pytest.mark.agents] if KINDS[kind][1] else []) for kind in KINDS])
-def kind(request: pytest.FixtureRequest) -> str:
-    """Every kind of agent."""
-    found: str = request.param
-    module = KINDS[found][1]
-    try:
-        there = not module or importlib.util.find_spec(module) is not None
-    except ModuleNotFoundError:
-        there = False
-    if not there:
-        pytest.skip(f"needs {module}")
-    return found
-
-
 def held(
-    kind: Any, environments: Environments | Mapping[str, Any], *queries: str, reply_timeout: float | None = None
+    agent: Any, environments: Environments | Mapping[str, Any], *queries: str, reply_timeout: float | None = None
 ) -> Recording:
-    """A conversation with the shop made so, or with another agent; in virtual time, where none is too long."""
-    target = KINDS[kind][0] if isinstance(kind, str) else kind
+    """A conversation with the shop made as this kind, or with another agent, in virtual time but for timeouts."""
+    if isinstance(agent, str):
+        with reached(agent) as target:
+            return held(agent_of(target), environments, *queries, reply_timeout=reply_timeout)
     if isinstance(environments, Mapping):
         environments = SimulatedEnvironments(environment_options(environments)[0])
     work = Work(0, "case", shop.saying(*queries).cases[0], (), environments=environments)
 
     async def first() -> Recording:
-        (found,) = [one async for _, one in record([work], agent_of(target), reply_timeout=reply_timeout)]
+        (found,) = [one async for _, one in record([work], agent_of(agent), reply_timeout=reply_timeout)]
         return found
 
     return clock.run(first())[0] if reply_timeout is None else asyncio.run(first())
@@ -143,6 +120,7 @@ def told(result: ToolResult) -> list[str]:
     return [f"{one.effect}: {one.detail}" for one in result.injected]
 
 
+@with_tools
 @pytest.mark.parametrize("injection", INJECTIONS)
 def test_injections(kind: str, injection: str, orders: Orders) -> None:
     """What is injected is what the agent hears and what is recorded, and then the real tool is not asked."""
@@ -175,6 +153,7 @@ EFFECTS: dict[str, tuple[Callable[[Any], bool], int]] = {
 """Chaos effects on the first answer: what it is like, and how often the real tool was asked."""
 
 
+@with_tools
 @pytest.mark.parametrize("effect", EFFECTS)
 def test_effects(kind: str, effect: str, orders: Orders) -> None:
     """Every effect reaches the agent, and is recorded as what it is."""
@@ -188,6 +167,7 @@ def test_effects(kind: str, effect: str, orders: Orders) -> None:
     assert orders.looked_up == asked
 
 
+@with_tools
 def test_stale_results(kind: str) -> None:
     """The second answer to the same call is the first once more; the first cannot be stale."""
     recording = held(kind, {"chaos_effects": [{"effect": "stale"}]}, "Where is A-17?", "And A-17 now?")
@@ -196,6 +176,7 @@ def test_stale_results(kind: str) -> None:
     assert (first.injected, told(second)) == ((), ['stale: was {"item": "A-17", "state": "state 2"}'])
 
 
+@with_tools
 def test_other_tools_are_left_alone(kind: str) -> None:
     """A tool that the configuration does not name answers as ever, and an effect is that of its own call only."""
     recording = held(kind, injecting(injected_response={"item": "none"}, invalidates=True), "Cancel B-42")
@@ -205,6 +186,7 @@ def test_other_tools_are_left_alone(kind: str) -> None:
     ]
 
 
+@with_tools
 def test_what_was_begun_is_known_of_a_call_that_was_cut_off(kind: str) -> None:
     """The call stands in the trace without a result; what was to happen to it stands beside it."""
     slow = injecting(injected_latency_seconds=100, injected_response={"item": "late"}, invalidates=True)
@@ -221,6 +203,7 @@ def test_what_was_begun_is_known_of_a_call_that_was_cut_off(kind: str) -> None:
     )
 
 
+@with_tools
 def test_a_failing_environment_is_not_the_agents_fault(kind: str) -> None:
     """The conversation ends on the environment's side, with the call that could not be answered."""
     recording = held(kind, ScriptedEnvironment({"get_order": [RuntimeError("no model")]}), "Where is A-17?")
@@ -230,6 +213,7 @@ def test_a_failing_environment_is_not_the_agents_fault(kind: str) -> None:
     assert [one.name for one in recording.trace.invocations[0].tool_calls] == ["get_order"]
 
 
+@with_tools
 def test_what_a_tool_raises_is_the_agents_own(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An error of the real tool goes the way that it goes without an environment."""
     monkeypatch.setattr(shop, "ORDERS", {})
@@ -237,6 +221,7 @@ def test_what_a_tool_raises_is_the_agents_own(kind: str, monkeypatch: pytest.Mon
     assert recording.failure is None or recording.failure.side == "agent"
 
 
+@with_tools
 def test_the_tool_is_declared_to_the_environment(kind: str) -> None:
     """An environment learns what the agent's model knows of a tool: name, purpose, parameters."""
     seen: list[dict[str, Any]] = []
@@ -252,12 +237,14 @@ def test_the_tool_is_declared_to_the_environment(kind: str) -> None:
     assert declared["parameters_json_schema"]["properties"]["order_id"]["type"] == "string"
 
 
+@with_tools
 def test_the_agent_itself_is_not_changed(kind: str, orders: Orders) -> None:
     """After a conversation with an environment, the next without one asks the real tools only."""
-    target = agent_of(KINDS[kind][0])
     config = injecting(injected_response={"item": "none"})
-    first = assay.evaluate(shop.saying("Where is A-17?"), target, shop.CRITERIA, environment=config)
-    second = assay.evaluate(shop.saying("Where is A-17?"), target, shop.CRITERIA)
+    with reached(kind) as target:
+        agent = agent_of(target)
+        first = assay.evaluate(shop.saying("Where is A-17?"), agent, shop.CRITERIA, environment=config)
+        second = assay.evaluate(shop.saying("Where is A-17?"), agent, shop.CRITERIA)
     assert [results(one)[0].response for run in (first, second) for _, one in run.recordings] == [
         {"item": "none"},
         {"item": "A-17", "state": "state 1"},
@@ -281,6 +268,7 @@ RANDOM = {
 }
 
 
+@with_tools
 def test_the_same_seed_is_the_same_run(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether 1 or 16 conversations are held at once, the same happens to the same calls, and not always the same."""
     monkeypatch.setattr(shop, "ORDERS", {"A-17": {"item": "teapot"}, "B-42": {"item": "lamp"}})
@@ -288,9 +276,10 @@ def test_the_same_seed_is_the_same_run(kind: str, monkeypatch: pytest.MonkeyPatc
     eval_set = assay.EvalSet("shop", tuple(replace(case, id=f"case {i}") for i in range(12)))
 
     def heard(concurrency: int) -> list[list[Any]]:
-        run = assay.evaluate(
-            eval_set, KINDS[kind][0], shop.CRITERIA, attempts=2, concurrency=concurrency, environment=RANDOM
-        )
+        with reached(kind) as target:
+            run = assay.evaluate(
+                eval_set, target, shop.CRITERIA, attempts=2, concurrency=concurrency, environment=RANDOM
+            )
         return [[(one.name, one.response, told(one)) for one in results(recording)] for _, recording in run.recordings]
 
     first = heard(1)

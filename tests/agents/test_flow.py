@@ -97,13 +97,11 @@ def verdicts(run: Run) -> dict[tuple[str, str], tuple[str, float | None]]:
 
 
 @every_kind
-def test_what_is_recorded_can_be_held_against_every_criterion(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_recorded_can_be_held_against_every_criterion(kind: str, tmp_path: Path) -> None:
     """A two-turn scenario with tool calls and a fixed conversation, from a file, pass all that applies to them."""
     eval_set = EvalSet("both", (FIXED, SCENARIO))
     file = tmp_path / "recorded.jsonl"
-    with reached(kind, monkeypatch) as target:
+    with reached(kind) as target:
         at_once = assay.evaluate(eval_set, target, ALL, judges=judges())
         assert api.write_recordings(api.plan_run(eval_set, target, ALL, judges=judges()), file) == 2
     scored = assay.score(file, eval_set, ALL, judges=judges())
@@ -124,7 +122,7 @@ def test_the_command_line_records_what_it_can_score(kind: str, tmp_path: Path, m
     monkeypatch.chdir(tmp_path)
     Path("shop.evalset.json").write_bytes(dumps(EVAL_SET))
     Path("test_config.json").write_text(json.dumps({"criteria": CRITERIA}))
-    with reached(kind, monkeypatch) as target:
+    with reached(kind) as target:
         done = command("record", "shop.evalset.json", "--agent", target, "-o", "shop.jsonl")
         assert done.code == 0, done.err
         run = command("run", "shop.evalset.json", "--agent", target, "--json", "-")

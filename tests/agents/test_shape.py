@@ -76,9 +76,9 @@ def without(value: Any, names: set[str]) -> Any:
 
 
 @every_kind
-def test_a_recording_has_the_same_shape(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_recording_has_the_same_shape(kind: str) -> None:
     """Calls, results, ids, messages, tokens, instructions and tools are where they are for every other kind."""
-    with reached(kind, monkeypatch) as target:
+    with reached(kind) as target:
         run = assay.evaluate(EVAL_SET, target, CRITERIA)
     (_, recording) = next(run.recordings)
     assert shape(msgspec.json.decode(msgspec.json.encode(recording))) == without(RECORDING, set(KINDS[kind].untold))

@@ -24,6 +24,7 @@ from assay.judge.judges import Judges
 from assay.llm.budget import Budget
 from assay.llm.cassette import MissingEntryError, Recorder, load_cassette
 from assay.llm.exchange import Exchange
+from commands import Done, assay, enter
 from loopback import Drop, Half, Loopback, Request, Say, Script, Status
 
 SECRET = "sk-planted-0123456789abcdef"  # noqa: S105 - planted, to be looked for
@@ -298,40 +299,44 @@ def test_after_a_kill_nothing_that_was_answered_is_asked_again(tmp_path: Path, m
     assert resumed.summary.criteria[0].mean == undisturbed.summary.criteria[0].mean
 
 
-def test_show_prints_every_vote(tmp_path: Path) -> None:
+def called(*arguments: str | Path) -> Done:
+    """Run a command on the store `k.db` of the current folder, in this process."""
+    return assay(*arguments, "--store", f"sqlite:///{Path.cwd()}/k.db")
+
+
+def test_show_prints_every_vote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whose, what, why, what it cost."""
     evalset, config = write_case_files(tmp_path, 1)
+    enter(tmp_path, monkeypatch)
     with Loopback(lambda request: request.answers("valid", rationale="같은 뜻")) as server:
-        run = command(tmp_path, server, str(evalset), "--agent", "echo:reply", "--config", str(config))
-        output = run.communicate(timeout=60)[0].decode()
-        assert run.returncode == 0, output
-    assert "self-agreement" in output
-    store = f"sqlite:///{tmp_path}/k.db"
-    line = [sys.executable, "-c", COMMAND, "show", api.runs(store)[0].id, "c0", "--store", store]
-    told = subprocess.run(line, capture_output=True, check=True).stdout.decode()
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+        run = called("run", evalset, "--agent", "echo:reply", "--config", config)
+    assert run.code == 0, run.err
+    assert "self-agreement" in run.out
+    shown_run = called("show", api.runs(f"sqlite:///{tmp_path}/k.db")[0].id, "c0")
+    assert shown_run.code == 0, shown_run.err
+    told = shown_run.out
     assert told.count("valid  같은 뜻") == 3
     assert "vote 3, openai/gpt-4o-mini (served by gpt-4o-mini), wave 1" in told
     assert "$0.000210" in told
 
 
-def test_ping_asks_one_question_of_each_kind(tmp_path: Path) -> None:
+def test_ping_asks_one_question_of_each_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It says what is answered in form, how long that took, and what a run would cost."""
     evalset, config = write_case_files(tmp_path, 1)
+    enter(tmp_path, monkeypatch)
 
     def say(request: Request) -> str:
         quoted = {"quote": "clear"} if "quote" in request.text else {}
         return "no form at all" if "grade" in request.text else request.answers(**quoted)
 
     with Loopback(say) as server:
-        command(tmp_path, server, str(evalset), "--agent", "echo:reply", "--config", str(config)).communicate(
-            timeout=60
-        )
-        store = f"sqlite:///{tmp_path}/k.db"
-        env = {**os.environ, "OPENAI_BASE_URL": f"{server.url}/v1", "OPENAI_API_KEY": SECRET}
-        line = [sys.executable, "-c", COMMAND, "judge", "ping", "--judge-model", MODEL, "--store", store]
-        asked = subprocess.run([*line, "--run", api.runs(store)[0].id], env=env, capture_output=True, check=False)
-    told = asked.stdout.decode()
-    assert asked.returncode == 1, asked.stderr.decode()
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+        called("run", evalset, "--agent", "echo:reply", "--config", config)
+        run_id = api.runs(f"sqlite:///{tmp_path}/k.db")[0].id
+        asked = called("judge", "ping", "--judge-model", MODEL, "--run", run_id)
+    told = asked.out
+    assert asked.code == 1, asked.err
     assert told.count("✓ openai/gpt-4o-mini") == 4
     assert "✗ openai/gpt-4o-mini: grades" in told
     assert "3 calls, with openai/gpt-4o-mini $0.0006" in told
