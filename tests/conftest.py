@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,9 @@ from hypothesis import HealthCheck, settings
 
 # Several test processes share the cores: a second thread in each would only wait for the others.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# A shell that starts this in the background lets it ignore Ctrl-C, and the processes that tests start inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile(
     "assay", derandomize=True, max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
