@@ -19,6 +19,7 @@ from rich.console import Console
 
 from assay import api
 from assay.api import Plan, Run
+from assay.cli.files import FileToWrite
 from assay.data.outcome import CaseResult, Verdict
 from assay.errors import UsageError
 from assay.report import json
@@ -47,8 +48,6 @@ class Output:
 
     def __post_init__(self) -> None:
         """Find out before anything runs that a report could not be written. Raises UsageError."""
-        if str(self.junit) == "-":
-            raise UsageError("--junit: must be a file; only --json can write to standard output")
         for option, given in (("--json", self.json_file), ("--junit", self.junit)):
             if given and str(given) != "-":
                 _make_room(option, Path(given).parent)
@@ -115,7 +114,7 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--concurrency", default=8, show_default=True, type=click.IntRange(1), help="How many cases at once."
         ),
         click.option("--json", "json_file", metavar="FILE", help="Write the results as JSON; - is stdout."),
-        click.option("--junit", metavar="FILE", type=click.Path(path_type=Path), help="Write JUnit XML to a file."),
+        click.option("--junit", metavar="FILE", type=FileToWrite(), help="Write JUnit XML to a file."),
         click.option(
             "--adk-results",
             metavar="DIR",

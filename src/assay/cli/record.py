@@ -11,6 +11,7 @@ import click
 
 from assay import api
 from assay.cli.environment import read_environment
+from assay.cli.files import FileToWrite
 from assay.cli.judging import call_options, exchange_of
 from assay.cli.output import Progress
 from assay.data.recording import Recording
@@ -24,9 +25,7 @@ _SHOWN = 10
 @click.command()
 @click.argument("evalset", nargs=-1, required=True)
 @click.option("--agent", metavar="TARGET", required=True, help="The agent; see `assay run --help`.")
-@click.option(
-    "-o", "--output", metavar="FILE", required=True, type=click.Path(path_type=Path, dir_okay=False), help="JSON lines."
-)
+@click.option("-o", "--output", metavar="FILE", required=True, type=FileToWrite(), help="JSON lines.")
 @click.option(
     "--attempts", type=click.IntRange(1), default=1, show_default=True, help="How many conversations for each case."
 )

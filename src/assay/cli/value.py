@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from assay.cli.files import FileToWrite
 from assay.errors import UsageError
 from assay.text.display import shortened, visible
 
@@ -76,24 +77,22 @@ class _Told:
 @click.command()
 @click.argument("files", nargs=-1, metavar="FILE...")
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON object a line to standard output.")
-@click.option("--output", "-o", type=click.Path(path_type=Path, dir_okay=False), help="Write JSON lines to a file.")
+@click.option("--output", "-o", type=FileToWrite(), help="Write JSON lines to a file.")
 @click.option("--resume", is_flag=True, help="Go on where an earlier --output (and --keep) broke off.")
-@click.option("--parquet", type=click.Path(path_type=Path, dir_okay=False), help="Write a Parquet file.")
+@click.option("--parquet", type=FileToWrite(), help="Write a Parquet file.")
 @click.option("--threshold", type=float, help="The least score of a trace that is worth sharing, 0 to 1.")
 @click.option(
     "--keep",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FileToWrite(),
     help="Write the traces that reach --threshold to a file of JSON lines, without their secrets.",
 )
-@click.option(
-    "--redactions", type=click.Path(path_type=Path, dir_okay=False), help="Write what --keep took out, as JSON lines."
-)
+@click.option("--redactions", type=FileToWrite(), help="Write what --keep took out, as JSON lines.")
 @click.option("--fail-under", type=float, help="Exit with 1 if any trace scores less than this, 0 to 1.")
 @click.option("--profile", default="default", help="Weights: default, finance, code, medical, customer_service.")
 @click.option(
     "--novelty", default="sequence", help="Compare with those before (sequence), an index (corpus), or leave-one-out."
 )
-@click.option("--index", type=click.Path(path_type=Path, dir_okay=False), help="The saved novelty index.")
+@click.option("--index", type=FileToWrite(), help="The saved novelty index.")
 @click.option("--extend", is_flag=True, help="With --novelty corpus: add these traces to the index afterwards.")
 @click.option("--ttl", type=float, metavar="SECONDS", help="How long a trace in the index counts. Default: for ever.")
 @click.option(
