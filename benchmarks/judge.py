@@ -76,7 +76,10 @@ async def repeat(trace: Trace) -> str:
 
 
 def judged(cases: int, turns: int, items: int = 0, *, at_once: int | None = None) -> tuple[float, api.Run]:
-    """Score conversations by a reference, or by that many rubrics, all cases at once; return seconds and run."""
+    """Score conversations by a reference, or by that many rubrics; return seconds and run.
+
+    `at_once` bounds the cases that are open and the calls in flight; without it all cases are open.
+    """
     judges = Judges(Exchange(concurrency=at_once), model=MODEL)
     judge = judges.judge(JudgeOptions())
     rubrics = tuple(Rubric(f"r{number}", f"The reply has property {number}.") for number in range(items))
@@ -84,7 +87,11 @@ def judged(cases: int, turns: int, items: int = 0, *, at_once: int | None = None
     expected = eval_set(cases, turns)
     started = time.perf_counter()
     run = api.evaluate(
-        expected, repeat, [Criterion("judged", metric, own_value=False)], concurrency=cases, judges=judges
+        expected,
+        repeat,
+        [Criterion("judged", metric, own_value=False)],
+        concurrency=at_once or cases,
+        judges=judges,
     )
     return time.perf_counter() - started, run
 
