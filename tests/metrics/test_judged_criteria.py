@@ -274,7 +274,10 @@ def test_a_simulated_user_starts_with_its_prompt_and_is_judged_from_then_on() ->
     assert score(UserSimulatorQuality(bench.judge), TRACE, SCENARIO).value == 1.0
     message = next(prompt for prompt in bench.prompts if prompt.id == "simulated_message")
     assert fenced(message, "plan") == "서울 날씨를 묻는다"
-    assert fenced(message, "violation 1") == PERSONAS["NOVICE"].behaviors[0].violation_rubrics[0]
+    novice = PERSONAS["NOVICE"]
+    habits = [f"- {habit.name}: {habit.description}" for habit in novice.behaviors]
+    assert fenced(message, "persona").splitlines() == [novice.description, *habits]
+    assert fenced(message, "violation 1") == novice.behaviors[0].violation_rubrics[0]
     assert {prompt.id for prompt in bench.prompts} == {"simulated_message", "simulated_stop"}
 
 

@@ -70,7 +70,7 @@ class UserSimulatorQuality:
         broken: Texts = {}
         if who is not None:
             habits = [f"- {habit.name}: {habit.description}" for habit in who.behaviors]
-            persona = {"persona": "\\n".join([who.description, *habits])}
+            persona = {"persona": "\n".join([who.description, *habits])}
             rubrics = [rubric for habit in who.behaviors for rubric in habit.violation_rubrics] if violations else []
             broken = {f"violation {number}": rubric for number, rubric in enumerate(rubrics, 1)}
         return {"plan": scenario.conversation_plan, **persona, **broken}, persona, broken
