@@ -132,14 +132,18 @@ class AgentDetails(Noun, frozen=True):
     extra: Extra = None
 
     @property
-    def tool_names(self) -> tuple[str, ...]:
-        """The names of the declared tools, functions inside a declaration group included."""
-        names: list[str] = []
+    def tools(self) -> tuple[dict[str, Any], ...]:
+        """The declarations that have a name, those inside a declaration group included."""
+        declared: list[Any] = []
         for declaration in self.tool_declarations:
             inner = declaration.get("function_declarations") or declaration.get("functionDeclarations")
-            group = inner if isinstance(inner, list) else [declaration]
-            names += [str(one["name"]) for one in group if isinstance(one, dict) and "name" in one]
-        return tuple(names)
+            declared += inner if isinstance(inner, list) else [declaration]
+        return tuple(one for one in declared if isinstance(one, dict) and "name" in one)
+
+    @property
+    def tool_names(self) -> tuple[str, ...]:
+        """The names of the declared tools."""
+        return tuple(str(one["name"]) for one in self.tools)
 
 
 class About(Noun, frozen=True):

@@ -85,26 +85,25 @@ def spokesman(opinions: Sequence[Opinion], on: Scale, value: float | None) -> Op
     return min(opinions, key=lambda one: abs(on.worth[one.answer] - value) if one.answer in on.worth else 9.0)
 
 
-Compare = Callable[[Invocation, Invocation, int], Awaitable[Score]]
-Judge = Callable[[Invocation, int], Awaitable[Score]]
-
-
 async def compare_each(
-    trace: Trace, case: EvalCase, compare: Compare, *, applies: Callable[[Invocation], str], worst: float = 0.0
+    trace: Trace,
+    case: EvalCase,
+    compare: Callable[[Invocation, Invocation, int], Awaitable[Score]],
+    *,
+    worst: float = 0.0,
 ) -> Score:
-    """Return the mean over a fixed conversation's invocations, all judged at once.
+    """Return the mean over the invocations of a fixed conversation that have a reference, all judged at once.
 
-    `compare(actual, expected, number)` scores a pair, numbered from 1. `applies` says, of an expected invocation, why
-    it is not applicable, if it is not; that also holds where it was never reached.
+    `compare(actual, expected, number)` scores a pair, numbered from 1. Without a reference an invocation is not
+    applicable, also where it was never reached.
     """
     if case.conversation is None:
         return NO_CONVERSATION
 
     async def one(number: int, actual: Invocation | None, expected: Invocation | None, settled: Score | None) -> Score:
         label = f"invocation {number}"
-        why_not = applies(expected) if expected is not None else ""
-        if why_not:
-            return Score(applicable=False, reason=why_not, label=label)
+        if expected is not None and expected.final_response is None:
+            return Score(applicable=False, reason="no reference", label=label)
         if settled is not None or actual is None or expected is None:
             return settled or Score(None, "not recorded", label)
         return replace(await compare(actual, expected, number), label=label)
@@ -115,7 +114,7 @@ async def compare_each(
     )
 
 
-async def judge_each(trace: Trace, judge: Judge) -> Score:
+async def judge_each(trace: Trace, judge: Callable[[Invocation, int], Awaitable[Score]]) -> Score:
     """Return the mean over the recorded invocations, all judged at once; `judge(invocation, number)` scores one."""
 
     async def one(i: int, invocation: Invocation) -> Score:

@@ -22,14 +22,9 @@ class ResponseEvaluation:
 
     async def __call__(self, trace: Trace, case: EvalCase) -> Score:
         """Grade each reply that has a reference, and take the mean."""
-        return await compare_each(trace, case, self._grade, applies=no_reference, worst=1.0)
+        return await compare_each(trace, case, self._grade, worst=1.0)
 
     async def _grade(self, actual: Invocation, expected: Invocation, number: int) -> Score:
         texts = {"user message": actual.query, "reference": expected.reply, "reply": actual.reply}
         ballot = await self.judge(question("coherence", texts, ["reply"], GRADES))
         return scored(ballot, "reply", GRADES, f"invocation {number}")
-
-
-def no_reference(expected: Invocation) -> str:
-    """Return why an expected invocation is not applicable; empty where it is."""
-    return "no reference" if expected.final_response is None else ""

@@ -27,7 +27,7 @@ class FinalResponseMatch:
 
     async def __call__(self, trace: Trace, case: EvalCase) -> Score:
         """Judge each invocation that has a reference, and take the mean."""
-        return await compare_each(trace, case, self._compare, applies=_no_reference)
+        return await compare_each(trace, case, self._compare)
 
     async def _compare(self, actual: Invocation, expected: Invocation, number: int) -> Score:
         interim = self.include_intermediate_responses_in_final
@@ -38,7 +38,3 @@ class FinalResponseMatch:
         }
         ballot = await self.judge(question("final_response_match", texts, ["reply"], VALIDITY))
         return scored(ballot, "reply", VALIDITY, f"invocation {number}")
-
-
-def _no_reference(expected: Invocation) -> str:
-    return "no reference" if expected.final_response is None else ""

@@ -10,7 +10,6 @@ from assay.data.outcome import Range, Score
 from assay.data.trace import AgentDetails, Invocation, Message, Step, Thought, ToolCall, Trace
 from assay.judge.service import Service
 from assay.metrics.asking import compare_each, judge_each, unfit
-from assay.metrics.response_evaluation import no_reference
 
 _UNIT, _GRADES = Range(), Range(1.0, 5.0)
 
@@ -38,7 +37,7 @@ class VertexCoherence:
 
     async def __call__(self, trace: Trace, case: EvalCase) -> Score:
         """Have each reply that has a reference evaluated, and take the mean."""
-        return await compare_each(trace, case, self._grade, applies=no_reference, worst=1.0)
+        return await compare_each(trace, case, self._grade, worst=1.0)
 
     async def _grade(self, actual: Invocation, expected: Invocation, number: int) -> Score:
         instance = {
@@ -69,10 +68,7 @@ class VertexConversation:
 
 
 def _agent(agent: AgentDetails) -> Json:
-    groups = [one.get("function_declarations") or one.get("functionDeclarations") for one in agent.tool_declarations]
-    pairs = zip(agent.tool_declarations, groups, strict=True)
-    declared = [inner for one, group in pairs for inner in (group if isinstance(group, list) else [one])]
-    functions: list[Json] = [_function(one) for one in declared if isinstance(one, dict) and "name" in one]
+    functions: list[Json] = [_function(one) for one in agent.tools]
     tools: Json = [{"function_declarations": functions}] if functions else []
     return {"agent_id": agent.name, "instruction": agent.instructions, "tools": tools}
 
