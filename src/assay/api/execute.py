@@ -28,7 +28,8 @@ from assay.score import score
 if TYPE_CHECKING:
     from assay.store import Store
 
-Heard = Callable[[CaseResult], None]
+OnResult = Callable[[CaseResult], None]
+"""Is told of each result as it comes."""
 
 
 @dataclass(frozen=True)
@@ -69,11 +70,11 @@ def execute(
     plan: Plan,
     *,
     store: str | None = None,
-    on_result: Heard | None = None,
+    on_result: OnResult | None = None,
     resumed: bool = False,
     reuse: str | None = None,
 ) -> Run:
-    """Run a plan to its end and return what came out; `on_result` hears of every result as it comes.
+    """Run a plan to its end and return what came out; `on_result` is told of every result as it comes.
 
     On an interruption everything that was finished is in the store.
     """
@@ -120,7 +121,7 @@ def runs(store: str) -> list[RunInfo]:
 
 
 async def _judged(
-    plan: Plan, store: Store, on_result: Heard, *, resumed: bool, reuse: str | None
+    plan: Plan, store: Store, on_result: OnResult, *, resumed: bool, reuse: str | None
 ) -> tuple[Summary, RunInfo]:
     """Run a plan with its judges' models open, and what they say kept in the store."""
     judges = plan.judges
@@ -136,7 +137,7 @@ async def _judged(
         return await _go(plan, store, on_result, resumed=resumed)
 
 
-async def _go(plan: Plan, store: Store, on_result: Heard, *, resumed: bool) -> tuple[Summary, RunInfo]:
+async def _go(plan: Plan, store: Store, on_result: OnResult, *, resumed: bool) -> tuple[Summary, RunInfo]:
     progress = _Progress(store, plan.info)
     store.begin(plan.info)
     standing = _standing(store, plan.info.id) if resumed else set()

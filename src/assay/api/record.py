@@ -16,8 +16,8 @@ from assay.formats.recordings import line
 from assay.record import record
 from assay.simulate.environment import SimulatedEnvironments
 
-Heard = Callable[[Recording, Sequence[str]], None]
-"""Hears of each recording as it comes, with what there is to warn of."""
+OnRecording = Callable[[Recording, Sequence[str]], None]
+"""Is told of each recording as it comes, with what there is to warn of."""
 
 
 def conversations(plan: Plan, held: Collection[tuple[int, int]] = ()) -> AsyncIterator[Pair]:
@@ -40,7 +40,7 @@ def _warnings(work: Work, recording: Recording) -> list[str]:
     return environments.undeclared(recording.trace) if isinstance(environments, SimulatedEnvironments) else []
 
 
-def write_recordings(plan: Plan, path: Path, *, on_recording: Heard | None = None) -> int:
+def write_recordings(plan: Plan, path: Path, *, on_recording: OnRecording | None = None) -> int:
     """Run the agent of a plan, write what is recorded as JSON lines, and return how many conversations that are.
 
     While it runs they stand in `path` with `.part` behind its name, in the order in which they ended; at the end, also
@@ -71,7 +71,7 @@ class _Lines:
     file: BinaryIO
     places: list[tuple[int, int, int, int]] = field(default_factory=list)
 
-    async def fill(self, plan: Plan, on_recording: Heard) -> None:
+    async def fill(self, plan: Plan, on_recording: OnRecording) -> None:
         """Write a line for every conversation as it ends; nothing waits in memory."""
         if not plan.simulates:
             await self._write(plan, on_recording)
@@ -80,7 +80,7 @@ class _Lines:
             await plan.judges.exchange.check()
             await self._write(plan, on_recording)
 
-    async def _write(self, plan: Plan, on_recording: Heard) -> None:
+    async def _write(self, plan: Plan, on_recording: OnRecording) -> None:
         offset = 0
         async for work, recording in conversations(plan):
             written = line(recording)

@@ -204,10 +204,10 @@ def go(plan: Plan, store: str, output: Output, *, resumed: bool = False, reuse: 
     try:
         with output.only_json_on_stdout(), Progress(plan.total, quiet=output.quiet) as progress:
 
-            def heard(result: CaseResult) -> None:
+            def on_result(result: CaseResult) -> None:
                 progress.advance(good=result.verdict in (Verdict.PASSED, Verdict.INFORMATIONAL))
 
-            run = api.execute(plan, store=url, on_result=heard, resumed=resumed, reuse=reuse)
+            run = api.execute(plan, store=url, on_result=on_result, resumed=resumed, reuse=reuse)
     except KeyboardInterrupt:
         click.echo("\ninterrupted", err=True)
         if url is not None and plan.agent is not None:

@@ -84,7 +84,7 @@ def record(
     try:
         with Progress(plan.total, quiet=quiet, doing="recording", bad="broken") as progress:
 
-            def heard(recording: Recording, warnings: Sequence[str]) -> None:
+            def on_recording(recording: Recording, warnings: Sequence[str]) -> None:
                 nonlocal broken
                 for warning in warnings:
                     if warning not in said:
@@ -97,7 +97,7 @@ def record(
                         shown.append(f"{recording.case_id}, attempt {recording.attempt}: {cause}")
                 progress.advance(good=recording.failure is None)
 
-            count = api.write_recordings(plan, output, on_recording=heard)
+            count = api.write_recordings(plan, output, on_recording=on_recording)
     except KeyboardInterrupt:
         click.echo(f"\ninterrupted; what is finished is in {output}", err=True)
         sys.exit(_INTERRUPTED)
