@@ -174,7 +174,7 @@ def plan_score(
     )
 
 
-def resume(plan: Plan, earlier: RunInfo, *, allow_more_attempts: bool = True) -> Plan:
+def resume(plan: Plan, earlier: RunInfo) -> Plan:
     """Return the plan as a continuation of an earlier run.
 
     Raises UsageError naming the difference where eval sets, configuration, agent, version or arguments are not those of
@@ -189,7 +189,7 @@ def resume(plan: Plan, earlier: RunInfo, *, allow_more_attempts: bool = True) ->
         )
         raise UsageError("\n".join(f"--resume {earlier.id}: {one}" for one in told))
     before = int(earlier.config.get("attempts", 1))
-    if plan.attempts < before or (plan.attempts > before and not allow_more_attempts):
+    if plan.attempts < before:
         raise UsageError(f"--resume {earlier.id}: --attempts must be at least {before}, got {plan.attempts}")
     info = replace(plan.info, id=earlier.id, started=earlier.started, seconds=earlier.seconds)
     return Plan(**{**plan.__dict__, "info": info})

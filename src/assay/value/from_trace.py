@@ -35,8 +35,6 @@ def from_trace(
     success: bool | None = None,
     verdict: bool | None = None,
     name: str = "",
-    domain: str = UNKNOWN_DOMAIN,
-    created_at: str | None = None,
 ) -> ReasoningTrace:
     """Return the reasoning of a trace: thoughts, tool calls, and results and replies as observations.
 
@@ -68,8 +66,8 @@ def from_trace(
     return ReasoningTrace(
         id=f"kp:trace:{own}",
         metadata=ReasoningMetadata(
-            created_at=created_at or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-            task_domain=domain,
+            created_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            task_domain=UNKNOWN_DOMAIN,
             success=success,
             quality_score=0.0,
             visibility="private",
