@@ -14,6 +14,7 @@ import msgspec
 
 from assay.errors import FormatError
 from assay.text.display import shortened
+from assay.text.pointer import escape
 
 _STRING = r'"(?:[^"\\\n]|\\.)*"'
 _COMMENT = re.compile(_STRING + r"|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
@@ -211,8 +212,3 @@ def _unreadable(value: Any, pointer: str) -> Iterator[tuple[str, str]]:
     elif isinstance(value, list):
         for index, inner in enumerate(value):
             yield from _unreadable(inner, f"{pointer}/{index}")
-
-
-def escape(key: str) -> str:
-    """Return a key as one reference token of a JSON pointer (RFC 6901)."""
-    return key.encode("utf-8", "replace").decode().replace("~", "~0").replace("/", "~1")

@@ -25,6 +25,7 @@ from assay.data.reasoning import (
 )
 from assay.data.trace import Invocation, Message, Step, Thought, ToolCall, ToolResult, Trace
 from assay.errors import FormatError
+from assay.text.pointer import escape
 
 CONTEXT = "https://openknowledgepulse.org/schema/v1"
 TYPE = "ReasoningTrace"
@@ -198,9 +199,9 @@ def _header_problems(raw: dict[str, Json]) -> list[Problem]:
     problems = []
     for key, wanted in _HEADER.items():
         if key not in raw:
-            problems.append(Problem(_point("", key), f"is missing; must be {wanted!r}"))
+            problems.append(Problem(f"/{escape(key)}", f"is missing; must be {wanted!r}"))
         elif raw[key] != wanted:
-            problems.append(Problem(_point("", key), f"must be {wanted!r}, got {_show(raw[key])}"))
+            problems.append(Problem(f"/{escape(key)}", f"must be {wanted!r}, got {_show(raw[key])}"))
     return problems
 
 
@@ -279,10 +280,6 @@ def _bounds(meta: msgspec.Meta) -> str:
     if meta.le is not None:
         return f" from {meta.ge:g} to {meta.le:g}"
     return f" of at least {meta.ge:g}"
-
-
-def _point(pointer: str, key: str) -> str:
-    return f"{pointer}/{key.replace('~', '~0').replace('/', '~1')}"
 
 
 def _kind(value: Json) -> str:

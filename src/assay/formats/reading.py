@@ -9,7 +9,7 @@ from typing import Any
 
 from assay.data.case import SessionInput
 from assay.errors import FormatError, nearest
-from assay.formats.jsontext import escape
+from assay.text.pointer import escape
 
 Place = tuple[Any, ...]
 """A place in a document: `(parent, key)`, the root is `()`. Rendered only when there is something to say."""
@@ -27,6 +27,11 @@ def camel(name: str) -> str:
     """Return a snake_case name in camelCase."""
     head, *tail = name.split("_")
     return head + "".join(word.capitalize() for word in tail)
+
+
+def snake(name: str) -> str:
+    """Return a camelCase name in snake_case; one that is in snake_case stays as it is."""
+    return "".join(f"_{char.lower()}" if char.isupper() else char for char in name)
 
 
 def pointer(at: Place) -> str:
@@ -53,9 +58,8 @@ def shown(value: Any) -> str:
 @lru_cache(maxsize=1024)
 def _nearly(key: str, names: tuple[str, ...]) -> str:
     """Which of the names is meant by a key that is nearly one of them, in words; empty where it is near to none."""
-    snake = "".join(f"_{c.lower()}" if c.isupper() else c for c in key)
-    known = set(names)
-    return nearest(snake, known) if difflib.get_close_matches(snake, known, n=1, cutoff=0.8) else ""
+    name, known = snake(key), set(names)
+    return nearest(name, known) if difflib.get_close_matches(name, known, n=1, cutoff=0.8) else ""
 
 
 class Reading:

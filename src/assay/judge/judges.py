@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from assay.data.noun import Json, Noun
 from assay.errors import nearest
+from assay.formats.reading import snake
 from assay.judge.ballot import Ballot
 from assay.judge.judge import Judge
 from assay.judge.service import Service
@@ -42,14 +43,14 @@ def judge_options(raw: Any) -> JudgeOptions:
     if not isinstance(raw, dict):
         raise ValueError("must be an object")  # noqa: TRY004 - a value of a file, not of a caller
     known = JudgeOptions.__struct_fields__
-    values = {_snake(name): value for name, value in raw.items() if value is not None}
+    values = {snake(name): value for name, value in raw.items() if value is not None}
     for name in values:
         if name not in known:
             allowed = f"; allowed: {', '.join(known)}"
             raise ValueError(f"{name!r} is not an option of a judge{nearest(name, known) or allowed}")
     config = values.get("judge_model_config")
     if isinstance(config, dict):
-        values["judge_model_config"] = {_snake(name): value for name, value in config.items()}
+        values["judge_model_config"] = {snake(name): value for name, value in config.items()}
     try:
         options = msgspec.convert(values, JudgeOptions)
     except msgspec.ValidationError as error:
@@ -59,10 +60,6 @@ def judge_options(raw: Any) -> JudgeOptions:
     if options.parallelism_limit is not None and options.parallelism_limit < 1:
         raise ValueError("parallelism_limit must be at least 1")
     return options
-
-
-def _snake(name: str) -> str:
-    return "".join(f"_{char.lower()}" if char.isupper() else char for char in name)
 
 
 @dataclass

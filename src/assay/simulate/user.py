@@ -14,6 +14,7 @@ from assay.data.noun import Json, Noun
 from assay.data.spent import Spent
 from assay.data.trace import Invocation, Message, ToolCall, ToolResult, Trace
 from assay.errors import ConfigError, SimulatorError, nearest
+from assay.formats.reading import snake
 from assay.llm.model import Model, Prompt
 from assay.llm.prompts import render
 from assay.simulate.instructions import AT, custom_prompt, validated
@@ -55,8 +56,8 @@ def user_options(raw: Mapping[str, Json], *, lenient: bool = False) -> tuple[Use
     values: dict[str, Any] = {}
     warnings: list[str] = []
     for key, value in raw.items():
-        if _snake(key) in known:
-            values |= {} if value is None else {_snake(key): value}
+        if snake(key) in known:
+            values |= {} if value is None else {snake(key): value}
             continue
         allowed = f"; allowed: {', '.join(known)}"
         problem = f"{at}/{key}: is not a known option{nearest(key, known) or allowed}"
@@ -67,7 +68,7 @@ def user_options(raw: Mapping[str, Json], *, lenient: bool = False) -> tuple[Use
         raise ConfigError(f"{at}/type: speech (llm_audio) is not built yet; allowed: llm_backed")
     settings = values.get("model_configuration")
     if isinstance(settings, dict):
-        values["model_configuration"] = {_snake(name): value for name, value in settings.items()}
+        values["model_configuration"] = {snake(name): value for name, value in settings.items()}
     try:
         options = msgspec.convert(values, UserOptions)
     except msgspec.ValidationError as error:
@@ -77,10 +78,6 @@ def user_options(raw: Mapping[str, Json], *, lenient: bool = False) -> tuple[Use
     if not options.stop_signal.strip():
         raise ConfigError(f"{at}/stop_signal: must not be blank")
     return options, warnings
-
-
-def _snake(name: str) -> str:
-    return "".join(f"_{char.lower()}" if char.isupper() else char for char in name)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ import msgspec
 
 from assay.data.noun import Json, Noun
 from assay.text import pairs, provider_keys
+from assay.text.pointer import escape
 
 Kind = Literal["private_key", "connection_string", "provider_key", "jwt", "pair", "email"]
 Span = tuple[int, int, str]
@@ -65,7 +66,7 @@ def _redact_object(value: dict[str, Json], pointer: str) -> tuple[dict[str, Json
     result: dict[str, Json] = {}
     found: list[Redaction] = []
     for key, inner in value.items():
-        place = f"{pointer}/{key.replace('~', '~0').replace('/', '~1')}"
+        place = f"{pointer}/{escape(key)}"
         clean_key, of_key = _redact_key(key)
         clean, of_value = _redact_member(key, inner, place)
         unique, number = clean_key, 2

@@ -6,7 +6,7 @@ from typing import Any
 
 from assay.data.config import CriterionSpec, CustomMetricSpec, EvalConfig
 from assay.data.outcome import Range
-from assay.formats.reading import Place, Reading, camel, pointer, spellings
+from assay.formats.reading import Place, Reading, camel, pointer, snake, spellings
 
 CONFIG = spellings(
     "criteria", "custom_metrics", "user_simulator_config", "environment_simulation_config", "live_model_config"
@@ -40,15 +40,16 @@ def _criterion(name: str, entry: Any, reading: Reading) -> CriterionSpec:
     at: Place = (((), "criteria"), name)
     if type(entry) is not dict:
         return CriterionSpec(name, entry, pointer=pointer(at))
-    options = {_snake(key): value for key, value in entry.items()}
+    options = {_option(key): value for key, value in entry.items()}
     if len(options) != len(entry):
         reading.error(at, "gives an option twice, in snake_case and in camelCase")
     return CriterionSpec(name, options.pop("threshold", None), options, pointer(at), is_object=True)
 
 
-def _snake(key: str) -> str:
-    snake = "".join(f"_{c.lower()}" if c.isupper() else c for c in key)
-    return snake if camel(snake) == key else key
+def _option(key: str) -> str:
+    """An option by our name; a key that is no camelCase stays as it is."""
+    name = snake(key)
+    return name if camel(name) == key else key
 
 
 def _custom(name: str, raw: Any, at: Place, reading: Reading) -> CustomMetricSpec:

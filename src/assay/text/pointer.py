@@ -1,0 +1,8 @@
+"""How is a key written in a JSON pointer?"""
+
+from __future__ import annotations
+
+
+def escape(key: str) -> str:
+    """Return a key as one reference token of a JSON pointer (RFC 6901); half a surrogate pair becomes `?`."""
+    return key.encode("utf-8", "replace").decode().replace("~", "~0").replace("/", "~1")
