@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-import msgspec
-
+from assay.data.equality import same
 from assay.data.trace import ToolCall
 from assay.errors import ConfigError, nearest
 from assay.importing import import_path
@@ -18,31 +17,6 @@ Matcher = Callable[[Any, Any], bool]
 _ANY = "*"
 _ABSENT = object()
 _SECONDS = 1.0
-_ENCODER = msgspec.json.Encoder()
-
-
-def same(actual: Any, expected: Any) -> bool:
-    """Whether two JSON values are equal: keys in any order, arrays in order, 1 equal to 1.0, true not equal to 1."""
-    # Python's == also takes true for 1, so it can only rule out. The JSON text tells them apart, but also 1 from 1.0.
-    return bool(actual == expected) and (_same_text(actual, expected) or _same_booleans(actual, expected))
-
-
-def _same_text(actual: Any, expected: Any) -> bool:
-    try:
-        return _ENCODER.encode(actual) == _ENCODER.encode(expected)
-    except (TypeError, ValueError, OverflowError):
-        return False
-
-
-def _same_booleans(actual: Any, expected: Any) -> bool:
-    """Whether two values that Python takes for equal have true and false in the same places."""
-    if isinstance(actual, dict):
-        items: Iterable[tuple[Any, Any]] = actual.items()
-    elif isinstance(actual, list):
-        items = enumerate(actual)
-    else:
-        return (type(actual) is bool) is (type(expected) is bool)
-    return all(_same_booleans(value, expected[key]) for key, value in items)
 
 
 def _ignore(actual: Any, expected: Any) -> bool:  # noqa: ARG001

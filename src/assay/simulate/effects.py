@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 
+from assay.data.equality import same
 from assay.data.noun import Json
 from assay.text.display import compact
 
@@ -70,14 +71,4 @@ def _garbled_at(value: Json, path: _Path) -> Json:
 
 def holds(args: Json, wanted: Json) -> bool:
     """Whether arguments have all the wanted ones among them, each equal; true is not 1, but 1.0 is."""
-    return all(key in args and _equal(args[key], value) for key, value in wanted.items())
-
-
-def _equal(one: Json, other: Json) -> bool:
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_equal(one[key], other[key]) for key in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_equal, one, other))
-    return bool(one == other)
+    return all(key in args and same(args[key], value) for key, value in wanted.items())
