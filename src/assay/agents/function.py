@@ -16,12 +16,10 @@ from msgspec.structs import replace
 
 from assay.agents.calling import Calls, Tell, wants_calls
 from assay.data.case import EvalCase
-from assay.data.seams import Environment
+from assay.data.seams import Environment, Item
 from assay.data.trace import About, Invocation, Message, Step, Thought, ToolCall, ToolResult, Trace, Usage, split_reply
 from assay.errors import AgentError
 
-Item = Step | Usage
-Told = Item | About
 _ITEMS = (Message, Thought, ToolCall, ToolResult, Usage, About)
 _END = object()
 
@@ -117,7 +115,7 @@ def _listed(result: Any) -> Iterable[Any]:
     return (result,) if isinstance(result, str | Mapping) or not isinstance(result, Iterable) else result
 
 
-def _item(item: Any) -> Told:
+def _item(item: Any) -> Step | Usage | About:
     if isinstance(item, str):
         return Message(item)
     if isinstance(item, _ITEMS):

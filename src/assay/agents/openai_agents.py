@@ -9,9 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-import msgspec
-
-from assay.agents.plain import plain
+from assay.agents.plain import as_text, plain
 from assay.agents.routing import routed
 from assay.agents.stopwatch import Stopwatch
 from assay.data.case import EvalCase
@@ -149,18 +147,13 @@ class OpenAISession:
         result = running.result()
         self._agent, self._history = result.last_agent, result.to_input_list()
         if not watch.said:
-            yield Message(_shown(result.final_output), self._agent.name)
+            yield Message(as_text(result.final_output), self._agent.name)
         yield watch.times.durations
 
     async def _run(self, message: str, watch: _Watch) -> Any:
         runner = import_extra("agents", EXTRA).Runner
         said = {"role": "user", "content": message}
         return await runner.run(self._agent, [*self._history, said], context=self._context, hooks=_hooks(watch))
-
-
-def _shown(output: Any) -> str:
-    """The output of a run as a reply: a text is itself, anything else its JSON."""
-    return output if isinstance(output, str) else msgspec.json.encode(plain(output)).decode()
 
 
 class _Watch:

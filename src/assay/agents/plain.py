@@ -30,6 +30,11 @@ def plain(value: Any, depth: int = 0) -> Json:
     return _described(value) if depth >= _DEEPEST else _container(value, depth)
 
 
+def as_text(value: Any) -> str:
+    """Return a value as text: a text as it is, anything else as its JSON."""
+    return value if isinstance(value, str) else msgspec.json.encode(plain(value)).decode()
+
+
 def _container(value: Any, depth: int) -> Json:
     if isinstance(value, dict):
         return {_text(str(key)): plain(inner, depth + 1) for key, inner in value.items()}

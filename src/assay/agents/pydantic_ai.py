@@ -8,9 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-import msgspec
-
-from assay.agents.plain import plain
+from assay.agents.plain import as_text, plain
 from assay.agents.routing import routed
 from assay.agents.stopwatch import Stopwatch
 from assay.data.case import EvalCase
@@ -101,13 +99,8 @@ class PydanticSession:
         self._details = watch.details
         self._history = run.all_messages()
         if not watch.said:
-            yield Message(_shown(run.result.output), watch.name)
+            yield Message(as_text(run.result.output), watch.name)
         yield watch.times.durations
-
-
-def _shown(output: Any) -> str:
-    """The output of a run as a reply: a text is itself, anything else its JSON."""
-    return output if isinstance(output, str) else msgspec.json.encode(plain(output)).decode()
 
 
 class _Watch:

@@ -8,9 +8,7 @@ import dataclasses
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-import msgspec
-
-from assay.agents.plain import plain
+from assay.agents.plain import as_text, plain
 from assay.agents.routing import routed
 from assay.data.noun import Json
 from assay.data.seams import Environment
@@ -85,8 +83,9 @@ async def _answered(request: Any, execute: Callable[[Any], Awaitable[Any]], envi
     answer = await routed(environment, call, declared, real, as_json=lambda output: _response(output, call.id))
     if answer.own:
         return answer.value
-    text = answer.value if isinstance(answer.value, str) else msgspec.json.encode(answer.value).decode()
-    message = import_extra("langchain_core.messages", EXTRA).ToolMessage(text, name=call.name, tool_call_id=made["id"])
+    message = import_extra("langchain_core.messages", EXTRA).ToolMessage(
+        as_text(answer.value), name=call.name, tool_call_id=made["id"]
+    )
     return _with_message(given[-1], message) if given else message
 
 
