@@ -20,7 +20,6 @@ from assay.errors import FormatError, UsageError
 from assay.formats.adk.write import dumps
 from assay.judge.judges import Judges
 from assay.load import Match, as_recording, heard_in, read_file, sources
-from assay.text.globs import fits
 
 __all__ = [
     "Checked",
@@ -29,7 +28,6 @@ __all__ = [
     "check",
     "evaluate",
     "execute",
-    "fits",
     "load_eval_set",
     "load_recordings",
     "plan_run",

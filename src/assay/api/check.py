@@ -9,6 +9,7 @@ from assay import load
 from assay.data.noun import Noun
 from assay.errors import ConfigError, FormatError, UsageError
 from assay.formats.recognise import Loaded
+from assay.report.numbers import count
 
 _PATTERNS = ("*.json", "*.jsonl")
 
@@ -55,11 +56,7 @@ def _checked(path: Path, *, lenient: bool) -> Checked:
 def _held(loaded: Loaded) -> str:
     counts = []
     if loaded.eval_set is not None:
-        counts.append(_count(len(loaded.eval_set.cases), "case"))
+        counts.append(count(len(loaded.eval_set.cases), "case"))
     if loaded.recordings:
-        counts.append(_count(len(loaded.recordings), "recording"))
+        counts.append(count(len(loaded.recordings), "recording"))
     return ", ".join(counts)
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

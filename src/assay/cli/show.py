@@ -31,6 +31,7 @@ def show(run: str, case: str | None, store: str, as_json: bool) -> None:
     from assay.report.ballots import ballots
     from assay.report.terminal import case as one_case
     from assay.report.terminal import invalid, print_report
+    from assay.text.globs import fits
 
     found = api.reread(store, run)
     if as_json:
@@ -44,7 +45,7 @@ def show(run: str, case: str | None, store: str, as_json: bool) -> None:
         return
     shown = 0
     for result, several in attempts(found.cases):
-        if api.fits(result.case_id, case):
+        if fits(result.case_id, case):
             shown += 1
             out.print(one_case(result, several=several, everything=True))
             out.print(ballots(result.outcomes, found.ballots))

@@ -235,10 +235,7 @@ def _array(top: list[Any], reading: Reading, stem: str) -> Loaded:
             _no_twins(cases, (), "name", reading)
             return Loaded(path, "eval set (old list form)", EvalSet(stem, tuple(cases)))
         if "messages" in first:
-            recordings = tuple(
-                messages.conversation(item, ((), i), reading, name=f"{stem}-{i + 1}") for i, item in enumerate(items)
-            )
-            return Loaded(path, "chat messages", recordings=recordings)
+            return _chats(items, reading, stem)
         if messages.is_message(first):
             return Loaded(path, "chat messages", recordings=(messages.conversation(items, (), reading, name=stem),))
         if first.keys() & {"metricName", "metric_name"}:
@@ -246,9 +243,12 @@ def _array(top: list[Any], reading: Reading, stem: str) -> Loaded:
                 path, ["/: holds tRPC-Agent-Go metrics; write them as an EvalConfig: {'criteria': {NAME: THRESHOLD}}"]
             )
     if isinstance(first, list) and first and messages.is_message(first[0]):
-        recordings = tuple(
-            messages.conversation(item, ((), i), reading, name=f"{stem}-{i + 1}") for i, item in enumerate(items)
-        )
-        return Loaded(path, "chat messages", recordings=recordings)
+        return _chats(items, reading, stem)
     got = "an empty array" if not items else f"an array that starts with {first!r:.60}"
     raise FormatError(path, [f"/: must be {_KINDS}, got {got}"])
+
+
+def _chats(items: list[Any], reading: Reading, stem: str) -> Loaded:
+    """Several conversations, each a list of messages or an object that holds one."""
+    told = (messages.conversation(item, ((), i), reading, name=f"{stem}-{i + 1}") for i, item in enumerate(items))
+    return Loaded(reading.path, "chat messages", recordings=tuple(told))

@@ -9,6 +9,7 @@ from typing import Any, BinaryIO, Literal
 import msgspec
 
 from assay.data.outcome import CaseResult, Fault, FaultSide, Injection, Outcome, Score
+from assay.data.recording import EndedBy, Side
 from assay.data.spent import Spent
 from assay.data.summary import CriterionSummary, Estimate, RunInfo, Summary, Valid
 
@@ -33,7 +34,7 @@ class RunShape(Shape, frozen=True):
 class ErrorShape(Shape, frozen=True):
     """What broke an attempt."""
 
-    side: Literal["agent", "simulator", "environment", "infrastructure"]
+    side: Side
     cause: str
     traceback: str
 
@@ -124,7 +125,7 @@ class CaseShape(Shape, frozen=True):
     error: ErrorShape | None
     fault: FaultShape | None
     invalid: list[FaultShape] | None
-    ended_by: Literal["script", "stop", "cap", "failure"]
+    ended_by: EndedBy
     usage: dict[str, int] | None
     outcomes: list[OutcomeShape]
     judge: SpentShape | None

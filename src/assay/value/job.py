@@ -18,7 +18,7 @@ from assay.errors import UsageError, nearest
 from assay.formats.knowledgepulse import Refused
 from assay.value import batch
 from assay.value.batch import Done, Gate, Prepared, Redacted
-from assay.value.dimensions import structure, total, weights_of
+from assay.value.dimensions import UNKNOWN_NOVELTY, structure, total, weights_of
 from assay.value.score import Nearest, Terms, Weighed
 from assay.value.source import Document, Unknown, documents
 
@@ -280,5 +280,7 @@ def redacted(job: Job, scores: Sequence[float | None]) -> Iterator[Redacted]:
 def _agrees(said: _Said, trace: ReasoningTrace | Refused, terms: Terms) -> bool:
     if said.id != trace.id or isinstance(trace, Refused) or said.score is None:
         return said.id == trace.id and isinstance(trace, Refused) and said.score is None
-    expected = total(structure(trace), said.novelty if said.novelty is not None else 0.5, weights_of(terms.profile))
+    expected = total(
+        structure(trace), UNKNOWN_NOVELTY if said.novelty is None else said.novelty, weights_of(terms.profile)
+    )
     return said.embedder == terms.embedder and abs(expected - said.score) < 1e-9

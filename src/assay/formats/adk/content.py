@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from sys import intern
 from typing import Any
 
@@ -99,11 +100,9 @@ def steps_of(parts: list[Any], author: str, at: Place, reading: Reading) -> list
 
 
 def _step(part: dict[str, Any], author: str, at: Place, reading: Reading) -> Step:
-    for key, read in (("function_call", call), ("functionCall", call), ("function_response", result)):
+    for key, read in _READERS.items():
         if key in part:
             return read(part.pop(key), (at, key), reading, author=author, beside=part)
-    if "functionResponse" in part:
-        return result(part.pop("functionResponse"), (at, "functionResponse"), reading, author=author, beside=part)
     text = part.pop("text", None)
     if text is not None and part.pop("thought", False):
         return Thought(text, author, part or None)
@@ -136,6 +135,14 @@ def result(
         _both(extra, beside),
         injected,
     )
+
+
+_READERS: dict[str, Callable[..., Step]] = {
+    "function_call": call,
+    "functionCall": call,
+    "function_response": result,
+    "functionResponse": result,
+}
 
 
 def _injected(beside: dict[str, Any], at: Place, reading: Reading) -> tuple[Injected, ...]:
