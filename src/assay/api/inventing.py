@@ -13,9 +13,8 @@ from assay.data.seams import Agent
 from assay.data.trace import About
 from assay.errors import UsageError
 from assay.llm.exchange import Exchange
+from assay.llm.model import DEFAULT_MODEL
 from assay.simulate.scenarios import described_agent, write_scenarios
-
-DEFAULT_MODEL = "gemini-2.5-flash"
 
 
 def scenarios(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from assay.llm.model import DEFAULT_MODEL
 from assay.metrics.entries import CATALOG, QUESTIONS, RECIPES, Entry
 from assay.metrics.options import allowed, documented, hints
 
@@ -99,9 +100,9 @@ def _explain(one: Entry) -> None:
     click.echo(f"\n{json.dumps({'criteria': {one.name: one.sample}}, indent=2, ensure_ascii=False)}")
 
 
-_JUDGE_OPTIONS = """\
+_JUDGE_OPTIONS = f"""\
   judge_model_options: an object, all of it optional
-      judge_model: the model; default "gemini-2.5-flash". openai/..., anthropic/..., ollama/..., or any with base_url
+      judge_model: the model; default "{DEFAULT_MODEL}". openai/..., anthropic/..., ollama/..., or any with base_url
       judge_models: a panel of several; vote i goes to model i mod m
       judge_model_config: temperature, top_p, top_k, seed, max_output_tokens, thinking_budget, ...
       num_samples: how many votes; default 5

@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from assay.llm.model import DEFAULT_MODEL
 from assay.store import DEFAULT_URL
 
 
@@ -20,7 +21,7 @@ def judge() -> None:
 
 @judge.command()
 @click.option(
-    "--judge-model", metavar="NAME", help="The model, or several separated by commas.  [default: gemini-2.5-flash]"
+    "--judge-model", metavar="NAME", help=f"The model, or several separated by commas.  [default: {DEFAULT_MODEL}]"
 )
 @click.option("--run", metavar="RUN", help="Also say what judging this run of the store would cost.")
 @click.option("--store", default=DEFAULT_URL, show_default=True, metavar="URL", help="Any SQLAlchemy URL.")
@@ -36,7 +37,7 @@ def ping(judge_model: str | None, run: str | None, store: str) -> None:
     from assay.api.ping import cost_of
     from assay.api.ping import ping as send
     from assay.cli.environment import read_environment
-    from assay.judge.judges import DEFAULT_MODEL, Judges
+    from assay.judge.judges import Judges
     from assay.text.display import visible
 
     read_environment(paths=["."])

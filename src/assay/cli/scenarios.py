@@ -12,13 +12,14 @@ from assay.cli.environment import read_environment
 from assay.cli.files import FileToWrite
 from assay.cli.judging import call_options, exchange_of
 from assay.errors import CaseError, UsageError
+from assay.llm.model import DEFAULT_MODEL
 
 
 @click.command()
 @click.argument("agent")
 @click.option("--count", type=click.IntRange(1), default=10, show_default=True, help="How many.")
 @click.option("--instruction", default="", metavar="TEXT", help="What they should be about.")
-@click.option("--model", default="gemini-2.5-flash", show_default=True, metavar="NAME", help="Who writes them.")
+@click.option("--model", default=DEFAULT_MODEL, show_default=True, metavar="NAME", help="Who writes them.")
 @click.option("-o", "--output", metavar="FILE", type=FileToWrite(), help="Default: stdout.")
 @call_options
 def scenarios(agent: str, count: int, instruction: str, model: str, output: Path | None, **calls: Any) -> None:

@@ -16,10 +16,8 @@ from assay.judge.ballot import Ballot
 from assay.judge.judge import Judge
 from assay.judge.service import Service
 from assay.llm.exchange import Exchange
-from assay.llm.model import Named
+from assay.llm.model import DEFAULT_MODEL, Named
 from assay.llm.pacing import Limited
-
-DEFAULT_MODEL = "gemini-2.5-flash"
 
 
 class JudgeOptions(Noun, frozen=True):

@@ -12,6 +12,9 @@ import msgspec
 from assay.data.noun import Json, Noun
 from assay.errors import CaseError, UsageError
 
+DEFAULT_MODEL = "gemini-2.5-flash"
+"""The model that judges, plays users and tools, and writes scenarios, where none is named."""
+
 
 class Prompt(Noun, frozen=True):
     """One question to a model.

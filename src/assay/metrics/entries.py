@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from assay.data.outcome import Range
+from assay.llm.model import DEFAULT_MODEL
 from assay.metrics.conversation import TaskSuccess, ToolUseQuality, TrajectoryQuality
 from assay.metrics.efficiency import InferenceCallCount, InvocationDuration, TokenUsage, ToolCallCount
 from assay.metrics.grounding import Hallucinations
@@ -18,6 +19,7 @@ from assay.metrics.simulator import UserSimulatorQuality
 from assay.metrics.trajectory import ToolTrajectory
 from assay.metrics.value import ReasoningValue
 from assay.metrics.vertex import VertexCoherence, VertexConversation, VertexSafety
+from assay.simulate.user import STOP_SIGNAL
 
 _UNBOUNDED = Range(0.0, None)
 
@@ -61,7 +63,7 @@ class Entry:
 
 
 _RUBRICS = [{"rubric_id": "concise", "rubric_content": {"text_property": "The reply is short and to the point."}}]
-_JUDGE = {"judge_model": "gemini-2.5-flash", "num_samples": 5}
+_JUDGE = {"judge_model": DEFAULT_MODEL, "num_samples": 5}
 
 CATALOG: dict[str, Entry] = {
     entry.name: entry
@@ -165,7 +167,7 @@ CATALOG: dict[str, Entry] = {
             "user message, and the stop",
             "only",
             UserSimulatorQuality,
-            sample={"threshold": 1.0, "judge_model_options": _JUDGE, "stop_signal": "</finished>"},
+            sample={"threshold": 1.0, "judge_model_options": _JUDGE, "stop_signal": STOP_SIGNAL},
         ),
         Entry(
             "multi_turn_task_success_v1",

@@ -16,6 +16,7 @@ from assay.metrics.asking import VALIDITY, question, scored, unfit
 from assay.metrics.evidence import Texts
 from assay.metrics.options import option
 from assay.simulate.personas import persona_of
+from assay.simulate.user import STOP_SIGNAL
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class UserSimulatorQuality:
     """
 
     judge: Judge
-    stop_signal: str = option("what the simulated user says to end the conversation", default="</finished>")
+    stop_signal: str = option("what the simulated user says to end the conversation", default=STOP_SIGNAL)
 
     async def __call__(self, trace: Trace, case: EvalCase) -> Score:
         """Judge every message of the user, and the stop."""

@@ -12,6 +12,7 @@ from msgspec import Meta
 from assay.data.noun import Json, Noun
 from assay.errors import ConfigError, nearest
 from assay.formats.reading import Place, pointer, shown, spellings
+from assay.llm.model import DEFAULT_MODEL
 from assay.simulate.examples import Examples, examples_in
 
 KEY = "environment_simulation_config"
@@ -84,7 +85,7 @@ class EnvironmentOptions(Noun, frozen=True):
     """
 
     tool_simulation_configs: tuple[SimulatedTool, ...] = ()
-    simulation_model: str = "gemini-2.5-flash"
+    simulation_model: str = DEFAULT_MODEL
     simulation_model_configuration: dict[str, Json] = {}
     environment_data: Json = None
     tracing: Json = None

@@ -15,7 +15,7 @@ from assay.data.spent import Spent
 from assay.data.trace import Invocation, Message, ToolCall, ToolResult, Trace
 from assay.errors import ConfigError, SimulatorError, nearest
 from assay.formats.reading import snake
-from assay.llm.model import Model, Prompt
+from assay.llm.model import DEFAULT_MODEL, Model, Prompt
 from assay.llm.prompts import render
 from assay.simulate.instructions import AT, custom_prompt, validated
 from assay.simulate.personas import persona_of
@@ -32,7 +32,7 @@ class UserOptions(Noun, frozen=True):
     """
 
     type: Literal["llm_backed"] = "llm_backed"
-    model: str = "gemini-2.5-flash"
+    model: str = DEFAULT_MODEL
     model_configuration: dict[str, Json] = {}
     max_allowed_invocations: int = 20
     custom_instructions: str | None = None
