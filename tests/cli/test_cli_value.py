@@ -92,7 +92,7 @@ def test_the_table_shows_dimensions_and_totals(tmp_path: Path) -> None:
 def test_ids_and_numbers_are_whole_in_a_narrow_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A table that would be too wide is a list; where there is nothing to tell, as in a refused trace, nothing is."""
     long = "step-by-step-" * 4
-    monkeypatch.setattr("assay.cli.output._PIPED_WIDTH", 60)
+    monkeypatch.setattr("assay.cli.console._PIPED_WIDTH", 60)
     shown = _run(_file(tmp_path, GOOD | {"id": f"kp:trace:{long}"}, BAD)).stdout
     assert f"{long}\n    score {GOOD_SCORE:.4f}, C 0.145, N 0.500, D 1.000, O 0.800\n" in shown
     assert "\n2\n    score refused\n" in shown

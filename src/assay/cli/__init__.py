@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import click
 
 from assay import __version__
+from assay.cli import exit_codes
 from assay.errors import AssayError, nearest
 
 COMMANDS = {
@@ -27,8 +28,6 @@ COMMANDS = {
     "judge": "Ask whether the model that judges is ready.",
     "show": "Show a run of the store, or one of its cases.",
 }
-_USAGE = 2
-_INTERRUPTED = 130
 _PATIENCE = 5.0
 """Seconds that the process may take to end after its work is done."""
 
@@ -111,9 +110,9 @@ def main(args: Sequence[str] | None = None) -> None:
         sys.exit(error.exit_code)
     except click.Abort:
         click.echo("interrupted", err=True)
-        sys.exit(_INTERRUPTED)
+        sys.exit(exit_codes.INTERRUPTED)
     except AssayError as error:
         from assay.text.display import visible
 
         click.echo(f"assay: {visible(str(error))}", err=True)
-        sys.exit(_USAGE)
+        sys.exit(exit_codes.USAGE)

@@ -7,6 +7,7 @@ import sys
 import click
 
 from assay import api
+from assay.cli import exit_codes
 from assay.text.display import visible
 
 
@@ -29,4 +30,4 @@ def check(file: tuple[str, ...], lenient: bool) -> None:
             click.echo(f"    error: {visible(problem)}")
         for warning in checked.warnings:
             click.echo(f"    warning: {visible(warning)}")
-    sys.exit(0 if usable else 2)
+    sys.exit(exit_codes.OK if usable else exit_codes.USAGE)

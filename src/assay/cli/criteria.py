@@ -55,7 +55,7 @@ _NARROW = 110
 def _overview() -> None:
     from rich.padding import Padding
 
-    from assay.cli.output import console
+    from assay.cli.console import console
 
     out = console()
     rows = [(one.name, one.needs, one.unit, _range(one), one.simulated_user) for one in CATALOG.values()]

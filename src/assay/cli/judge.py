@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from assay.cli import exit_codes
 from assay.llm.model import DEFAULT_MODEL
 from assay.store import DEFAULT_URL
 
@@ -54,4 +55,4 @@ def ping(judge_model: str | None, run: str | None, store: str) -> None:
             calls, cost_then = cost_of(run, store, name.strip())
             said = "an unknown price" if cost_then is None else f"${cost_then:.4f}"
             click.echo(f"run {run}: {calls} calls, with {name.strip()} {said}")
-    sys.exit(1 if any(one.problem for one in answers) else 0)
+    sys.exit(exit_codes.FAILED if any(one.problem for one in answers) else exit_codes.OK)

@@ -1,25 +1,25 @@
-"""What do `run` and `score` have in common? Options, progress, reports and exit codes."""
+"""What do `run` and `score` have in common? Options, reports and exit codes."""
 
 from __future__ import annotations
 
-import errno
 import functools
 import os
-import re
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self, TextIO
+from typing import Any
 
 import click
 from rich.console import Console
 
 from assay import api
 from assay.api import Plan, Run
+from assay.cli import exit_codes
+from assay.cli.console import console, reader_may_leave
 from assay.cli.files import FileToWrite
+from assay.cli.progress import Progress
 from assay.data.outcome import CaseResult, Verdict
 from assay.errors import UsageError
 from assay.report import json
@@ -28,12 +28,12 @@ from assay.report.terminal import print_report
 from assay.store import DEFAULT_URL
 from assay.text.display import visible
 
-EXIT = {Verdict.PASSED: 0, Verdict.FAILED: 1, Verdict.UNSCORED: 3}
-_INTERRUPTED = 130
+_EXIT = {
+    Verdict.PASSED: exit_codes.OK,
+    Verdict.FAILED: exit_codes.FAILED,
+    Verdict.UNSCORED: exit_codes.UNSCORED,
+}
 _WARNINGS = 20
-_PIPED_WIDTH = 120
-_SILENCE = 10.0
-_FILLING = re.compile(r" +(?=\n|$)")
 
 
 @dataclass(frozen=True)
@@ -160,46 +160,12 @@ def _make_room(option: str, folder: Path) -> None:
         raise UsageError(f"{option}: cannot write to the folder {folder}")
 
 
-class _Console(Console):
-    """A console whose reader may leave: that is no reason to forget the verdict."""
-
-    def on_broken_pipe(self) -> None:
-        """Leave it to the caller."""
-        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
-
-
-def console(*, stderr: bool = False) -> Console:
-    """Return a console that is plain text, without spaces at the ends of lines, where nobody watches."""
-    stream = sys.stderr if stderr else sys.stdout
-    if stream.isatty():
-        return _Console(file=stream, highlight=False, emoji=False, markup=False)
-    plain: Any = _Trimmed(stream)
-    return _Console(file=plain, width=_PIPED_WIDTH, highlight=False, emoji=False, markup=False)
-
-
-class _Trimmed:
-    """A stream that lines reach without the spaces that fill them up to the width."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-        self.encoding = stream.encoding
-
-    def write(self, text: str) -> int:
-        """Write whole lines, trimmed."""
-        self._stream.write(_FILLING.sub("", text))
-        return len(text)
-
-    def flush(self) -> None:
-        """Flush the stream."""
-        self._stream.flush()
-
-
 def go(plan: Plan, store: str, output: Output, *, resumed: bool = False, reuse: str | None = None) -> int:
     """Run a plan with progress, write the reports, and return the exit code."""
     url = None if store == "none" else store
     if url is None and reuse is not None:
         raise UsageError("--reuse needs the store that the run is in, got --store none")
-    with _reader_may_leave():
+    with reader_may_leave():
         _announce(plan, output)
     try:
         with output.only_json_on_stdout(), Progress(plan.total, quiet=output.quiet) as progress:
@@ -213,16 +179,16 @@ def go(plan: Plan, store: str, output: Output, *, resumed: bool = False, reuse: 
         if url is not None and plan.agent is not None:
             again = "" if url == DEFAULT_URL else " --store URL"  # a URL may hold a password
             click.echo(f"what is finished is kept; go on with: assay run --resume {plan.info.id}{again}", err=True)
-        return _INTERRUPTED
+        return exit_codes.INTERRUPTED
     problems = _write_files(run, plan, output)
-    with _reader_may_leave():
+    with reader_may_leave():
         _print(run, output, store=url)
     if problems:
         raise UsageError("\n".join(problems))
-    code = EXIT[run.verdict]
-    if code == EXIT[Verdict.UNSCORED] and output.allow_unscored:
+    code = _EXIT[run.verdict]
+    if code == exit_codes.UNSCORED and output.allow_unscored:
         click.echo("unscored, and allowed to be (--allow-unscored): exit code 0", err=True)
-        return 0
+        return exit_codes.OK
     return code
 
 
@@ -239,15 +205,6 @@ def _announce(plan: Plan, output: Output) -> None:
         for name, signed in plan.info.signatures.items():
             if "backend" in signed:
                 output.terminal.print(visible(f"{name}: backend {signed['backend']}"), style="dim")
-
-
-@contextmanager
-def _reader_may_leave() -> Iterator[None]:
-    """Go on where nobody reads stdout any more: the verdict is what it is."""
-    try:
-        yield
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _write_files(run: Run, plan: Plan, output: Output) -> list[str]:
@@ -303,42 +260,3 @@ def _print(run: Run, output: Output, *, store: str | None) -> None:
         sys.stdout.buffer.flush()
     if show and not output.quiet:
         output.terminal.print(f"run {run.info.id}; assay show {run.info.id} [CASE]{elsewhere}", style="dim")
-
-
-class Progress:
-    """How far a run is: a bar for people, a line now and then for logs; both on stderr."""
-
-    def __init__(self, total: int, *, quiet: bool, doing: str = "scoring", bad: str = "not passed") -> None:
-        self._total = total
-        self._quiet = quiet
-        self._done = 0
-        self._bad = 0
-        self._words = (doing, bad)
-        self._said = time.monotonic()
-        self._bar: Any = None
-
-    def __enter__(self) -> Self:
-        if not self._quiet and sys.stderr.isatty():
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
-            self._bar.start()
-            self._bar.add_task(self._words[0], total=self._total)
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-
-    def advance(self, *, good: bool) -> None:
-        """Count one."""
-        self._done += 1
-        self._bad += not good
-        doing, bad = self._words
-        if self._bar is not None:
-            said = f"{doing}, {self._bad} {bad}" if self._bad else doing
-            self._bar.update(self._bar.task_ids[0], completed=self._done, description=said)
-        elif not self._quiet and time.monotonic() - self._said > _SILENCE:
-            self._said = time.monotonic()
-            click.echo(f"{self._done} of {self._total}, {self._bad} {bad}", err=True)

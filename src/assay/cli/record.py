@@ -10,15 +10,15 @@ from typing import Any
 import click
 
 from assay import api
+from assay.cli import exit_codes
 from assay.cli.environment import read_environment
 from assay.cli.files import FileToWrite
 from assay.cli.judging import call_options, exchange_of
-from assay.cli.output import Progress
+from assay.cli.progress import Progress
 from assay.data.recording import Recording
 from assay.judge.judges import Judges
 from assay.text.display import shortened, visible
 
-_INTERRUPTED = 130
 _SHOWN = 10
 
 
@@ -100,9 +100,9 @@ def record(
             count = api.write_recordings(plan, output, on_recording=on_recording)
     except KeyboardInterrupt:
         click.echo(f"\ninterrupted; what is finished is in {output}", err=True)
-        sys.exit(_INTERRUPTED)
+        sys.exit(exit_codes.INTERRUPTED)
     if not quiet:
         click.echo(f"{count} of {plan.total} conversations recorded in {output}, {broken} broken")
     for one in shown:
         click.echo(visible(one), err=True)
-    sys.exit(1 if broken else 0)
+    sys.exit(exit_codes.FAILED if broken else exit_codes.OK)

@@ -20,7 +20,7 @@ def runs(store: str) -> None:
     from rich.table import Table
 
     from assay import api
-    from assay.cli.output import console
+    from assay.cli.console import console
     from assay.text.display import visible
 
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), show_edge=False)

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from assay.cli import exit_codes
 from assay.cli.environment import read_environment
 from assay.cli.files import FileToWrite
 from assay.cli.judging import call_options, exchange_of
@@ -53,4 +54,4 @@ def scenarios(agent: str, count: int, instruction: str, model: str, output: Path
             raise UsageError(f"{output}: {error.strerror}") from None
     if len(found) < count:
         click.echo(f"{len(found)} of {count}: the model repeated itself", err=True)
-    sys.exit(0 if len(found) == count else 1)
+    sys.exit(exit_codes.OK if len(found) == count else exit_codes.FAILED)

@@ -24,7 +24,7 @@ def show(run: str, case: str | None, store: str, as_json: bool) -> None:
     import sys
 
     from assay import api
-    from assay.cli.output import console
+    from assay.cli.console import console
     from assay.errors import UsageError
     from assay.report import json
     from assay.report.attempts import attempts

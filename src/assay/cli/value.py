@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from assay.cli import exit_codes
 from assay.cli.files import FileToWrite
 from assay.errors import UsageError
 from assay.text.display import shortened, visible
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 SHOWN = 20
 """So many reasons, problems or places are told; the outputs hold all."""
-FAILED, WRONG, UNSCORED, INTERRUPTED = 1, 2, 3, 130
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def value(files: tuple[str, ...], **options: Any) -> None:
         raise UsageError(f"{error.filename or 'file'}: {error.strerror or error}") from error
     except KeyboardInterrupt:
         click.echo("\ninterrupted; what --output holds can be continued with --resume", err=True)
-        sys.exit(INTERRUPTED)
+        sys.exit(exit_codes.INTERRUPTED)
 
 
 def _value(files: tuple[str, ...], options: dict[str, Any]) -> int:
@@ -279,7 +279,7 @@ def _why(result: dict[str, Any], threshold: float) -> str:
 
 def _end(outputs: Outputs, summary: Summary, told: _Told) -> int:
     """Print what was found, and return the exit code."""
-    from assay.cli.output import console
+    from assay.cli.console import console
 
     if outputs.json:
         sys.stdout.buffer.flush()
@@ -293,13 +293,13 @@ def _end(outputs: Outputs, summary: Summary, told: _Told) -> int:
     kinds = ", ".join(f"{count} {kind}" for kind, count in told.redacted.most_common())
     _list(f"redacted before keeping: {kinds};", total, told.places)
     if summary.refused and not summary.scored:
-        return WRONG
+        return exit_codes.USAGE
     if outputs.fail_under is None:
-        return 0
+        return exit_codes.OK
     if told.below:
         click.echo(f"{told.below:,} below --fail-under {outputs.fail_under:g}", err=True)
-        return FAILED
-    return UNSCORED if summary.refused else 0
+        return exit_codes.FAILED
+    return exit_codes.UNSCORED if summary.refused else exit_codes.OK
 
 
 def _list(what: str, count: int, reasons: list[str]) -> None:
