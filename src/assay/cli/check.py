@@ -7,13 +7,13 @@ import sys
 import click
 
 from assay import api
-from assay.cli import exit_codes
+from assay.cli import exit_codes, options
 from assay.text.display import visible
 
 
 @click.command()
 @click.argument("file", nargs=-1, required=True)
-@click.option("--lenient", is_flag=True, help="Unknown options and misspelt keys are warnings.")
+@options.lenient
 def check(file: tuple[str, ...], lenient: bool) -> None:
     """Say what each file is, how much it holds, and every problem in it.
 

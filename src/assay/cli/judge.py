@@ -6,9 +6,8 @@ import sys
 
 import click
 
-from assay.cli import exit_codes
+from assay.cli import exit_codes, options
 from assay.llm.model import DEFAULT_MODEL
-from assay.store import DEFAULT_URL
 
 
 @click.group()
@@ -25,7 +24,7 @@ def judge() -> None:
     "--judge-model", metavar="NAME", help=f"The model, or several separated by commas.  [default: {DEFAULT_MODEL}]"
 )
 @click.option("--run", metavar="RUN", help="Also say what judging this run of the store would cost.")
-@click.option("--store", default=DEFAULT_URL, show_default=True, metavar="URL", help="Any SQLAlchemy URL.")
+@options.stored
 def ping(judge_model: str | None, run: str | None, store: str) -> None:
     """Send one question of each kind to the judge, and say whether it answers in form.
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from assay.cli.options import with_options
 from assay.errors import UsageError
 from assay.judge.judges import Judges
 from assay.llm.budget import Budget
@@ -19,7 +20,7 @@ _OF_THE_RUN = ("judge_model", "votes", "all_votes")
 
 def call_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options about calls of models."""
-    return _with(
+    return with_options(
         command,
         click.option(
             "--cassette",
@@ -39,7 +40,7 @@ def call_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def judge_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options about judges, and those about calls."""
-    return _with(
+    return with_options(
         call_options(command),
         click.option(
             "--judge-model",
@@ -53,12 +54,6 @@ def judge_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--reuse", metavar="RUN", help="Take the judges' replies of an earlier run where the question is equal."
         ),
     )
-
-
-def _with(command: Callable[..., Any], *options: Callable[..., Any]) -> Callable[..., Any]:
-    for option in reversed(options):
-        command = option(command)
-    return command
 
 
 def judges_of(given: Mapping[str, Any], earlier: Mapping[str, Any] | None = None) -> Judges:

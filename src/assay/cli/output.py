@@ -16,7 +16,7 @@ from rich.console import Console
 
 from assay import api
 from assay.api import Plan, Run
-from assay.cli import exit_codes
+from assay.cli import exit_codes, options
 from assay.cli.console import console, reader_may_leave
 from assay.cli.files import FileToWrite
 from assay.cli.progress import Progress
@@ -78,6 +78,36 @@ class Common:
     output: Output
 
 
+_OPTIONS = (
+    click.option(
+        "--config",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        help="An EvalConfig for all files. Default: the nearest test_config.json, else ADK's defaults.",
+    ),
+    options.lenient,
+    options.only,
+    options.concurrency,
+    click.option("--json", "json_file", metavar="FILE", help="Write the results as JSON; - is stdout."),
+    click.option("--junit", metavar="FILE", type=FileToWrite(), help="Write JUnit XML to a file."),
+    click.option(
+        "--adk-results",
+        metavar="DIR",
+        type=click.Path(path_type=Path),
+        help="Write ADK's .evalset_result.json, a file for each eval set.",
+    ),
+    click.option(
+        "--store",
+        default=DEFAULT_URL,
+        show_default=True,
+        metavar="URL",
+        help="Where the run is kept: any SQLAlchemy URL, or none.",
+    ),
+    click.option("--allow-unscored", is_flag=True, help="Exit with 0 instead of 3 where something is unscored."),
+    click.option("--quiet", "-q", is_flag=True, help="Print the verdict only."),
+)
+
+
 def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that every scoring command takes; the command receives them as `common`."""
 
@@ -99,42 +129,7 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
         output = Output(json_file, junit, adk_results, allow_unscored, quiet)
         return command(*args, common=Common(config, lenient, only, concurrency, store, output), **own)
 
-    options = (
-        click.option(
-            "--config",
-            metavar="FILE",
-            type=click.Path(path_type=Path),
-            help="An EvalConfig for all files. Default: the nearest test_config.json, else ADK's defaults.",
-        ),
-        click.option("--lenient", is_flag=True, help="Unknown options and misspelt keys are warnings."),
-        click.option(
-            "--only", multiple=True, metavar="ID", help="Only cases with this id; * and ? are wildcards. Repeatable."
-        ),
-        click.option(
-            "--concurrency", default=8, show_default=True, type=click.IntRange(1), help="How many cases at once."
-        ),
-        click.option("--json", "json_file", metavar="FILE", help="Write the results as JSON; - is stdout."),
-        click.option("--junit", metavar="FILE", type=FileToWrite(), help="Write JUnit XML to a file."),
-        click.option(
-            "--adk-results",
-            metavar="DIR",
-            type=click.Path(path_type=Path),
-            help="Write ADK's .evalset_result.json, a file for each eval set.",
-        ),
-        click.option(
-            "--store",
-            default=DEFAULT_URL,
-            show_default=True,
-            metavar="URL",
-            help="Where the run is kept: any SQLAlchemy URL, or none.",
-        ),
-        click.option("--allow-unscored", is_flag=True, help="Exit with 0 instead of 3 where something is unscored."),
-        click.option("--quiet", "-q", is_flag=True, help="Print the verdict only."),
-    )
-    made: Callable[..., Any] = gathered
-    for option in reversed(options):
-        made = option(made)
-    return made
+    return options.with_options(gathered, *_OPTIONS)
 
 
 @contextmanager

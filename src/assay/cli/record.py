@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from assay import api
-from assay.cli import exit_codes
+from assay.cli import exit_codes, options
 from assay.cli.environment import read_environment
 from assay.cli.files import FileToWrite
 from assay.cli.judging import call_options, exchange_of
@@ -29,18 +29,16 @@ _SHOWN = 10
 @click.option(
     "--attempts", type=click.IntRange(1), default=1, show_default=True, help="How many conversations for each case."
 )
-@click.option(
-    "--reply-timeout", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Longest wait for a reply."
-)
+@options.reply_timeout
 @click.option(
     "--config",
     metavar="FILE",
     type=click.Path(path_type=Path),
     help="An EvalConfig, for its users and environments. Default: the nearest test_config.json.",
 )
-@click.option("--lenient", is_flag=True, help="Misspelt keys are warnings.")
-@click.option("--only", multiple=True, metavar="ID", help="Only cases with this id; * and ? are wildcards. Repeatable.")
-@click.option("--concurrency", default=8, show_default=True, type=click.IntRange(1), help="How many cases at once.")
+@options.lenient
+@options.only
+@options.concurrency
 @call_options
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
 def record(

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from assay import api
+from assay.cli import options
 from assay.cli.environment import read_environment
 from assay.cli.judging import judge_options, judges_of
 from assay.cli.output import Common, common_options, go
@@ -23,9 +24,7 @@ _ARGUMENTS = ("paths", "agent", "config", "only", "lenient", "reply_timeout")
     "--agent", metavar="TARGET", help="The agent: module:function, adk:FOLDER, http://HOST/v1, …; docs/agents.md."
 )
 @click.option("--attempts", type=click.IntRange(1), help="How many conversations for each case.  [default: 1]")
-@click.option(
-    "--reply-timeout", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Longest wait for a reply."
-)
+@options.reply_timeout
 @click.option("--resume", metavar="RUN", help="Go on with an interrupted run; everything is taken from it.")
 @judge_options
 @common_options

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from assay.store import DEFAULT_URL
+from assay.cli import options
 
 
 @click.command()
-@click.option("--store", default=DEFAULT_URL, show_default=True, metavar="URL", help="Any SQLAlchemy URL.")
+@options.stored
 def runs(store: str) -> None:
     """List the runs in the store, the newest first.
 

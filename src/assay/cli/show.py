@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from assay.store import DEFAULT_URL
+from assay.cli import options
 
 
 @click.command()
 @click.argument("run")
 @click.argument("case", required=False)
-@click.option("--store", default=DEFAULT_URL, show_default=True, metavar="URL", help="Any SQLAlchemy URL.")
+@options.stored
 @click.option("--json", "as_json", is_flag=True, help="Print the run as JSON.")
 def show(run: str, case: str | None, store: str, as_json: bool) -> None:
     """Show a run of the store with what spoiled its invalid attempts, or everything about one of its cases.
