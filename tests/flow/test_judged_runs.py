@@ -125,6 +125,7 @@ def test_one_bad_reply_in_three_costs_no_good_vote(
     trouble: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever comes instead of every third reply, each case has the verdict of the good ones."""
+    monkeypatch.setattr("assay.llm.pacing.PAUSE", 0.01)
     write_case_files(tmp_path, 3)
 
     def say(request: Request) -> Any:
@@ -141,6 +142,7 @@ def test_a_judge_that_is_never_readable_leaves_the_run_unscored(
     trouble: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Never a zero, never a pass; every case says why, and the calls are bounded."""
+    monkeypatch.setattr("assay.llm.pacing.PAUSE", 0.01)
     write_case_files(tmp_path, 1)
     with Loopback(lambda _: trouble) as server:
         exchange = Exchange()

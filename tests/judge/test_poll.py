@@ -25,8 +25,12 @@ VALID = majority(yes=["valid"], no=["invalid"])
 RUBRIC = majority(yes=["yes"], no=["no"], not_applicable=["not_applicable"])
 ANSWERS = {VALID: ("valid", "invalid"), RUBRIC: ("yes", "no", "not_applicable")}
 PANEL = (Named("m", Scripted([])),)
-Row = tuple[int, ...]
-"""What a draw says on each item, as the place among the answers; behind the last: nothing, also when asked again."""
+CALL = Asked(key="", voter="m")
+Row = int
+"""What a draw says, as the place in `Walk.rows`, which has for each item the place among the answers.
+
+Behind the last answer: nothing, also when asked again.
+"""
 
 
 @cache
@@ -54,8 +58,11 @@ class Walk:
         prompt = Prompt(id="test", version="1", text="?")
         self.question = Question(prompt, self.items, ANSWERS[rule], rule)
         self.rows = tuple(product(range(len(ANSWERS[rule]) + 1), repeat=items))
-        self.orders = tuple(permutations(range(items)))
-        self.opinions = tuple(Opinion(answer) for answer in ANSWERS[rule])
+        place = {row: number for number, row in enumerate(self.rows)}
+        self.orders = tuple(
+            [place[tuple(row[i] for i in order)] for row in self.rows] for order in permutations(range(items))
+        )
+        self.readings = tuple(map(self._reading, self.rows))
         self.seen: set[tuple[Row, ...]] = set()
         self.ended = 0
 
@@ -64,15 +71,20 @@ class Walk:
         todo: list[tuple[Row, ...]] = [()]
         while todo:
             rows = todo.pop()
-            for more in combinations_with_replacement(self.rows, self._asked(rows)):
+            for more in combinations_with_replacement(range(len(self.rows)), self._asked(rows)):
                 state = self._canonical((*rows, *more))
                 if more and state not in self.seen:
                     self.seen.add(state)
                     todo.append(state)
         return self.ended
 
+    def _reading(self, row: tuple[int, ...]) -> Reading:
+        answers, said = ANSWERS[self.rule], dict(zip(self.items, row, strict=True))
+        opinions = {item: Opinion(answers[place]) for item, place in said.items() if place < len(answers)}
+        return Reading(opinions=opinions, problems=dict.fromkeys(said.keys() - opinions.keys(), "left out"))
+
     def _canonical(self, rows: tuple[Row, ...]) -> tuple[Row, ...]:
-        return min(tuple(sorted(tuple([row[i] for i in order]) for row in rows)) for order in self.orders)
+        return tuple(min([sorted([order[row] for row in rows]) for order in self.orders]))
 
     def _asked(self, rows: tuple[Row, ...]) -> int:
         """Play these rows, as far as the poll asks for them, and return how many further draws it asks for."""
@@ -82,10 +94,7 @@ class Walk:
             if len(poll.draws) > len(rows):
                 return len(poll.draws) - len(rows)
             for draw in wave:
-                said = dict(zip(self.items, rows[draw.number - 1], strict=True))
-                opinions = {item: self.opinions[place] for item, place in said.items() if place < len(self.opinions)}
-                problems = dict.fromkeys(said.keys() - opinions.keys(), "left out")
-                draw.hear(Reading(opinions=opinions, problems=problems), Asked(key="", voter="m"))
+                draw.hear(self.readings[rows[draw.number - 1]], CALL)
             poll.close_wave()
         for item in self.items:
             assert possible(self._votes(poll, item), self.rule, self.k) == {poll.decided[item].result}, rows

@@ -21,6 +21,9 @@ HOLD = 10.0
 PATIENCE = 120.0
 """The longest wait, in seconds, that another side may ask for."""
 
+PAUSE = 0.5
+"""Seconds before a call that failed is made again; twice as long for each further failure."""
+
 
 @dataclass(eq=False)
 class Ticket:
@@ -281,7 +284,7 @@ class Paced:
             if failed == self.pace.attempts:
                 self.pace.lost(problem)
                 raise CallError(f"no reply after {failed} attempts: {problem}")
-            await asyncio.sleep(0.5 * 2 ** (failed - 1) * (0.5 + self.pace.jitter()))
+            await asyncio.sleep(PAUSE * 2 ** (failed - 1) * (0.5 + self.pace.jitter()))
 
     async def _enter(self, *, again: bool) -> Ticket:
         """Wait for the call's turn; one that was sent before is not unsent, even if the pace is closed by now."""
