@@ -8,7 +8,7 @@ AGENTS_a2a := a2a-sdk[http-server] uvicorn
 AGENTS_langgraph := langchain langgraph
 AGENTS_openai := openai-agents
 AGENTS_pydantic-ai := pydantic-ai-slim
-EVERY_KIND := $(addprefix tests/agents/test_,breaks.py conversation.py environments.py flow.py shape.py)
+EVERY_KIND := $(addprefix tests/agents/test_,breaks.py conversation.py environments.py flow.py refusals.py shape.py)
 PIP_QUIET := --quiet --disable-pip-version-check
 PIP_PROJECT := $(PIP_QUIET) --build-constraint constraints-build.txt
 

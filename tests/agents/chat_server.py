@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import socket
 import threading
@@ -32,6 +31,9 @@ Script = Callable[[dict[str, Any]], Answer]
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128  # with the default of 5, fifty clients at once are turned away on a busy machine
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Print nothing: a client that gave up is gone when it is answered, and a script may raise to break off."""
 
 
 class ChatServer:
@@ -68,10 +70,6 @@ class ChatServer:
                     self.wfile.write(data)
                     return
                 self.close_connection = True
-
-            def finish(self) -> None:
-                with contextlib.suppress(OSError):
-                    super().finish()
 
             def log_message(self, *_: object) -> None:
                 pass

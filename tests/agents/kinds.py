@@ -92,16 +92,15 @@ KINDS = {
 }
 
 
+def marks_of(kind: Kind) -> tuple[pytest.MarkDecorator, ...]:
+    """The marks of a test with a kind of agent: one that needs a framework runs in its environment."""
+    return () if kind.module in ("assay", "httpx2") else (pytest.mark.agents,)
+
+
 def every(chosen: Callable[[Kind], bool]) -> pytest.MarkDecorator:
-    """A test for the chosen kinds of agent; those that need a framework run in its environment."""
-    in_every_environment = ("assay", "httpx2")
+    """A test for the chosen kinds of agent."""
     return pytest.mark.parametrize(
-        "kind",
-        [
-            pytest.param(name, marks=() if kind.module in in_every_environment else pytest.mark.agents)
-            for name, kind in KINDS.items()
-            if chosen(kind)
-        ],
+        "kind", [pytest.param(name, marks=marks_of(kind)) for name, kind in KINDS.items() if chosen(kind)]
     )
 
 

@@ -7,8 +7,6 @@ import socket
 import pytest
 from kinds import every, reached, recorded
 
-import assay
-from assay.agents import agent_of
 from assay.data.trace import Message
 
 pytestmark = pytest.mark.agents
@@ -58,10 +56,3 @@ def test_a_server_that_says_nothing_is_given_up() -> None:
         one = recorded(f"a2a:http://127.0.0.1:{silent.getsockname()[1]}", "hello", reply_timeout=0.2)
     assert one.failure is not None
     assert one.failure.cause == "no reply within 0.2 seconds"
-
-
-@pytest.mark.parametrize(("target", "problem"), [("a2a:shop", "must be a URL"), ("a2a:http://a:b@c", "no password")])
-def test_a_url_that_is_none_is_refused(target: str, problem: str) -> None:
-    """What cannot be reached, or should not be kept, is found out before anything runs."""
-    with pytest.raises(assay.UsageError, match=problem):
-        agent_of(target)

@@ -239,9 +239,3 @@ def test_a_folder_without_agent_is_refused(code: str, problem: str, tmp_path: Pa
     target = folder_with(tmp_path / f"bad_{abs(hash(code))}", code)
     with pytest.raises(assay.UsageError, match=problem):
         agent_of(target)
-
-
-def test_a_folder_that_is_not_there_is_refused() -> None:
-    """A path that does not exist is named."""
-    with pytest.raises(assay.UsageError, match="no such folder"):
-        agent_of("adk:nowhere")

@@ -151,10 +151,3 @@ def test_the_endpoint_follows_from_the_url(target: str, endpoint: str) -> None:
     """A URL is the endpoint itself, or what stands before it."""
     found: Any = agent_of(target)
     assert found.url == endpoint
-
-
-@pytest.mark.parametrize(("target", "problem"), [("http:host", "must be a URL"), ("http://a:b@host", "no password")])
-def test_a_url_that_is_none_is_refused(target: str, problem: str) -> None:
-    """What cannot be reached, or should not be kept, is found out before anything runs."""
-    with pytest.raises(assay.UsageError, match=problem):
-        agent_of(target)

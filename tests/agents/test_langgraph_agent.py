@@ -8,8 +8,6 @@ import pytest
 from kinds import recorded
 from shop import INSTRUCTIONS
 
-import assay
-from assay.agents import agent_of
 from assay.data.case import SessionInput
 from assay.data.trace import Thought
 
@@ -63,9 +61,3 @@ def test_a_state_without_messages_is_told() -> None:
     one = recorded("langgraph_shop:silent", "hello")
     assert one.failure is not None
     assert "must hold 'messages'" in one.failure.cause
-
-
-def test_something_else_is_refused() -> None:
-    """What is no runnable is found out before anything runs."""
-    with pytest.raises(assay.UsageError, match="must be a graph or another runnable, got str"):
-        agent_of("langgraph:langgraph_shop:INSTRUCTIONS")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 from kinds import recorded
 
-import assay
-from assay.agents import agent_of
 from assay.data.case import SessionInput
 from assay.data.trace import Message, Thought, ToolCall, ToolResult
 
@@ -44,9 +42,3 @@ def test_an_output_that_nobody_said_is_the_reply() -> None:
     (invocation,) = recorded("openai_shop:quiet", "Where is A-17?").trace.invocations
     assert "teapot" in invocation.reply
     assert len(invocation.steps or ()) == 2
-
-
-def test_something_else_is_refused() -> None:
-    """What is no agent is found out before anything runs."""
-    with pytest.raises(assay.UsageError, match=r"must be an agents\.Agent, got list"):
-        agent_of("openai-agents:openai_shop:tools")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 from kinds import recorded
 
-import assay
-from assay.agents import agent_of
 from assay.data.case import SessionInput
 from assay.data.trace import Thought, ToolCall, ToolResult
 
@@ -51,9 +49,3 @@ def test_a_refused_call_has_its_refusal_as_result() -> None:
     assert isinstance(refusal, ToolResult)
     assert refusal.id == call.id
     assert invocation.reply == "Sorry."
-
-
-def test_something_else_is_refused() -> None:
-    """What is no agent is found out before anything runs."""
-    with pytest.raises(assay.UsageError, match=r"must be a pydantic_ai\.Agent, got function"):
-        agent_of("pydantic-ai:pydantic_ai_shop:scripted")

@@ -1,0 +1,32 @@
+"""Is a target that means no agent found out before anything runs, whatever agents of its kind are made with?"""
+
+from __future__ import annotations
+
+import pytest
+from kinds import KINDS, marks_of
+
+from assay.agents import agent_of
+from assay.errors import UsageError
+
+REFUSED = [
+    ("http", "http:host", "must be a URL"),
+    ("http", "http://a:b@host", "must hold no password"),
+    ("a2a", "a2a:shop", "must be a URL"),
+    ("a2a", "a2a:http://a:b@c", "must hold no password"),
+    ("adk", "adk:nowhere", "no such folder as 'nowhere'"),
+    ("langgraph", "langgraph:langgraph_shop:INSTRUCTIONS", "must be a graph or another runnable, got str"),
+    ("openai-agents", "openai-agents:openai_shop:tools", r"must be an agents\.Agent, got list"),
+    ("pydantic-ai", "pydantic-ai:pydantic_ai_shop:scripted", r"must be a pydantic_ai\.Agent, got function"),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "target", "problem"), [pytest.param(*one, marks=marks_of(KINDS[one[0]])) for one in REFUSED]
+)
+def test_a_target_that_means_no_agent_is_refused(kind: str, target: str, problem: str) -> None:
+    """With the target and what is wrong with it: it cannot be reached, should not be kept, or is something else."""
+    if not KINDS[kind].installed:
+        pytest.skip(f"needs {KINDS[kind].module}")
+    with pytest.raises(UsageError, match=problem) as refused:
+        agent_of(target)
+    assert str(refused.value).startswith(f"--agent {target}: ")
