@@ -16,9 +16,10 @@ from assay.formats import knowledgepulse
 from assay.value import batch, source
 from assay.value.batch import Gate
 from assay.value.embed import name_of
-from assay.value.job import Job, resumed, run
+from assay.value.job import Job, run
 from assay.value.novelty import VectorCache
 from assay.value.one import value
+from assay.value.resume import resumed
 from assay.value.score import Terms
 from reasonings import by_words, many, reasoning
 

@@ -11,7 +11,7 @@ from assay.data.outcome import Verdict
 from assay.errors import UsageError
 from assay.value import embed as embedding
 from assay.value import job as jobs
-from assay.value import source
+from assay.value import resume, source
 from assay.value.batch import Done, Gate, Redacted, cores
 from assay.value.dimensions import weights_of
 from assay.value.one import WITHOUT, shared_cache, value
@@ -53,12 +53,12 @@ class Valuing:
 
         UsageError where the lines are not what this valuation gives.
         """
-        before = jobs.resumed(self.job, lines)
+        before = resume.resumed(self.job, lines)
         return replace(self, job=before.rest(self.job)), before.scores
 
     def redacted(self, scores: Sequence[float | None]) -> Iterator[Redacted]:
         """Yield what was taken out of the first traces before they were kept, given their scores."""
-        return jobs.redacted(self.job, scores)
+        return resume.redacted(self.job, scores)
 
 
 def plan_value(paths: Sequence[str], asked: Asked, *, from_run: str | None = None, store: str | None = None) -> Valuing:
