@@ -12,7 +12,7 @@ from assay.simulate.environment_options import (
     Chaos,
     EnvironmentOptions,
     InjectedError,
-    Injection,
+    InjectionConfig,
     SimulatedTool,
     Strategy,
     environment_options,
@@ -75,7 +75,7 @@ def test_both_spellings_are_read() -> None:
             "randomSeed": 9,
         }
     )
-    injection = Injection(0.5, {"orderId": "A"}, 2.0, 3, InjectedError(500, "no"), invalidates=True)
+    injection = InjectionConfig(0.5, {"orderId": "A"}, 2.0, 3, InjectedError(500, "no"), invalidates=True)
     assert read == EnvironmentOptions(
         (SimulatedTool("get", (injection,), Strategy.PLAYED),),
         "m",

@@ -8,9 +8,9 @@ from typing import Any
 
 from assay.api.check import Checked, check
 from assay.api.execute import Run, execute, reread, runs
-from assay.api.inventing import scenarios
 from assay.api.plan import Criteria, Paths, Plan, plan_run, plan_score, resume
 from assay.api.record import write_recordings
+from assay.api.scenarios import scenarios
 from assay.api.valuing import shared_cache, value
 from assay.data.case import EvalSet
 from assay.data.recording import Recording

@@ -21,7 +21,7 @@ from assay.text.display import shortened, visible
 
 if TYPE_CHECKING:
     from assay.api.valuing import Valuing
-    from assay.report.value import Parquet, Summary
+    from assay.report.value import Parquet, Totals
     from assay.value.batch import Done, Redacted
 
 SHOWN = 20
@@ -144,11 +144,11 @@ def _value(files: tuple[str, ...], options: dict[str, Any]) -> int:
 
 
 def _run(valuing: Valuing, outputs: Outputs) -> int:
-    from assay.report.value import Parquet, Summary
+    from assay.report.value import Parquet, Totals
 
-    told, summary = _Told(), Summary(outputs.threshold)
+    told, totals = _Told(), Totals(outputs.threshold)
     with ExitStack() as stack:
-        valuing, again = _resumed(valuing, outputs, summary, told)
+        valuing, again = _resumed(valuing, outputs, totals, told)
         redactions = stack.enter_context(outputs.redactions.open("wb")) if outputs.redactions else None
         parquet = _parquet(outputs.parquet, stack) if outputs.parquet else None
         if redactions:
@@ -173,10 +173,10 @@ def _run(valuing: Valuing, outputs: Outputs) -> int:
                 parquet.add(done.lines)
             if redactions:
                 redactions.writelines(map(_redaction, done.redacted))
-            _tell(done, outputs, summary, told)
+            _tell(done, outputs, totals, told)
         if isinstance(parquet, Parquet):
             parquet.close(whole=True)
-    return _end(outputs, summary, told)
+    return _end(outputs, totals, told)
 
 
 def _parquet(path: Path, stack: ExitStack) -> Parquet:
@@ -190,7 +190,7 @@ def _parquet(path: Path, stack: ExitStack) -> Parquet:
     return parquet
 
 
-def _resumed(valuing: Valuing, outputs: Outputs, summary: Summary, told: _Told) -> tuple[Valuing, list[Redacted]]:
+def _resumed(valuing: Valuing, outputs: Outputs, totals: Totals, told: _Told) -> tuple[Valuing, list[Redacted]]:
     """Cut what a crash left half written, skip what is done already, and return what was redacted in it."""
     if not outputs.resume or outputs.output is None or not outputs.output.exists():
         return valuing, []
@@ -204,8 +204,8 @@ def _resumed(valuing: Valuing, outputs: Outputs, summary: Summary, told: _Told) 
         raise UsageError(f"--resume: {outputs.keep}: is not there, though {passed} traces were kept")
     for score in scores:
         _count(score, outputs, told)
-        summary.add("", b'{"id":"(done before)","score":null}', score)
-    summary.rows.clear()
+        totals.add("", b'{"id":"(done before)","score":null}', score)
+    totals.rows.clear()
     again = list(valuing.redacted(scores))
     _tell_redacted(again, told)
     click.echo(f"resumed after {len(scores):,} traces", err=True)
@@ -245,11 +245,11 @@ def _metered(valuing: Valuing) -> Iterator[Done]:
         click.echo("\r\x1b[K", err=True, nl=False)
 
 
-def _tell(done: Done, outputs: Outputs, summary: Summary, told: _Told) -> None:
+def _tell(done: Done, outputs: Outputs, totals: Totals, told: _Told) -> None:
     import msgspec
 
     for origin, line, score in zip(done.origins, done.lines, done.scores, strict=True):
-        summary.add(origin, line, score)
+        totals.add(origin, line, score)
         _count(score, outputs, told)
         if score is None and len(told.refused) < SHOWN:
             errors = msgspec.json.decode(line)["errors"]
@@ -277,29 +277,29 @@ def _why(result: dict[str, Any], threshold: float) -> str:
     return f"{result['id']}: {result['score']:.4f} < {threshold:g} ({parts}{rules})"
 
 
-def _end(outputs: Outputs, summary: Summary, told: _Told) -> int:
+def _end(outputs: Outputs, totals: Totals, told: _Told) -> int:
     """Print what was found, and return the exit code."""
     from assay.cli.console import console
 
     if outputs.json:
         sys.stdout.buffer.flush()
-        click.echo(summary.sentence(), err=True)
+        click.echo(totals.sentence(), err=True)
     else:
-        summary.print(console())
-    left_out = summary.scored - summary.passed if outputs.threshold is not None else 0
+        totals.print(console())
+    left_out = totals.scored - totals.passed if outputs.threshold is not None else 0
     _list("left out", left_out, told.left_out)
-    _list("refused", summary.refused, told.refused)
+    _list("refused", totals.refused, told.refused)
     total = sum(told.redacted.values())
     kinds = ", ".join(f"{count} {kind}" for kind, count in told.redacted.most_common())
     _list(f"redacted before keeping: {kinds};", total, told.places)
-    if summary.refused and not summary.scored:
+    if totals.refused and not totals.scored:
         return exit_codes.USAGE
     if outputs.fail_under is None:
         return exit_codes.OK
     if told.below:
         click.echo(f"{told.below:,} below --fail-under {outputs.fail_under:g}", err=True)
         return exit_codes.FAILED
-    return exit_codes.UNSCORED if summary.refused else exit_codes.OK
+    return exit_codes.UNSCORED if totals.refused else exit_codes.OK
 
 
 def _list(what: str, count: int, reasons: list[str]) -> None:

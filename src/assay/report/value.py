@@ -22,7 +22,7 @@ _HEADS = ("trace", "score", "C", "N", "D", "O", "overrides", "nearest", "!")
 _KEY = "C complexity, N novelty, D tool diversity, O outcome confidence, ! warnings"
 
 
-class Summary:
+class Totals:
     """The first rows of a valuation for a table, and its totals; memory does not grow with the traces."""
 
     def __init__(self, threshold: float | None) -> None:

@@ -19,7 +19,7 @@ from assay.simulate.effects import CHANGES, chance, holds
 from assay.simulate.environment_options import (
     Chaos,
     EnvironmentOptions,
-    Injection,
+    InjectionConfig,
     Strategy,
     examples_of,
 )
@@ -169,7 +169,7 @@ class SimulatedEnvironment:
             return lambda injected: self._as_recorded(call, injected)
         return lambda _: self._by_tool(call, real)
 
-    async def _injected(self, one: Injection, call: ToolCall, injected: list[Injected]) -> Json:
+    async def _injected(self, one: InjectionConfig, call: ToolCall, injected: list[Injected]) -> Json:
         if one.injected_latency_seconds:
             injected.append(Injected("latency", f"{one.injected_latency_seconds:g} s", one.invalidates))
             await asyncio.sleep(one.injected_latency_seconds)

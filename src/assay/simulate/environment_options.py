@@ -43,7 +43,7 @@ class InjectedError(Noun, frozen=True):
         return {"error_code": self.injected_http_error_code, "error_message": self.error_message}
 
 
-class Injection(Noun, frozen=True):
+class InjectionConfig(Noun, frozen=True):
     """An answer in place of the tool's, for calls that have these arguments among theirs."""
 
     injection_probability: Probability = 1.0
@@ -59,7 +59,7 @@ class SimulatedTool(Noun, frozen=True):
     """One tool: what is injected, and else who answers."""
 
     tool_name: str
-    injection_configs: tuple[Injection, ...] = ()
+    injection_configs: tuple[InjectionConfig, ...] = ()
     mock_strategy_type: Strategy = Strategy.REAL
 
 
@@ -202,11 +202,11 @@ def _one_of(allowed: Sequence[str], reading: _Options, raw: Any, at: Place, *, b
     return raw
 
 
-def _injections(reading: _Options, raw: Any, at: Place) -> Sequence[Injection]:
+def _injections(reading: _Options, raw: Any, at: Place) -> Sequence[InjectionConfig]:
     if not isinstance(raw, list | tuple):
         reading.wrong(at, f"must be an array, got {shown(raw)}")
         return ()
-    found = [reading.read(one, Injection, (at, i)) for i, one in enumerate(raw)]
+    found = [reading.read(one, InjectionConfig, (at, i)) for i, one in enumerate(raw)]
     for i, one in enumerate(found):
         if one is not None and (one.injected_error is None) == (one.injected_response is None):
             reading.wrong((at, i), "must have exactly one of injected_error and injected_response")
