@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -10,6 +11,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from assay import api
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
@@ -60,6 +63,18 @@ def test_commands_run(code: str, folder: Path) -> None:
         command, _, comment = line.partition("  # exits with ")
         done = shell(command, folder)
         assert done.returncode == int(comment or 0), f"{command}\n{done.stdout}{done.stderr}"
+
+
+@pytest.mark.parametrize("code", blocks("json"))
+def test_configurations_are_read(code: str, folder: Path) -> None:
+    """Every block of JSON is JSON, and every configuration can be used, but for what is not installed here."""
+    shown = json.loads(code)
+    if "criteria" not in shown or "custom_metrics" in shown:
+        return
+    (folder / "config.json").write_text(code, encoding="utf-8")
+    (checked,) = api.check([str(folder / "config.json")])
+    assert checked.what.startswith("EvalConfig")
+    assert not [problem for problem in checked.problems if "needs the extra" not in problem]
 
 
 def _without_times(text: str) -> str:
