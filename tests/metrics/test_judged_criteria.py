@@ -293,12 +293,31 @@ def test_a_wrong_stop_makes_the_last_message_invalid() -> None:
 
 
 def test_a_conversation_that_was_cut_off_leaves_its_last_message_open() -> None:
-    """Whether it should have been the stop is not known, and is not asked."""
-    capped = Trace(TRACE.invocations, ended_by="cap")
+    """Whether it should have been the stop is not known: neither is asked about."""
+    longer = Trace((*TRACE.invocations, invocation("고마워", "네.")), ended_by="cap")
+    bench = Bench(lambda *_: "invalid")
+    result = score(UserSimulatorQuality(bench.judge), longer, SCENARIO)
+    assert [part.value for part in result.parts] == [1.0, 0.0, None]
+    assert {prompt.id for prompt in bench.prompts} == {"simulated_message"}
+
+
+def test_the_messages_before_a_conversation_broke_are_judged() -> None:
+    """Only the one at which it broke is unscored; nobody stopped."""
     bench = Bench(lambda *_: "valid")
-    result = score(UserSimulatorQuality(bench.judge), capped, SCENARIO)
-    assert [part.value for part in result.parts] == [1.0, None]
-    assert all(prompt.id == "simulated_message" for prompt in bench.prompts)
+    broken = Trace((*TRACE.invocations, invocation("고마워", None)), broken="the agent crashed", ended_by="failure")
+    result = score(UserSimulatorQuality(bench.judge), broken, SCENARIO)
+    assert [part.value for part in result.parts] == [1.0, 1.0, None]
+    assert result.parts[-1].reason == "broke here: the agent crashed"
+    assert {prompt.id for prompt in bench.prompts} == {"simulated_message"}
+
+
+def test_a_persona_is_shown_a_line_for_each_habit() -> None:
+    """After its description."""
+    bench = Bench(lambda *_: "valid")
+    score(UserSimulatorQuality(bench.judge), TRACE, SCENARIO)
+    shown = fenced(bench.prompts[0], "persona").splitlines()
+    assert shown[0] == PERSONAS["NOVICE"].description
+    assert len(shown) == 1 + len(PERSONAS["NOVICE"].behaviors)
 
 
 def test_a_fixed_conversation_has_no_simulator_to_judge() -> None:
