@@ -9,7 +9,7 @@ import pytest
 
 from assay.data.case import EvalCase, Scenario
 from assay.data.rubric import Rubric
-from assay.data.trace import About, AgentDetails, Message, ToolCall, ToolResult, Trace
+from assay.data.trace import About, AgentDetails, Event, Message, ToolCall, ToolResult, Trace
 from assay.errors import ConfigError
 from assay.metrics.conversation import TaskSuccess, ToolUseQuality
 from assay.metrics.grounding import Hallucinations, label_of
@@ -193,6 +193,17 @@ def test_interim_replies_are_labelled_against_what_came_before_them() -> None:
     )
     result = score(Hallucinations(bench.judge, evaluate_intermediate_nl_responses=True), trace)
     assert [part.value for part in result.parts[0].parts] == [0.0, 1.0]
+
+
+def test_interim_replies_are_not_labelled_against_later_grounding() -> None:
+    """What was found for the message itself counts, what was found after it does not."""
+    steps = (Message("곧 맑아집니다.", "root"), RESULT)
+    events = tuple(Event("root", 1, {"grounding_metadata": {"found": name}}) for name in ("own", "later", "last"))
+    bench = label()
+    trace = Trace((invocation("맑음", "끝.", *steps, events=events),))
+    score(Hallucinations(bench.judge, evaluate_intermediate_nl_responses=True), trace)
+    seen = {fenced(one, "reply"): [name in one.text for name in ("own", "later", "last")] for one in bench.prompts}
+    assert seen == {"곧 맑아집니다.": [True, False, False], "끝.": [True, True, True]}
 
 
 def test_the_judge_may_cut_if_its_cut_gives_the_text_again() -> None:
