@@ -49,6 +49,7 @@ ENDPOINTS = {
 }
 PREFIXES = {"gemini-": "google", "gemma-": "google", "gpt-": "openai", "claude-": "anthropic"}
 CHECK_SECONDS = 20.0
+UNUSABLE = {401, 404}
 TRANSIENT = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
 OVERLOAD = {429, 503, 529}
 
@@ -143,6 +144,7 @@ class Provider:
     def __post_init__(self) -> None:
         self._settings = settings_for(self.address.provider, self.options)
         self._opened: ProviderModel | None = None
+        self._answered = False
         self._secrets = known_secrets()
 
     @property
@@ -164,7 +166,11 @@ class Provider:
         await self._stack.aclose()
 
     async def __call__(self, prompt: Prompt) -> Reply:
-        """Ask once; `RefusedError` where the same call may succeed later, `CallError` where it will not."""
+        """Ask once; `RefusedError` where the same call may succeed later, `CallError` where it will not.
+
+        `UnusableModelError` where key or model are refused before any call was answered: `check` cannot find that out
+        at a server that tells nothing of its models.
+        """
         from pydantic_ai import exceptions
         from pydantic_ai.direct import model_request
 
@@ -179,11 +185,15 @@ class Provider:
         except exceptions.ContentFilterError as blocked:
             return Reply(text="", stop=self._clean(f"content filter: {blocked}"))
         except exceptions.ModelHTTPError as error:
-            raise self._failure(error.status_code, error.headers or {}, error.body) from None
+            failure = self._failure(error.status_code, error.headers or {}, error.body)
+            if error.status_code in UNUSABLE and not self._answered:
+                raise UnusableModelError(f"{self._where()}: {failure}") from None
+            raise failure from None
         except exceptions.UserError as error:
             raise CallError(self._clean(str(error))) from None
         except Exception as error:  # noqa: BLE001 - whatever a connection or an SDK raises, this call got no reply
             raise RefusedError(self._clean(f"{type(error).__name__}: {error}")) from None
+        self._answered = True
         return self._reply(response)
 
     def _reply(self, response: ModelResponse) -> Reply:
