@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from assay.data.noun import Json, Noun
-from assay.errors import nearest
+from assay.errors import ConfigError, nearest
 from assay.judge.ballot import Ballot
 from assay.judge.judge import Judge
 from assay.judge.service import Service
@@ -89,8 +90,9 @@ class Judges:
     def judge(self, options: JudgeOptions | None = None) -> Judge:
         """Return the judge that options ask for."""
         asked = self._overridden(options or JudgeOptions())
+        places = None if asked.parallelism_limit is None else asyncio.Semaphore(asked.parallelism_limit)
         names = asked.judge_models or (asked.judge_model,)
-        panel = tuple(self._voter(name, asked) for name in names)
+        panel = tuple(self._voter(name, asked, places) for name in names)
         judge = Judge(panel, asked.num_samples, self.all_votes, self._keep)
         self.made.append(judge)
         return judge
@@ -104,14 +106,17 @@ class Judges:
     def _overridden(self, options: JudgeOptions) -> JudgeOptions:
         if self.model is not None:
             names = tuple(name.strip() for name in self.model.split(",") if name.strip())
+            if not names:
+                raise ConfigError(
+                    f"the judge's model must be a name, or several separated by commas, got {self.model!r}"
+                )
             options = replace(options, judge_model=names[0], judge_models=names)
         return options if self.votes is None else replace(options, num_samples=self.votes)
 
-    def _voter(self, name: str, options: JudgeOptions) -> Named:
+    def _voter(self, name: str, options: JudgeOptions, places: asyncio.Semaphore | None) -> Named:
         settings: Mapping[str, Json] = options.judge_model_config or {}
         named = self.exchange.model(name, settings, base_url=options.base_url, structured=options.structured_output)
-        most = options.parallelism_limit
-        return named if most is None else named.through(lambda model: Limited(model, most))
+        return named if places is None else named.through(lambda model: Limited(model, places))
 
     def _keep(self, ballot: Ballot) -> None:
         self.ballots[ballot.id] = ballot
