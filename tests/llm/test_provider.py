@@ -109,8 +109,10 @@ def test_a_model_that_has_answered_stays_usable(code: int) -> None:
             await model(PROMPT)
             await model(PROMPT)
 
-    script = lambda request: request.answers() if request.number == 1 else Status(code)
-    with Loopback(script) as server, pytest.raises(CallError, match=f"HTTP {code}"):
+    def answer_once(request: Request) -> Status | str:
+        return request.answers() if request.number == 1 else Status(code)
+
+    with Loopback(answer_once) as server, pytest.raises(CallError, match=f"HTTP {code}"):
         asyncio.run(twice(f"{server.url}/v1"))
 
 
