@@ -144,6 +144,14 @@ def test_keys_never_come_back(name: str) -> None:
     assert secret in "".join(request.headers.values())
 
 
+def test_a_password_in_an_endpoint_is_not_said() -> None:
+    """Where the server is said not to answer."""
+    with Loopback(Request.answers) as server:
+        base_url = server.url.replace("//", "//user:hunter2@")
+    with pytest.raises(UnusableModelError, match=r"at http://127\.0\.0\.1"):
+        asyncio.run(check("openai/m", base_url))
+
+
 @pytest.mark.parametrize("variable", ["HF_TOKEN", "AWS_SECRET_ACCESS_KEY", "ANTHROPIC_AUTH_TOKEN", "AZURE_APIKEY"])
 def test_no_key_of_another_provider_comes_back_either(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the environment names a key."""

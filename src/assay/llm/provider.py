@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
+import re
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -34,6 +35,8 @@ SETTINGS = {
     "thinking": "thinking",
 }
 """Names of settings, as in `judge_model_config` and `model_configuration`, and what the library calls them."""
+
+KNOWN_SETTINGS = (*SETTINGS, "thinking_budget", "thinking_config", "safety_settings")
 
 KEYS = {
     "google": ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
@@ -112,8 +115,8 @@ def settings_for(provider: str, options: Mapping[str, Json]) -> dict[str, Any]:
         elif name == "safety_settings" and provider == "google":
             found["google_safety_settings"] = value
         else:
-            known = (*SETTINGS, "thinking_budget", "thinking_config", "safety_settings")
-            raise ConfigError(f"setting {name!r} is unknown; must be one of {', '.join(known)}{nearest(name, known)}")
+            allowed = ", ".join(KNOWN_SETTINGS)
+            raise ConfigError(f"setting {name!r} is unknown; must be one of {allowed}{nearest(name, KNOWN_SETTINGS)}")
     return found
 
 
@@ -258,7 +261,8 @@ class Provider:
             )
 
     def _where(self) -> str:
-        return f"model {self.address.provider}/{self.address.model} at {self.address.base_url or 'its provider'}"
+        where = re.sub(r"//[^/@]*@", "//", self.address.base_url or "its provider")
+        return f"model {self.address.provider}/{self.address.model} at {where}"
 
     def _client_models(self) -> Any:
         client: Any = self._model.provider.client if self._model.provider else None
