@@ -11,6 +11,7 @@ from assay.data.case import EvalCase, Scenario
 from assay.data.rubric import Rubric
 from assay.data.trace import About, AgentDetails, Event, Message, ToolCall, ToolResult, Trace
 from assay.errors import ConfigError
+from assay.judge.ballot import judging
 from assay.metrics.conversation import TaskSuccess, ToolUseQuality
 from assay.metrics.grounding import Hallucinations, label_of
 from assay.metrics.response_evaluation import ResponseEvaluation
@@ -215,7 +216,17 @@ def test_the_judge_may_cut_if_its_cut_gives_the_text_again() -> None:
     assert score(Hallucinations(cut.judge, segmenter="judge"), trace).value == 1.0
     bad = Bench([json.dumps({"sentences": ["안녕!"]})] * 2, votes=1)
     result = score(Hallucinations(bad.judge, segmenter="judge"), trace)
-    assert result.parts[0].reason == "the judge's cut does not give the reply again"
+    assert result.parts[0].reason == "the judge could not cut the reply: its cut does not give the reply again"
+
+
+def test_what_cutting_took_is_part_of_what_judging_took() -> None:
+    """The call that cuts is on a ballot of the score, beside the one that labels."""
+    answer = json.dumps({"answers": [{"id": "s1", "quote": "", "rationale": "greeting", "answer": "not_applicable"}]})
+    bench = Bench(["no JSON", json.dumps({"sentences": ["안녕하세요."]}), answer], votes=1)
+    result = score(Hallucinations(bench.judge, segmenter="judge"), Trace(TRACE.invocations[:1]))
+    spent = judging(result, bench.ballots)
+    assert spent is not None
+    assert (spent.calls, spent.calls_saved, spent.abstentions) == (3, 0, 0)
 
 
 @pytest.mark.parametrize(
