@@ -203,6 +203,9 @@ def test_a_thinking_budget_is_translated() -> None:
     """ADK's shape and the bare number mean the same."""
     shape = settings_for("google", {"thinking_config": {"thinking_budget": 0}})
     assert shape == settings_for("google", {"thinking_budget": 0})
+    camel = settings_for("anthropic", {"thinking_config": {"thinkingBudget": 1024}})
+    assert camel == settings_for("anthropic", {"thinking_budget": 1024})
+    assert camel["anthropic_thinking"]["budget_tokens"] == 1024
     with pytest.raises(ConfigError, match="thinking_budget"):
         settings_for("openai", {"thinking_budget": 1024})
 

@@ -121,7 +121,7 @@ def settings_for(provider: str, options: Mapping[str, Json]) -> dict[str, Any]:
 
 
 def _thinking(provider: str, value: Json) -> dict[str, Any]:
-    budget = value.get("thinking_budget") if isinstance(value, dict) else value
+    budget = value.get("thinking_budget", value.get("thinkingBudget")) if isinstance(value, dict) else value
     if provider == "google":
         return {"google_thinking_config": value if isinstance(value, dict) else {"thinking_budget": budget}}
     if provider == "anthropic":
