@@ -6,9 +6,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from assay import load
+from assay.api.simulating import check_names
 from assay.data.noun import Noun
-from assay.errors import ConfigError, FormatError, UsageError
+from assay.errors import FormatError, UsageError, collecting
 from assay.formats.recognise import Loaded
+from assay.llm.exchange import Exchange
 
 _PATTERNS = ("*.json", "*.jsonl")
 
@@ -44,12 +46,12 @@ def _checked(path: Path, *, lenient: bool) -> Checked:
     if loaded.config is None:
         return Checked(str(path), f"{loaded.kind}, {_held(loaded)}", warnings=warnings)
     what = f"EvalConfig, criteria: {', '.join(one.name for one in loaded.config.criteria)}"
-    try:
+    problems: list[str] = []
+    with collecting(problems):
         made = load.criteria_of(loaded.config, origin=str(path), lenient=lenient)
-    except ConfigError as error:
-        problems = tuple(problem.removeprefix(f"{path}: ") for problem in error.problems)
-        return Checked(str(path), what, problems, warnings)
-    return Checked(str(path), what, warnings=(*warnings, *made.warnings))
+        warnings = (*warnings, *made.warnings)
+        check_names(made, Exchange())
+    return Checked(str(path), what, tuple(problem.removeprefix(f"{path}: ") for problem in problems), warnings)
 
 
 def _held(loaded: Loaded) -> str:
