@@ -19,6 +19,7 @@ from assay.data.case import EvalCase
 from assay.data.seams import Environment
 from assay.data.trace import About, Invocation, Message, Step, Thought, ToolCall, ToolResult, Trace, Usage, split_reply
 from assay.errors import AgentError
+from assay.text.display import described
 
 Item = Step | Usage
 Told = Item | About
@@ -146,6 +147,8 @@ class _Told:
         """Yield what happens until the end; raise the error that it ended with."""
         while True:
             item, error = await self._queue.get()
+            if isinstance(error, GeneratorExit):
+                raise AgentError(described(error)) from error  # as itself it would say that nobody listens any more
             if error is not None:
                 raise error
             if item is _END:
