@@ -87,6 +87,16 @@ def test_steps(function: Callable[..., Any]) -> None:
     assert steps(function) == [ToolCall("f"), Message("hello")]
 
 
+@pytest.mark.parametrize("inner", [asynchronous, yields_async, returns_a_stream])
+def test_a_decorated_async_function_is_awaited(inner: Callable[[Trace], Any]) -> None:
+    """A sync wrapper that returns what an async function gives is as good as that."""
+
+    def wrapper(trace: Trace) -> Any:
+        return inner(trace)
+
+    assert steps(wrapper) == steps(inner)
+
+
 def test_a_target_is_a_module_and_a_function() -> None:
     """As on the command line; anything else is refused before anything runs."""
     assert agent_of(f"{__name__}:plain") == agent_of(plain)
