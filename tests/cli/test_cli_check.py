@@ -116,6 +116,15 @@ def test_every_problem_of_a_config_is_listed() -> None:
     assert refused.err.removeprefix("assay: ").splitlines() == [f"c.json: {problem}" for problem in problems]
 
 
+def test_a_persona_that_nobody_knows_is_a_problem() -> None:
+    """A scenario that `assay run` would refuse is no usable one."""
+    scenario = {"starting_prompt": "Hi", "conversation_plan": "Ask.", "user_persona": "novice"}
+    write("s.json", {"scenarios": [scenario]})
+    done = assay("check", "s.json")
+    assert done.code == 2
+    assert "user_persona: there is no persona 'novice'; did you mean 'NOVICE'?" in done.out
+
+
 @pytest.mark.parametrize(
     ("options", "problem"),
     [

@@ -11,6 +11,7 @@ from assay.data.noun import Noun
 from assay.errors import FormatError, UsageError, collecting
 from assay.formats.recognise import Loaded
 from assay.llm.exchange import Exchange
+from assay.simulate.user import check_persona
 
 _PATTERNS = ("*.json", "*.jsonl")
 
@@ -43,10 +44,13 @@ def _checked(path: Path, *, lenient: bool) -> Checked:
     except FormatError as error:
         return Checked(str(path), "cannot be read", error.problems)
     warnings = tuple(warning.removeprefix(f"{path}: ") for warning in loaded.warnings)
-    if loaded.config is None:
-        return Checked(str(path), f"{loaded.kind}, {_held(loaded)}", warnings=warnings)
-    what = f"EvalConfig, criteria: {', '.join(one.name for one in loaded.config.criteria)}"
     problems: list[str] = []
+    if loaded.config is None:
+        for case in loaded.eval_set.cases if loaded.eval_set else ():
+            with collecting(problems):
+                check_persona(case)
+        return Checked(str(path), f"{loaded.kind}, {_held(loaded)}", tuple(problems), warnings)
+    what = f"EvalConfig, criteria: {', '.join(one.name for one in loaded.config.criteria)}"
     with collecting(problems):
         made = load.criteria_of(loaded.config, origin=str(path), lenient=lenient)
         warnings = (*warnings, *made.warnings)

@@ -29,15 +29,10 @@ class SimulatedUsers:
     def check(self, cases: Sequence[EvalCase]) -> None:
         """Raise ConfigError where a case cannot be simulated, before anything runs."""
         for case in cases:
-            if case.scenario is None:
-                continue
-            try:
-                persona = persona_of(case.scenario, stop_signal=self.options.stop_signal)
-            except ConfigError as error:
-                raise ConfigError(f"case {case.id!r}: {error}") from None
+            check_persona(case)
             template = self.options.custom_instructions
-            if template is not None:
-                validated(template, persona=persona is not None)
+            if case.scenario is not None and template is not None:
+                validated(template, persona=case.scenario.persona is not None)
                 try:
                     self(case, 1).prompt(Trace())
                 except SimulatorError as error:
@@ -105,6 +100,15 @@ class SimulatedUser:
         # The draw is the place of the call: two attempts, or two cases with the same plan, are two users.
         draw = compact([self._case_id, self._attempt, len(so_far.invocations)])
         return replace(prompt, draw=draw)
+
+
+def check_persona(case: EvalCase) -> None:
+    """Raise ConfigError where a case has a scenario whose persona nobody knows."""
+    try:
+        if case.scenario is not None:
+            persona_of(case.scenario, stop_signal="")
+    except ConfigError as error:
+        raise ConfigError(f"case {case.id!r}: {error}") from None
 
 
 def history(so_far: Trace, *, calls: bool) -> str:
