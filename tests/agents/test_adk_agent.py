@@ -224,6 +224,17 @@ def test_an_agent_made_for_each_conversation_is_closed_after_it(tmp_path: Path) 
     assert sys.modules["shop_made.agent"].log == ["made", "closed"]
 
 
+def test_an_agent_that_is_made_without_its_exit_stack_is_told(tmp_path: Path) -> None:
+    """What `get_agent_async` must return is said, in place of what Python says of unpacking."""
+    target = folder_with(
+        tmp_path / "shop_alone",
+        "from adk_shop.agent import root_agent as shop\nasync def get_agent_async():\n    return shop\n",
+    )
+    failure = recorded(target, "hello").failure
+    assert failure is not None
+    assert failure.cause == "get_agent_async must return an agent, and an exit stack or None"
+
+
 def test_an_agent_is_recognised_without_a_prefix() -> None:
     """`module:name` of an ADK agent is talked to as one."""
     (invocation,) = recorded("adk_shop.agent:root_agent", "hello").trace.invocations

@@ -88,7 +88,10 @@ class AdkAgent:
     async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[AdkSession]:
         """Open a conversation."""
         if self.make is not None:
-            found, stack = await self.make()
+            made = await self.make()
+            if not isinstance(made, tuple) or len(made) != 2:
+                raise AgentError("get_agent_async must return an agent, and an exit stack or None")
+            found, stack = made
             async with _Closing(stack), _conversation(found, self.name, case, environment, []) as session:
                 yield session
         else:

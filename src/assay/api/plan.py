@@ -101,7 +101,7 @@ def plan_run(
         check_names(one, judges.exchange)
     arguments = {
         "paths": _given(eval_set),
-        "agent": agent if isinstance(agent, str) else getattr(agent, "__qualname__", "function"),
+        "agent": agent if isinstance(agent, str) else getattr(agent, "__qualname__", type(agent).__qualname__),
         "config": str(criteria) if isinstance(criteria, str | Path) else None,
         "only": list(only),
         "lenient": lenient,
