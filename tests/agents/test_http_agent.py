@@ -153,7 +153,15 @@ def test_the_endpoint_follows_from_the_url(target: str, endpoint: str) -> None:
     assert found.url == endpoint
 
 
-@pytest.mark.parametrize(("target", "problem"), [("http:host", "must be a URL"), ("http://a:b@host", "no password")])
+@pytest.mark.parametrize(
+    ("target", "problem"),
+    [
+        ("http:host", "must be a URL"),
+        ("http://a:b@host", "no password"),
+        ("http://host:port/v1", "must be a URL"),
+        ("http://[::1", "must be a URL"),
+    ],
+)
 def test_a_url_that_is_none_is_refused(target: str, problem: str) -> None:
     """What cannot be reached, or should not be kept, is found out before anything runs."""
     with pytest.raises(assay.UsageError, match=problem):
