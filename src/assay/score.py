@@ -18,6 +18,7 @@ from assay.data.work import Pair, Work
 from assay.errors import JudgeError, MetricError, UsageError
 from assay.judge.ballot import Ballot, judging
 from assay.metrics.fault import evidence
+from assay.metrics.rubrics import FinalResponseRubrics, untyped
 from assay.simulate.environment import SimulatedEnvironments
 from assay.text.display import described, shortened
 
@@ -165,9 +166,11 @@ def _injections(trace: Trace) -> Iterator[Injection]:
 
 
 def _warnings(trace: Trace, work: Work) -> list[str]:
-    """Return why the result may mean little: another user than the expected one, an environment for tools not there."""
+    """Return what may not be meant: another user than the expected one, tools not there, rubrics without a type."""
     expected = work.case.conversation or ()
     said = work.environments.undeclared(trace) if isinstance(work.environments, SimulatedEnvironments) else []
+    if any(isinstance(criterion.metric, FinalResponseRubrics) for criterion in work.criteria):
+        said += untyped(trace, work.case)
     for i, (ours, theirs) in enumerate(zip(trace.invocations, expected, strict=False), 1):
         if ours.query.strip() != theirs.query.strip():
             shown = f"{shortened(ours.query, 60)!r} recorded, {shortened(theirs.query, 60)!r} expected"

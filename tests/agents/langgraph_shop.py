@@ -104,6 +104,21 @@ asking = (
 )
 
 
+class Latest(TypedDict):
+    """A state whose messages are replaced by what a node returns."""
+
+    messages: list[AnyMessage]
+
+
+forgetful = (
+    StateGraph(Latest)
+    .add_node("greet", lambda _: {"messages": [AIMessage("Welcome.")]})
+    .add_edge(START, "greet")
+    .add_edge("greet", END)
+    .compile()
+)
+
+
 class Silent(TypedDict):
     """A state without messages."""
 

@@ -224,6 +224,17 @@ def test_an_agent_made_for_each_conversation_is_closed_after_it(tmp_path: Path) 
     assert sys.modules["shop_made.agent"].log == ["made", "closed"]
 
 
+def test_an_agent_that_is_made_without_its_exit_stack_is_told(tmp_path: Path) -> None:
+    """What `get_agent_async` must return is said, in place of what Python says of unpacking."""
+    target = folder_with(
+        tmp_path / "shop_alone",
+        "from adk_shop.agent import root_agent as shop\nasync def get_agent_async():\n    return shop\n",
+    )
+    failure = recorded(target, "hello").failure
+    assert failure is not None
+    assert failure.cause == "get_agent_async must return an agent, and an exit stack or None"
+
+
 def test_an_agent_is_recognised_without_a_prefix() -> None:
     """`module:name` of an ADK agent is talked to as one."""
     (invocation,) = recorded("adk_shop.agent:root_agent", "hello").trace.invocations
@@ -232,10 +243,29 @@ def test_an_agent_is_recognised_without_a_prefix() -> None:
 
 @pytest.mark.parametrize(
     ("code", "problem"),
-    [("x = 1\n", "No root_agent found"), ("import no_such_thing\n", "no_such_thing"), ("root_agent = 1\n", "not a")],
+    [
+        ("x = 1\n", "No root_agent found"),
+        ("\nimport no_such_thing\n", r"no_such_thing.*agent\.py, line 2"),
+        ("root_agent = 1\n", "not a"),
+        ("raise SystemExit('no key')\n", r"SystemExit: no key \(.*agent\.py, line 1\)"),
+    ],
 )
 def test_a_folder_without_agent_is_refused(code: str, problem: str, tmp_path: Path) -> None:
     """What cannot be loaded is said before anything runs."""
     target = folder_with(tmp_path / f"bad_{abs(hash(code))}", code)
     with pytest.raises(assay.UsageError, match=problem):
         agent_of(target)
+
+
+def test_the_folder_nearest_to_a_misspelt_one_is_offered() -> None:
+    """Of those beside it."""
+    shop = Path(__file__).with_name("adk_shop")
+    with pytest.raises(assay.UsageError, match="did you mean 'adk_shop'"):
+        agent_of(f"adk:{shop.with_name('adk_shp')}")
+
+
+def test_a_folder_in_the_folder_of_another_agent_is_found(tmp_path: Path) -> None:
+    """An agent.py beside an agent folder is another agent, and stands in nobody's way."""
+    (tmp_path / "agent.py").write_text("", encoding="utf-8")
+    target = folder_with(tmp_path / "shop_inside", "from adk_shop.agent import root_agent\n")
+    assert recorded(target, "hello").trace.invocations[0].reply == "You said: hello"

@@ -149,6 +149,20 @@ def test_an_async_tool_of_a_sync_agent_is_an_error() -> None:
     assert recording.failure.cause == "slowly is async: the agent that calls it must be async as well"
 
 
+def test_a_call_out_of_what_a_sync_agent_returns_is_an_error() -> None:
+    """Where an environment is to answer it, which it could not while it is waited for."""
+
+    async def reply(call: Any) -> str:
+        return str(call(twice, number=2))
+
+    def wrapper(_trace: Trace, call: Any) -> Any:
+        return reply(call)
+
+    failure = held(wrapper, ScriptedEnvironment({})).failure
+    assert failure is not None
+    assert "must be async" in failure.cause
+
+
 def test_a_call_under_way_is_kept_when_the_time_is_over() -> None:
     """What was called before the timeout stands in the trace."""
 

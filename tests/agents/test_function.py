@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from assay.agents import agent_of
 from assay.data.trace import Message, ToolCall, Trace
 from assay.errors import UsageError
 from builders import case, turn
+from commands import enter
 
 
 def plain(_trace: Trace) -> str:
@@ -85,6 +87,16 @@ def test_steps(function: Callable[..., Any]) -> None:
     assert steps(function) == [ToolCall("f"), Message("hello")]
 
 
+@pytest.mark.parametrize("inner", [asynchronous, yields_async, returns_a_stream])
+def test_a_decorated_async_function_is_awaited(inner: Callable[[Trace], Any]) -> None:
+    """A sync wrapper that returns what an async function gives is as good as that."""
+
+    def wrapper(trace: Trace) -> Any:
+        return inner(trace)
+
+    assert steps(wrapper) == steps(inner)
+
+
 def test_a_target_is_a_module_and_a_function() -> None:
     """As on the command line; anything else is refused before anything runs."""
     assert agent_of(f"{__name__}:plain") == agent_of(plain)
@@ -94,12 +106,49 @@ def test_a_target_is_a_module_and_a_function() -> None:
 
 @pytest.mark.parametrize(
     ("target", "problem"),
-    [("no_such_module_here:f", "cannot import"), ("asyncio:slep", "did you mean 'sleep'"), ("asyncio:", "import path")],
+    [
+        ("no_such_module_here:f", "cannot import"),
+        ("asyncio:slep", "did you mean 'sleep'"),
+        ("asyncio:", "import path"),
+        ("./asyncio.py:sleep", "import path"),
+        ("asyncio.tsks:f", r"did you mean 'asyncio\.tasks'"),
+        ("adkk:folder", "did you mean 'adk'"),
+    ],
 )
 def test_a_target_that_means_no_agent_is_a_usage_error(target: str, problem: str) -> None:
     """Before anything runs."""
     with pytest.raises(UsageError, match=problem):
         agent_of(target)
+
+
+def test_a_module_that_is_not_there_is_offered_its_neighbour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A misspelt module of the current folder is met with the nearest one."""
+    enter(tmp_path, monkeypatch)
+    (tmp_path / "my_little_shop.py").write_text("", encoding="utf-8")
+    with pytest.raises(UsageError, match=r"cannot import 'my_litle_shop'.*did you mean 'my_little_shop'"):
+        agent_of("my_litle_shop:reply")
+
+
+@pytest.mark.parametrize(
+    ("code", "problem"),
+    [
+        ("undefined", "NameError: name 'undefined' is not defined"),
+        ("import json\njson.loads('{')", "JSONDecodeError: Expecting property name"),
+        ("raise SystemExit('no key')", "SystemExit: no key"),
+        ("raise BaseException('own')", "BaseException: own"),
+    ],
+)
+def test_a_module_that_breaks_says_its_own_line(
+    code: str, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever a module raises while it is imported is said, before anything runs, with the user's line."""
+    enter(tmp_path, monkeypatch)
+    name = f"broken_{abs(hash(code))}"
+    Path(f"{name}.py").write_text(code, encoding="utf-8")
+    with pytest.raises(UsageError) as refused:
+        agent_of(f"{name}:reply")
+    assert f"cannot import '{name}': {problem}" in str(refused.value)
+    assert str(refused.value).endswith(f"({name}.py, line {len(code.splitlines())})")
 
 
 def test_what_cannot_be_called_is_no_agent() -> None:

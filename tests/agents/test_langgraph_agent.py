@@ -47,6 +47,12 @@ def test_a_graph_that_asks_is_answered_by_the_next_message() -> None:
     assert [invocation.reply for invocation in one.trace.invocations] == ["Which one?", "You chose the blue one."]
 
 
+def test_a_graph_that_keeps_its_latest_message_only_is_heard() -> None:
+    """A message without an id, in the place of the one before, is another message."""
+    one = recorded("langgraph_shop:forgetful", "hello", "again")
+    assert [invocation.reply for invocation in one.trace.invocations] == ["Welcome.", "Welcome."]
+
+
 def test_a_runnable_is_talked_to_with_its_messages() -> None:
     """A chain of prompt and model gets the conversation so far."""
     one = recorded("langgraph_shop:chain", "hello", "again")

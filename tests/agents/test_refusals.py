@@ -11,6 +11,8 @@ from assay.errors import UsageError
 REFUSED = [
     ("http", "http:host", "must be a URL"),
     ("http", "http://a:b@host", "must hold no password"),
+    ("http", "http://host:port/v1", "must be a URL"),
+    ("http", "http://[::1", "must be a URL"),
     ("a2a", "a2a:shop", "must be a URL"),
     ("a2a", "a2a:http://a:b@c", "must hold no password"),
     ("adk", "adk:nowhere", "no such folder as 'nowhere'"),

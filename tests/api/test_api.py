@@ -28,6 +28,20 @@ def hello(_trace: Trace) -> str:
     return "hello"
 
 
+class Greeter:
+    """An agent that is an object."""
+
+    def __call__(self, trace: Trace) -> str:
+        """Say hello."""
+        return hello(trace)
+
+
+@pytest.mark.parametrize(("agent", "name"), [(hello, "hello"), (Greeter(), "Greeter")])
+def test_a_run_says_which_agent_it_was(agent: Any, name: str) -> None:
+    """A function by its name, an object by its class."""
+    assert plan_run(SET, agent, MATCHES).info.config["agent"] == name
+
+
 def verdicts(run: Run) -> dict[tuple[str, int], Verdict]:
     """The verdict of each attempt."""
     return {(one.case_id, one.attempt): one.verdict for one in run.cases}

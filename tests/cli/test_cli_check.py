@@ -114,3 +114,33 @@ def test_every_problem_of_a_config_is_listed() -> None:
     write("a.evalset.json", eval_set("one"))
     refused = assay("run", "a.evalset.json", "--agent", "commands:obedient", "--config", "c.json")
     assert refused.err.removeprefix("assay: ").splitlines() == [f"c.json: {problem}" for problem in problems]
+
+
+def test_a_persona_that_nobody_knows_is_a_problem() -> None:
+    """A scenario that `assay run` would refuse is no usable one."""
+    scenario = {"starting_prompt": "Hi", "conversation_plan": "Ask.", "user_persona": "novice"}
+    write("s.json", {"scenarios": [scenario]})
+    done = assay("check", "s.json")
+    assert done.code == 2
+    assert "user_persona: there is no persona 'novice'; did you mean 'NOVICE'?" in done.out
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"max_allowed_invocation": 3}, "/max_allowed_invocation: is not a known option; did you mean"),
+        ({"stop_signal": 5}, "/stop_signal: expected `str`, got `int`"),
+        ({"custom_instructions": "{{ plan }}"}, "/custom_instructions: must use {{ stop_signal }}"),
+        ({"model": "nobody"}, ": model 'nobody' names no provider"),
+        ({"model_configuration": {"temprature": 1}}, ": setting 'temprature' is unknown"),
+    ],
+)
+def test_what_nobody_simulates_with_is_checked_too(options: dict[str, object], problem: str) -> None:
+    """A mistake in the simulator's config is said, and nothing runs, although no case is a scenario."""
+    write("c.json", {**MATCH, "user_simulator_config": options})
+    write("a.evalset.json", eval_set("one"))
+    checked = assay("check", "c.json")
+    refused = assay("run", "a.evalset.json", "--agent", "commands:obedient", "--config", "c.json")
+    assert (checked.code, refused.code) == (2, 2)
+    assert f"    error: /user_simulator_config{problem}" in checked.out
+    assert f"/user_simulator_config{problem}" in refused.err

@@ -181,9 +181,9 @@ def test_the_cap_alone_is_no_evidence() -> None:
 
 
 def test_a_judge_that_is_gone_is_evidence_behind_the_cap_too() -> None:
-    """The last message could not be judged, cap or not."""
+    """A message before the last could not be judged, cap or not."""
     criteria = [Criterion(SIMULATOR, UserSimulatorQuality(GONE), 1.0, own_value=False)]
-    turns = (turn(query="Hello", reply="Hi"), turn(query="Where is it?", reply="Who knows"))
+    turns = (turn(query="Hello", reply="Hi"), *[turn(query="Where is it?", reply="Who knows")] * 2)
     result = scored(criteria, *turns, expected=EvalCase("case", scenario=PLAN), ended_by="cap")
     assert sides(result) == ["judge"]
 

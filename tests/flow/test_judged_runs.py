@@ -95,6 +95,20 @@ def test_a_run_with_a_judge_has_verdicts_costs_and_ballots(tmp_path: Path, monke
     assert len(run.replies) == 12
 
 
+def test_a_criterions_limit_on_parallel_calls_holds_for_its_panel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two at once, of both models together."""
+    write_case_files(tmp_path, 6)
+    options = {"judge_models": ["openai/a", "openai/b"], "parallelism_limit": 2}
+    config = {"criteria": {"final_response_match_v2": {"threshold": 0.5, "judge_model_options": options}}}
+    (tmp_path / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    with Loopback(lambda request: Say(request.answers("valid"), delay=0.01)) as server:
+        assert evaluate(tmp_path, server, monkeypatch).verdict is Verdict.PASSED
+        assert {request.model for request in server.requests} == {"a", "b"}
+        assert server.most_in_flight == 2
+
+
 def test_equal_questions_are_asked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two attempts at a case of a deterministic agent share their votes."""
     write_case_files(tmp_path, 3)
@@ -180,6 +194,17 @@ def test_no_server_is_one_error_before_anything_runs(tmp_path: Path, monkeypatch
     with pytest.raises(UsageError, match="no answer"):
         api.evaluate(tmp_path / "s.evalset.json", agent, tmp_path / "config.json")
     assert called == []
+
+
+def test_a_model_that_only_its_first_calls_tell_unknown_is_one_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server has no list of models: what it says to the first calls ends the run, and no case is unscored."""
+    write_case_files(tmp_path, 20)
+    with Loopback(lambda _: Status(404, message="no model of that name")) as server:
+        with pytest.raises(UsageError, match=r"openai/gpt-4o-mini at .*: HTTP 404: no model of that name"):
+            evaluate(tmp_path, server, monkeypatch)
+        assert len(server.requests) <= 8 * 3
 
 
 def record(folder: Path, script: Script, monkeypatch: pytest.MonkeyPatch) -> api.Run:
@@ -342,3 +367,36 @@ def test_ping_asks_one_question_of_each_kind(tmp_path: Path, monkeypatch: pytest
     assert told.count("✓ openai/gpt-4o-mini") == 4
     assert "✗ openai/gpt-4o-mini: grades" in told
     assert "3 calls, with openai/gpt-4o-mini $0.0006" in told
+
+
+def test_ping_asks_the_models_of_a_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of them once, where the config says that it is; a price that nobody knows is said to be unknown."""
+    evalset, config = write_case_files(tmp_path, 1)
+    enter(tmp_path, monkeypatch)
+    with Loopback(lambda request: request.answers(quote="clear")) as server:
+        options = {"judge_models": ["mine", "yours"], "base_url": f"{server.url}/v1", "num_samples": 1}
+        criteria = {name: {"judge_model_options": options} for name in ("final_response_match_v2", "safety_v1")}
+        config.write_text(json.dumps({"criteria": criteria}), encoding="utf-8")
+        called("run", evalset, "--agent", "echo:reply", "--config", config)
+        run_id = api.runs(f"sqlite:///{tmp_path}/k.db")[0].id
+        asked = called("judge", "ping", "--config", config, "--run", run_id)
+    assert asked.code == 0, asked.err
+    assert [asked.out.count(f"✓ {name}") for name in ("mine", "yours")] == [5, 5]
+    assert "2 calls, with yours an unknown price" in asked.out
+
+
+def test_ping_needs_a_config_with_a_judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One whose criteria count names nobody to ask."""
+    enter(tmp_path, monkeypatch)
+    Path("config.json").write_text('{"criteria": {"response_match_score": 0.8}}', encoding="utf-8")
+    asked = called("judge", "ping", "--config", "config.json")
+    assert (asked.code, "has no criterion that asks a judge" in asked.err) == (2, True)
+
+
+@pytest.mark.parametrize("name", ["", " , "])
+def test_a_judge_without_a_name_is_refused(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before anything runs."""
+    evalset, config = write_case_files(tmp_path, 1)
+    enter(tmp_path, monkeypatch)
+    done = called("run", evalset, "--agent", "echo:reply", "--config", config, "--judge-model", name)
+    assert (done.code, "the judge's model must be a name" in done.err) == (2, True)

@@ -50,6 +50,16 @@ def test_fewer_than_asked_for_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "2 of 3" in done.err
 
 
+def test_what_an_agent_prints_is_not_among_the_scenarios(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Standard output holds JSON and nothing else, so that it can be piped."""
+    Path("loud_agent.py").write_text('print("ready")\ndef reply(trace):\n    """Opens doors."""\n')
+    with Loopback(lambda _: REPLY) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+        done = assay("scenarios", "loud_agent:reply", "--count", "2", "--model", "openai/x")
+    assert len(json.loads(done.out)["scenarios"]) == 2
+    assert "ready" in done.err
+
+
 def test_nothing_to_go_by_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """An agent that says nothing of itself needs an instruction."""
     monkeypatch.setenv("OPENAI_API_KEY", "none")

@@ -51,6 +51,16 @@ def test_a_failure_comes_back_as_a_failure(tmp_path: Path) -> None:
         replay(tmp_path / "c.jsonl")
 
 
+def test_what_is_recorded_stays_until_there_is_something_new(tmp_path: Path) -> None:
+    """A run that is refused before its first call has not lost the cassette that was to be replaced."""
+    record(tmp_path / "c.jsonl", "old")
+    record(tmp_path / "c.jsonl")
+    assert replay(tmp_path / "c.jsonl").text == "old"
+    record(tmp_path / "c.jsonl", "new")
+    assert replay(tmp_path / "c.jsonl").text == "new"
+    assert len(load_cassette(tmp_path / "c.jsonl")) == 1
+
+
 def test_a_call_that_is_not_there_is_no_abstention(tmp_path: Path) -> None:
     """It is an error of the run, and says which call is missing."""
     record(tmp_path / "c.jsonl", "yes")

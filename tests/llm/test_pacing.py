@@ -188,16 +188,17 @@ def test_no_more_than_most_are_in_flight() -> None:
 
 
 def test_a_criterion_may_bound_its_own_calls() -> None:
-    """Six calls of a second, two at a time, take three seconds."""
+    """Six calls of a second to a panel of two, two at a time, take three seconds."""
 
     async def second(_: Prompt) -> str:
         await asyncio.sleep(1)
         return "yes"
 
-    model = Limited(Scripted(second), 2)
+    places = asyncio.Semaphore(2)
+    panel = [Limited(Scripted(second), places) for _ in range(2)]
 
     async def six() -> None:
-        await asyncio.gather(*(model(PROMPT) for _ in range(6)))
+        await asyncio.gather(*(model(PROMPT) for model in panel for _ in range(3)))
 
     assert run(six())[1] == 3.0
 

@@ -84,12 +84,36 @@ def test_passing_trouble_is_told_from_lasting(name: str, code: int) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("code", [400, 401, 403, 404])
+@pytest.mark.parametrize("code", [400, 403, 422])
 def test_lasting_trouble_is_not_to_be_repeated(name: str, code: int) -> None:
     """The cause is the server's own message."""
     with pytest.raises(CallError, match=f"HTTP {code}: scripted error") as caught:
         ask(name, lambda _: Status(code))
     assert not isinstance(caught.value, RefusedError)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("code", [401, 404])
+def test_a_key_or_model_that_was_never_accepted_is_unusable(name: str, code: int) -> None:
+    """What refuses the first call will refuse all."""
+    with pytest.raises(UnusableModelError, match=f"HTTP {code}: scripted error"):
+        ask(name, lambda _: Status(code))
+
+
+@pytest.mark.parametrize("code", [401, 404])
+def test_a_model_that_has_answered_stays_usable(code: int) -> None:
+    """A later refusal is one call's."""
+
+    async def twice(base_url: str) -> None:
+        async with Provider(address("openai/m", base_url=base_url)) as model:
+            await model(PROMPT)
+            await model(PROMPT)
+
+    def answer_once(request: Request) -> Status | str:
+        return request.answers() if request.number == 1 else Status(code)
+
+    with Loopback(answer_once) as server, pytest.raises(CallError, match=f"HTTP {code}"):
+        asyncio.run(twice(f"{server.url}/v1"))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -113,11 +137,26 @@ def test_an_empty_reply_is_a_reply(name: str, say: Say, stop: str) -> None:
 def test_keys_never_come_back(name: str) -> None:
     """Neither in a cause nor in a reply."""
     secret = f"planted-{name.partition('/')[0].partition('-')[0].upper()}_API_KEY"
-    with pytest.raises(CallError, match=r"bad key \[secret\]"):
+    with pytest.raises(UnusableModelError, match=r"bad key \[secret\]"):
         ask(name, lambda _: Status(401, message=f"bad key {secret}"))
     reply, request = ask(name, lambda _: f"your key is {secret}")
     assert reply.text == "your key is [secret]"
     assert secret in "".join(request.headers.values())
+
+
+def test_a_password_in_an_endpoint_is_not_said() -> None:
+    """Where the server is said not to answer."""
+    with Loopback(Request.answers) as server:
+        base_url = server.url.replace("//", "//user:hunter2@")
+    with pytest.raises(UnusableModelError, match=r"at http://127\.0\.0\.1"):
+        asyncio.run(check("openai/m", base_url))
+
+
+@pytest.mark.parametrize("variable", ["HF_TOKEN", "AWS_SECRET_ACCESS_KEY", "ANTHROPIC_AUTH_TOKEN", "AZURE_APIKEY"])
+def test_no_key_of_another_provider_comes_back_either(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the environment names a key."""
+    monkeypatch.setenv(variable, "planted-elsewhere")
+    assert ask(NAMES[0], lambda _: "it is planted-elsewhere")[0].text == "it is [secret]"
 
 
 @pytest.mark.parametrize(
@@ -164,6 +203,9 @@ def test_a_thinking_budget_is_translated() -> None:
     """ADK's shape and the bare number mean the same."""
     shape = settings_for("google", {"thinking_config": {"thinking_budget": 0}})
     assert shape == settings_for("google", {"thinking_budget": 0})
+    camel = settings_for("anthropic", {"thinking_config": {"thinkingBudget": 1024}})
+    assert camel == settings_for("anthropic", {"thinking_budget": 1024})
+    assert camel["anthropic_thinking"]["budget_tokens"] == 1024
     with pytest.raises(ConfigError, match="thinking_budget"):
         settings_for("openai", {"thinking_budget": 1024})
 

@@ -262,3 +262,35 @@ def test_an_unknown_entry_names_the_nearest() -> None:
     """As everywhere."""
     with pytest.raises(ConfigError, match="did you mean 'safety_v1'"):
         entry("safty_v1")
+
+
+JUDGE_OPTIONS = "/criteria/safety_v1/judge_model_options"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"num_sample": 3}, "/num_sample: is not a known option; did you mean 'num_samples'?"),
+        (
+            {"judgeModelConfig": {"temprature": 1}},
+            "/judge_model_config/temprature: is not a known option; did you mean",
+        ),
+        ({"numSamples": 0}, "/num_samples: expected `int` >= 1, got 0"),
+        ({"parallelism_limit": 2.5}, "/parallelism_limit: expected `int | null`, got `float`"),
+        ({"judge_model": "opanai/x"}, ": model 'opanai/x' names no provider"),
+        ([], ": must be an object, got an empty array"),
+    ],
+)
+def test_options_of_a_judge_are_refused_with_their_place(options: Any, said: str) -> None:
+    """In both spellings, and the settings of its model too."""
+    assert f"{JUDGE_OPTIONS}{said}" in problem({"safety_v1": {"judge_model_options": options}})
+
+
+def test_lenient_makes_unknown_options_of_a_judge_warnings() -> None:
+    """Those that are known count."""
+    options = {"newer": 1, "num_samples": 3, "judge_model_config": {"seed": 7, "newest": 2}}
+    criteria, warnings = built({"safety_v1": {"judge_model_options": options}}, lenient=True)
+    places = [warning.partition(":")[0] for warning in warnings]
+    assert places == [f"{JUDGE_OPTIONS}/newer", f"{JUDGE_OPTIONS}/judge_model_config/newest"]
+    judge = criteria[0].metric.judge  # type: ignore[attr-defined]
+    assert (judge.votes, judge.panel[0].settings) == (3, {"seed": 7})

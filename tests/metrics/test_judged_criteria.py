@@ -9,8 +9,9 @@ import pytest
 
 from assay.data.case import EvalCase, Scenario
 from assay.data.rubric import Rubric
-from assay.data.trace import About, AgentDetails, Message, ToolCall, ToolResult, Trace
+from assay.data.trace import About, AgentDetails, Event, Message, ToolCall, ToolResult, Trace
 from assay.errors import ConfigError
+from assay.judge.ballot import judging
 from assay.metrics.conversation import TaskSuccess, ToolUseQuality
 from assay.metrics.grounding import Hallucinations, label_of
 from assay.metrics.response_evaluation import ResponseEvaluation
@@ -195,6 +196,17 @@ def test_interim_replies_are_labelled_against_what_came_before_them() -> None:
     assert [part.value for part in result.parts[0].parts] == [0.0, 1.0]
 
 
+def test_interim_replies_are_not_labelled_against_later_grounding() -> None:
+    """What was found for the message itself counts, what was found after it does not."""
+    steps = (Message("곧 맑아집니다.", "root"), RESULT)
+    events = tuple(Event("root", 1, {"grounding_metadata": {"found": name}}) for name in ("own", "later", "last"))
+    bench = label()
+    trace = Trace((invocation("맑음", "끝.", *steps, events=events),))
+    score(Hallucinations(bench.judge, evaluate_intermediate_nl_responses=True), trace)
+    seen = {fenced(one, "reply"): [name in one.text for name in ("own", "later", "last")] for one in bench.prompts}
+    assert seen == {"곧 맑아집니다.": [True, False, False], "끝.": [True, True, True]}
+
+
 def test_the_judge_may_cut_if_its_cut_gives_the_text_again() -> None:
     """A cut that changes a word is asked for again, then the reply is unscored."""
     good = json.dumps({"sentences": ["안녕하세요."]})
@@ -204,7 +216,17 @@ def test_the_judge_may_cut_if_its_cut_gives_the_text_again() -> None:
     assert score(Hallucinations(cut.judge, segmenter="judge"), trace).value == 1.0
     bad = Bench([json.dumps({"sentences": ["안녕!"]})] * 2, votes=1)
     result = score(Hallucinations(bad.judge, segmenter="judge"), trace)
-    assert result.parts[0].reason == "the judge's cut does not give the reply again"
+    assert result.parts[0].reason == "the judge could not cut the reply: its cut does not give the reply again"
+
+
+def test_what_cutting_took_is_part_of_what_judging_took() -> None:
+    """The call that cuts is on a ballot of the score, beside the one that labels."""
+    answer = json.dumps({"answers": [{"id": "s1", "quote": "", "rationale": "greeting", "answer": "not_applicable"}]})
+    bench = Bench(["no JSON", json.dumps({"sentences": ["안녕하세요."]}), answer], votes=1)
+    result = score(Hallucinations(bench.judge, segmenter="judge"), Trace(TRACE.invocations[:1]))
+    spent = judging(result, bench.ballots)
+    assert spent is not None
+    assert (spent.calls, spent.calls_saved, spent.abstentions) == (3, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -296,12 +318,31 @@ def test_a_wrong_stop_makes_the_last_message_invalid() -> None:
 
 
 def test_a_conversation_that_was_cut_off_leaves_its_last_message_open() -> None:
-    """Whether it should have been the stop is not known, and is not asked."""
-    capped = Trace(TRACE.invocations, ended_by="cap")
+    """Whether it should have been the stop is not known: neither is asked about."""
+    longer = Trace((*TRACE.invocations, invocation("고마워", "네.")), ended_by="cap")
+    bench = Bench(lambda *_: "invalid")
+    result = score(UserSimulatorQuality(bench.judge), longer, SCENARIO)
+    assert [part.value for part in result.parts] == [1.0, 0.0, None]
+    assert {prompt.id for prompt in bench.prompts} == {"simulated_message"}
+
+
+def test_the_messages_before_a_conversation_broke_are_judged() -> None:
+    """Only the one at which it broke is unscored; nobody stopped."""
     bench = Bench(lambda *_: "valid")
-    result = score(UserSimulatorQuality(bench.judge), capped, SCENARIO)
-    assert [part.value for part in result.parts] == [1.0, None]
-    assert all(prompt.id == "simulated_message" for prompt in bench.prompts)
+    broken = Trace((*TRACE.invocations, invocation("고마워", None)), broken="the agent crashed", ended_by="failure")
+    result = score(UserSimulatorQuality(bench.judge), broken, SCENARIO)
+    assert [part.value for part in result.parts] == [1.0, 1.0, None]
+    assert result.parts[-1].reason == "broke here: the agent crashed"
+    assert {prompt.id for prompt in bench.prompts} == {"simulated_message"}
+
+
+def test_a_persona_is_shown_a_line_for_each_habit() -> None:
+    """After its description."""
+    bench = Bench(lambda *_: "valid")
+    score(UserSimulatorQuality(bench.judge), TRACE, SCENARIO)
+    shown = fenced(bench.prompts[0], "persona").splitlines()
+    assert shown[0] == PERSONAS["NOVICE"].description
+    assert len(shown) == 1 + len(PERSONAS["NOVICE"].behaviors)
 
 
 def test_a_fixed_conversation_has_no_simulator_to_judge() -> None:

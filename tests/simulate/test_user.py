@@ -11,7 +11,8 @@ from assay import ConfigError, EvalCase, Invocation, Message, Thought, ToolCall,
 from assay.data.case import Behavior, Persona, Scenario
 from assay.errors import SimulatorError
 from assay.llm.scripted import Scripted
-from assay.simulate.user import SimulatedUsers, UserOptions, user_options
+from assay.simulate.user import SimulatedUsers
+from assay.simulate.user_options import UserOptions, user_options
 
 PLAN = "Ask where order A-17 is."
 CASE = EvalCase("order", scenario=Scenario("안녕하세요", PLAN))
@@ -210,7 +211,7 @@ def test_minus_one_is_no_limit() -> None:
     ("raw", "problem"),
     [
         ({"modle": "x"}, "did you mean 'model'"),
-        ({"max_allowed_invocations": "many"}, "Expected `int`"),
+        ({"max_allowed_invocations": "many"}, "max_allowed_invocations: expected `int`, got `str`"),
         ({"max_allowed_invocations": -2}, "must be -1 or more"),
         ({"type": "llm_audio"}, "not built yet"),
         ({"stop_signal": " "}, "must not be blank"),
@@ -221,6 +222,14 @@ def test_wrong_options_are_refused(raw: dict[str, Any], problem: str) -> None:
     with pytest.raises(ConfigError) as refused:
         user_options(raw)
     assert problem in str(refused.value)
+
+
+def test_every_wrong_option_is_named() -> None:
+    """Whoever repairs one mistake has not to run again to hear of the next."""
+    with pytest.raises(ConfigError) as refused:
+        user_options({"modle": "x", "type": "robot", "maxAllowedInvocations": 3, "max_allowed_invocations": 4})
+    places = [problem.partition(": ")[0] for problem in refused.value.problems]
+    assert places == [f"/user_simulator_config/{name}" for name in ("modle", "max_allowed_invocations", "type")]
 
 
 def test_lenient_reading_warns_of_unknown_options() -> None:

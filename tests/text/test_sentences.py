@@ -62,6 +62,10 @@ iPhone sales rose. ¦iPad sales fell.
 Jan. 5 is a Friday. ¦We meet.
 Ver. 2 is approx. 3 times as fast.
 Cats vs. dogs. ¦Cats win.
+It is 25°C. ¦Bring water.
+Mail me at a@b.com. ¦Open C:\x\y.txt. ¦Thanks.
+The answer is B. ¦It is the second. ¦John F. Kennedy said so.
+It closes at 9 p.m. ¦Let us go.
 """.strip()
 
 KOREAN = r"""
@@ -95,6 +99,9 @@ API v2.0은 JSON을 씁니다. ¦XML은 쓰지 않습니다.
 네
 뭐라고요?! ¦말도 안 돼요.
 2026.11.21.까지 신청하세요. ¦늦으면 안 됩니다.
+2026. 7. 13.에 시작합니다. ¦2026. 7. 14. 끝납니다. ¦오세요.
+주소는https://example.com/a?b=c.d입니다. ¦방문하세요.
+정답은 B. ¦다음 문제입니다.
 """.strip()
 
 JAPANESE = r"""
@@ -126,6 +133,12 @@ Mr. Tanakaが来た。¦会った。
 ㈱山田です。¦よろしくお願いします。
 そうです。[1]¦違います。
 「本当？」と聞いた。¦「うん。」¦答えた。
+「行く。帰る。」です。¦はい。
+「行く。」¦でも行きません。
+「はい。」¦もう行きます。
+すごい！と言った。¦終わり。
+円周率は３．１４です。¦はい．¦次．
+https://example.com/a。¦見てください。
 """.strip()
 
 CHINESE = r"""
@@ -158,6 +171,8 @@ CHINESE = r"""
 退款需要 3~5 个工作日。¦請稍候！
 Dr. Wang 来了。¦我们很高兴。
 iPhone 15 很好。¦我喜欢。
+请看https://example.com/a?b。¦谢谢。
+请看https://example.com/a.html，谢谢。¦好。
 """.strip()
 
 BLOCKS = [
@@ -168,6 +183,8 @@ BLOCKS = [
     "1、第一\n¦2、第二",
     "# Title\n\n¦Text here.\n¦## Next\n¦More.",
     "| a | b |\n|---|---|\n¦| 1.5 | x. y |\n",
+    "| a | b |\n|---|---|\n¦| 1.5 | It is. So is this. |\n¦After.",
+    "a | b\n¦c | d\n¦e | f",
     "Look:\n¦```python\nx = 1.\nprint('a. b')\n```\n¦Done.",
     "~~~\na. b\n\nc. d\n~~~\n¦끝.",
     "```\nnever closed. really",

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from assay.agents.calling import wants_calls
 from assay.agents.function import FunctionAgent
 from assay.data.seams import Agent
-from assay.errors import UsageError, nearest
+from assay.errors import ConfigError, UsageError, nearest
 from assay.importing import import_object
 
 
@@ -53,11 +53,16 @@ def agent_of(target: str | Any) -> Agent:
             raise UsageError(f"--agent {target}: {error}") from error.__cause__
         return agent
     allowed = f"or begin with {', '.join(f'{known}:' for known in KINDS)}"
+    near = nearest(prefix.lower(), KINDS)
     if not colon:
         raise UsageError(f"--agent: must be 'module:function', got {target!r}; {allowed}")
     if ":" in rest:
-        raise UsageError(f"--agent: must be 'module:function', got {target!r}; {allowed}{nearest(prefix, KINDS)}")
-    found = import_object(target, "--agent")
+        raise UsageError(f"--agent: must be 'module:function', got {target!r}; {allowed}{near}")
+    try:
+        found = import_object(target, "--agent")
+    except ConfigError as error:
+        missing = isinstance(error.__cause__, ModuleNotFoundError) and error.__cause__.name == prefix
+        raise ConfigError(f"{error}{near if missing else ''}") from error.__cause__
     return _around(found, f"--agent: must be something to call, got {target!r}, a {type(found).__name__}; {allowed}")
 
 

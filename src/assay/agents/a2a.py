@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar
-from urllib.parse import urlsplit
 
+from assay.agents.urls import parts_of
 from assay.data.case import EvalCase
 from assay.data.seams import Environment, Item
 from assay.data.trace import About, Message, Step, Thought, ToolCall, ToolResult
@@ -25,9 +25,7 @@ def agent_at(target: str) -> A2AAgent:
     """Return the agent at `a2a:URL`, the URL below which its card is; raises UsageError."""
     import_extra("a2a.client", EXTRA)
     url = target.partition(":")[2]
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UsageError("must be a URL such as a2a:http://localhost:9999")
+    parts = parts_of(url, like="a2a:http://localhost:9999")
     if parts.username or parts.password:
         raise UsageError("must hold no password")
     return A2AAgent(url)

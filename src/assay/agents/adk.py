@@ -17,10 +17,10 @@ from assay.data.case import EvalCase, SessionInput
 from assay.data.noun import Json
 from assay.data.seams import Environment, Item
 from assay.data.trace import About, AgentDetails, Event, Message, Step, Thought, ToolCall
-from assay.errors import AgentError, UsageError
+from assay.errors import AgentError, UsageError, nearest
 from assay.formats.adk import content
 from assay.formats.reading import Reading
-from assay.importing import import_extra
+from assay.importing import import_extra, raised
 
 EXTRA = "agents-adk"
 _USER = "test_user_id"
@@ -38,13 +38,20 @@ def agent_at(target: str) -> AdkAgent:
     path = Path(target.partition(":")[2])
     folder = path.resolve().parent if path.name in ("agent.py", "__init__.py") else path.resolve()
     if not folder.is_dir():
-        raise UsageError(f"no such folder as {str(path)!r}; must be an agent folder, with agent.py or __init__.py")
+        allowed = "must be an agent folder, with agent.py or __init__.py"
+        near = nearest(folder.name, (one.name for one in folder.parent.glob("*/")))
+        raise UsageError(f"no such folder as {str(path)!r}; {allowed}{near}")
+    # Of a folder with an agent.py ADK's loader knows that one agent only, and so none of the folders in it.
+    own = loader(str(folder))
+    loading = own if own.is_single_agent else loader(str(folder.parent))
     try:
-        found = loader(str(folder.parent)).load_agent(folder.name)
-    except Exception as error:
+        found = loading.load_agent(folder.name)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         make = _factory(folder.name)
         if make is None:
-            raise UsageError(f"{type(error).__name__}: {error}") from error
+            raise UsageError(raised(error)) from error
         return AdkAgent(str(path), folder.name, make=make)
     return AdkAgent(str(path), folder.name, found)
 
@@ -81,7 +88,10 @@ class AdkAgent:
     async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[AdkSession]:
         """Open a conversation."""
         if self.make is not None:
-            found, stack = await self.make()
+            made = await self.make()
+            if not isinstance(made, tuple) or len(made) != 2:
+                raise AgentError("get_agent_async must return an agent, and an exit stack or None")
+            found, stack = made
             async with _Closing(stack), _conversation(found, self.name, case, environment, []) as session:
                 yield session
         else:

@@ -121,6 +121,8 @@ class _Here:
 
     def wait(self, ask: Callable[..., Coroutine[Any, Any, Any]], tool: Tool, made: ToolCall) -> Any:
         """Return what the loop answers when it is asked, and run the tool as often as it wants that."""
+        if _running() is self._loop:
+            raise AgentError("a function that returns something async, and calls its tools with `call`, must be async")
         answering: list[asyncio.Task[Any]] = []
 
         def start() -> None:  # in the loop: what is asked of one that is closing is never begun
@@ -136,6 +138,13 @@ class _Here:
                 outcome = (None, error)
             self._loop.call_soon_threadsafe(_resolve, done, outcome)
         return answering[0].result()
+
+
+def _running() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
 
 
 def _resolve(done: asyncio.Future[Any], outcome: Any) -> None:

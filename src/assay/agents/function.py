@@ -19,6 +19,7 @@ from assay.data.case import EvalCase
 from assay.data.seams import Environment, Item
 from assay.data.trace import About, Invocation, Message, Step, Thought, ToolCall, ToolResult, Trace, Usage, split_reply
 from assay.errors import AgentError
+from assay.text.display import described
 
 _ITEMS = (Message, Thought, ToolCall, ToolResult, Usage, About)
 _END = object()
@@ -88,7 +89,8 @@ class FunctionSession:
         if _is(function, inspect.isasyncgenfunction) or _is(function, inspect.iscoroutinefunction):
             return in_task(lambda tell: _gone_through(function(trace, **(calls.for_async(tell) if calls else {}))))
         loop = asyncio.get_running_loop()
-        return in_thread(lambda tell: _listed(function(trace, **(calls.for_sync(tell, loop) if calls else {}))))
+        made = in_thread(lambda tell: _listed(function(trace, **(calls.for_sync(tell, loop) if calls else {}))))
+        return _awaited(made)
 
 
 def _is(function: Callable[..., Any], kind: Callable[[Any], bool]) -> bool:
@@ -96,7 +98,19 @@ def _is(function: Callable[..., Any], kind: Callable[[Any], bool]) -> bool:
     return kind(function) or kind(getattr(function, "__call__", None))  # noqa: B004
 
 
-async def _gone_through(result: Any) -> AsyncIterator[Any]:
+async def _awaited(items: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
+    """What a sync function does; what it returns may be async, as with a decorator around an async function."""
+    async with aclosing(items):
+        async for item in items:
+            if not inspect.isawaitable(item) and not hasattr(item, "__aiter__"):
+                yield item
+                continue
+            async with aclosing(_gone_through(item)) as more:
+                async for one in more:
+                    yield one
+
+
+async def _gone_through(result: Any) -> AsyncGenerator[Any, None]:
     """What an async function yields, or what it returns."""
     if not hasattr(result, "__aiter__"):
         result = await result
@@ -144,6 +158,8 @@ class _Told:
         """Yield what happens until the end; raise the error that it ended with."""
         while True:
             item, error = await self._queue.get()
+            if isinstance(error, GeneratorExit):
+                raise AgentError(described(error)) from error  # as itself it would say that nobody listens any more
             if error is not None:
                 raise error
             if item is _END:

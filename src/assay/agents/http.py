@@ -8,10 +8,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar
-from urllib.parse import urlsplit
 
 import msgspec
 
+from assay.agents.urls import parts_of
 from assay.data.case import EvalCase
 from assay.data.seams import Environment, Item
 from assay.data.trace import About, Message, Step, Usage, split_reply
@@ -33,9 +33,7 @@ def agent_at(target: str) -> ChatAgent:
     """
     import_extra("httpx2", "http")
     url, _, model = target.partition("#")
-    parts = urlsplit(url)
-    if not parts.hostname:
-        raise UsageError("must be a URL such as http://localhost:8000/v1")
+    parts = parts_of(url, like="http://localhost:8000/v1")
     if parts.username or parts.password:
         raise UsageError(f"must hold no password; a key is taken from the environment variable {KEY}")
     path = parts.path.rstrip("/")

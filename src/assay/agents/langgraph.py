@@ -86,8 +86,10 @@ class LangGraphSession:
         self._state = state
         self._thread = thread
         self._kept = kept
-        self._told: set[str] = set()
+        self._told: dict[str | int, Any] = {}
         self._asked = False
+        self._said = ""
+        self._before = 0
         self._agents: dict[str, AgentDetails] = {}
 
     @property
@@ -119,11 +121,13 @@ class LangGraphSession:
         yield watch.times.durations
 
     def _input(self, message: str) -> Any:
+        self._before = len(self._state.get("messages", ()))
         if self._asked:
             return import_extra("langgraph.types", EXTRA).Command(resume=message)
         human = import_extra("langchain_core.messages", EXTRA).HumanMessage(message, id=str(uuid.uuid4()))
+        first, self._said = not self._said, human.id
         before = {key: value for key, value in self._state.items() if key != _ASKING}
-        if self._kept and self._told:
+        if self._kept and not first:
             return {"messages": [human]}
         return {**before, "messages": [*before.get("messages", ()), human]}
 
@@ -142,12 +146,19 @@ class LangGraphSession:
             yield _with_messages({**asked, "messages": [*asked["messages"], said]})
 
     def _news(self, state: dict[str, Any], author: str) -> Iterable[Item]:
-        """The steps of the messages in a state that were not told before."""
-        for place, message in enumerate(state.get("messages", ())):
-            key = message.id or f"#{place}"
+        """The steps of the messages in a state that were not told before; one without an id is known as an object."""
+        for message in self._latest(state.get("messages", [])):
+            key = message.id or id(message)
             if key not in self._told:
-                self._told.add(key)
+                self._told[key] = message
                 yield from _steps(message, author)
+
+    def _latest(self, messages: list[Any]) -> list[Any]:
+        """The messages after what was said last; all of them where the graph has dropped that."""
+        if self._asked:
+            return messages[self._before :]
+        place = next((i for i, message in enumerate(messages) if message.id == self._said), -1)
+        return messages[place + 1 :]
 
 
 def _with_messages(state: Any) -> dict[str, Any]:

@@ -6,10 +6,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from assay import load
+from assay.api.simulating import check_names
 from assay.data.noun import Noun
-from assay.errors import ConfigError, FormatError, UsageError
+from assay.errors import FormatError, UsageError, collecting
 from assay.formats.recognise import Loaded
+from assay.llm.exchange import Exchange
 from assay.report.numbers import count
+from assay.simulate.user import check_persona
 
 _PATTERNS = ("*.json", "*.jsonl")
 
@@ -42,15 +45,18 @@ def _checked(path: Path, *, lenient: bool) -> Checked:
     except FormatError as error:
         return Checked(str(path), "cannot be read", error.problems)
     warnings = tuple(warning.removeprefix(f"{path}: ") for warning in loaded.warnings)
+    problems: list[str] = []
     if loaded.config is None:
-        return Checked(str(path), f"{loaded.kind}, {_held(loaded)}", warnings=warnings)
+        for case in loaded.eval_set.cases if loaded.eval_set else ():
+            with collecting(problems):
+                check_persona(case)
+        return Checked(str(path), f"{loaded.kind}, {_held(loaded)}", tuple(problems), warnings)
     what = f"EvalConfig, criteria: {', '.join(one.name for one in loaded.config.criteria)}"
-    try:
+    with collecting(problems):
         made = load.criteria_of(loaded.config, origin=str(path), lenient=lenient)
-    except ConfigError as error:
-        problems = tuple(problem.removeprefix(f"{path}: ") for problem in error.problems)
-        return Checked(str(path), what, problems, warnings)
-    return Checked(str(path), what, warnings=(*warnings, *made.warnings))
+        warnings = (*warnings, *made.warnings)
+        check_names(made, Exchange())
+    return Checked(str(path), what, tuple(problem.removeprefix(f"{path}: ") for problem in problems), warnings)
 
 
 def _held(loaded: Loaded) -> str:

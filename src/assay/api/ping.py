@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from assay.data.case import EvalCase
 from assay.data.noun import Noun
 from assay.data.rubric import Rubric
 from assay.data.trace import Invocation, Message, ToolCall, ToolResult, Trace
+from assay.errors import ConfigError
 from assay.judge.judge import Judge
-from assay.judge.judges import JudgeOptions, Judges
+from assay.judge.judges import Judges
 from assay.llm.provider import address, price
+from assay.load import criteria_in
 from assay.metrics.grounding import Hallucinations
 from assay.metrics.response_evaluation import ResponseEvaluation
 from assay.metrics.response_judged import FinalResponseMatch
@@ -46,14 +51,24 @@ class Answered(Noun, frozen=True):
     cost: float | None
 
 
-def ping(judges: Judges) -> list[Answered]:
-    """Ask each model one question of each kind; raises UsageError where a model cannot be called at all."""
+def ping(judges: Judges, config: str | Path | None = None) -> list[Answered]:
+    """Ask each model that a configuration names, or the default one, one question of each kind.
+
+    Raises UsageError where a model cannot be called at all.
+    """
+    if config is None:
+        judges.judge()
+    else:
+        criteria_in(Path(config), judges=judges)
+    panels = [made.panel for made in judges.made if isinstance(made, Judge)]
+    voters = {msgspec.json.encode(voter.signature): voter for panel in panels for voter in panel}
+    if not voters:
+        raise ConfigError(f"{config}: has no criterion that asks a judge")
 
     async def go() -> list[Answered]:
-        judge = judges.judge(JudgeOptions(num_samples=1))
         async with judges.exchange:
             await judges.exchange.check()
-            return [await _one(Judge((voter,), 1), kind) for voter in judge.panel for kind in _KINDS]
+            return [await _one(Judge((voter,), 1), kind) for voter in voters.values() for kind in _KINDS]
 
     return asyncio.run(go())
 
@@ -80,4 +95,8 @@ def cost_of(run_id: str, store: str, model: str) -> tuple[int, float | None]:
         tokens = [(one.input_tokens or 0, one.output_tokens or 0) for key in asked if (one := replies.get(key))]
     finally:
         opened.close()
-    return len(tokens), price(address(model), sum(one for one, _ in tokens), sum(other for _, other in tokens))
+    try:
+        at = address(model)
+    except ConfigError:  # a name that only its own server knows
+        return len(tokens), None
+    return len(tokens), price(at, sum(one for one, _ in tokens), sum(other for _, other in tokens))

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from assay import __version__, load
 from assay.agents import agent_of
-from assay.api.simulating import asks_a_model, check_reachable, with_environments, with_users
+from assay.api.simulating import asks_a_model, check_names, check_reachable, with_environments, with_users
 from assay.data.case import EvalCase, EvalSet
 from assay.data.config import EvalConfig
 from assay.data.noun import Noun
@@ -93,13 +93,15 @@ def plan_run(
     judges = judges or Judges()
     wanted, notes = _wanted(eval_set, criteria, lenient=lenient, judges=judges)
     todo = load.chosen(load.works(wanted), wanted, only)
-    todo, signed, said = with_users(todo, wanted, users, judges, lenient=lenient)
+    todo, signed = with_users(todo, wanted, users, judges)
     target = agent_of(agent)
-    todo, also_signed, also_said = with_environments(todo, wanted, environment, judges, lenient=lenient)
+    todo, also_signed, said = with_environments(todo, wanted, environment, judges, lenient=lenient)
     check_reachable(todo, target)
+    for one in wanted:
+        check_names(one, judges.exchange)
     arguments = {
         "paths": _given(eval_set),
-        "agent": agent if isinstance(agent, str) else getattr(agent, "__qualname__", "function"),
+        "agent": agent if isinstance(agent, str) else getattr(agent, "__qualname__", type(agent).__qualname__),
         "config": str(criteria) if isinstance(criteria, str | Path) else None,
         "only": list(only),
         "lenient": lenient,
@@ -115,7 +117,7 @@ def plan_run(
         attempts=attempts,
         concurrency=concurrency,
         reply_timeout=reply_timeout,
-        warnings=(*notes.warnings, *said, *also_said),
+        warnings=(*notes.warnings, *said),
         judges=judges,
     )
 

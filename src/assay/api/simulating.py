@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -13,35 +14,37 @@ from msgspec.structs import replace
 from assay.data.noun import Json
 from assay.data.seams import Agent
 from assay.data.work import Environments, Users, Work
-from assay.errors import ConfigError, UsageError
+from assay.errors import ConfigError, UsageError, collecting
 from assay.judge.judges import Judges
+from assay.llm.exchange import Exchange
 from assay.llm.prompts import version
-from assay.load import Wanted
+from assay.load import Criteria, Wanted
 from assay.metrics.signature import add_signature, signature
 from assay.simulate.environment import SimulatedEnvironments
-from assay.simulate.environment_options import KEY, EnvironmentOptions, environment_options
+from assay.simulate.environment_options import KEY as TOOLS
+from assay.simulate.environment_options import EnvironmentOptions, environment_options
 from assay.simulate.played import TEMPLATE
-from assay.simulate.user import SimulatedUsers, user_options
+from assay.simulate.user import SimulatedUsers
+from assay.simulate.user_options import KEY as USERS
+from assay.simulate.user_options import UserOptions
 
 
 def with_users(
-    todo: Sequence[Work], wanted: Sequence[Wanted], users: Users | None, judges: Judges, *, lenient: bool
-) -> tuple[list[Work], dict[str, Json], list[str]]:
-    """Return the work with somebody who plays the user of each scenario, their signatures, and warnings.
+    todo: Sequence[Work], wanted: Sequence[Wanted], users: Users | None, judges: Judges
+) -> tuple[list[Work], dict[str, Json]]:
+    """Return the work with somebody who plays the user of each scenario, and their signatures.
 
     `users` stand in place of what the configurations say. Raises UsageError for a case with nothing to say, or a
     scenario that cannot be played.
     """
     sets = [place for place, one in enumerate(wanted) for _ in one.eval_set.cases]
     signatures: dict[str, Json] = {}
-    warnings: list[str] = []
 
     @cache
-    def players(place: int) -> tuple[SimulatedUsers, int | None]:
-        made, cap, signed, said = _configured(wanted[place].user_simulator or {}, judges, lenient=lenient)
+    def players(place: int) -> SimulatedUsers:
+        made, signed = _configured(wanted[place].user_simulator or UserOptions(), judges)
         add_signature(signatures, "user_simulator", signed, eval_set_id=wanted[place].eval_set.id)
-        warnings.extend(said)
-        return made, cap
+        return made
 
     played: list[Work] = []
     for work in todo:
@@ -54,25 +57,20 @@ def with_users(
             played.append(replace(work, users=users))
         else:
             try:
-                made, cap = players(sets[work.position])
+                made = players(sets[work.position])
             except UsageError as error:
                 raise UsageError(f"case {work.id!r} is a scenario, and nobody can play its user: {error}") from None
             made.check([work.case])
-            played.append(replace(work, users=made, cap=cap))
-    return played, signatures, list(dict.fromkeys(warnings))
+            played.append(replace(work, users=made, cap=made.options.cap))
+    return played, signatures
 
 
-def _configured(
-    raw: dict[str, Json], judges: Judges, *, lenient: bool
-) -> tuple[SimulatedUsers, int | None, Json, list[str]]:
-    options, warnings = user_options(raw, lenient=lenient)
-    try:
+def _configured(options: UserOptions, judges: Judges) -> tuple[SimulatedUsers, Json]:
+    with _below(USERS):
         model = judges.exchange.model(options.model, options.model_configuration, structured=False)
-    except ConfigError as error:
-        raise ConfigError(f"/user_simulator_config: {error}") from None
     prompt = "custom" if options.custom_instructions is not None else version("simulated_user")
     signed = {**msgspec.to_builtins(options), "prompt": prompt}
-    return SimulatedUsers(model, options), options.cap, signed, warnings
+    return SimulatedUsers(model, options), signed
 
 
 def with_environments(
@@ -116,7 +114,7 @@ def _as_file(given: Any) -> dict[str, Json]:
     try:
         text = json.dumps(dict(given), allow_nan=False, ensure_ascii=False).encode()
     except (TypeError, ValueError, RecursionError) as error:
-        raise ConfigError(f"/{KEY}: must hold JSON only: {error}") from error
+        raise ConfigError(f"/{TOOLS}: must hold JSON only: {error}") from error
     found: dict[str, Json] = msgspec.json.decode(text)
     return found
 
@@ -126,8 +124,32 @@ def _environments(options: EnvironmentOptions, judges: Judges) -> tuple[Simulate
     if not options.plays:
         return SimulatedEnvironments(options), signed
     settings = options.simulation_model_configuration
-    model = judges.exchange.model(options.simulation_model, settings, structured=False)
+    with _below(TOOLS):
+        model = judges.exchange.model(options.simulation_model, settings, structured=False)
     return SimulatedEnvironments(options, model), {**signed, "prompt": version(TEMPLATE)}
+
+
+def check_names(said: Wanted | Criteria, exchange: Exchange) -> None:
+    """Raise ConfigError where a configuration has a model play users or tools that nobody knows, needed or not."""
+    problems: list[str] = []
+    users, tools = said.user_simulator, said.environment
+    with collecting(problems), _below(USERS):
+        if users is not None:
+            exchange.check_name(users.model, users.model_configuration)
+    with collecting(problems), _below(TOOLS):
+        if tools is not None and tools.plays:
+            exchange.check_name(tools.simulation_model, tools.simulation_model_configuration)
+    if problems:
+        raise ConfigError(*problems)
+
+
+@contextmanager
+def _below(key: str) -> Iterator[None]:
+    """Say of a model that cannot be had which part of a configuration names it."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(f"/{key}: {error}") from None
 
 
 def check_reachable(todo: Sequence[Work], agent: Agent) -> None:

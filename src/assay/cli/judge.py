@@ -23,15 +23,17 @@ def judge() -> None:
 @click.option(
     "--judge-model", metavar="NAME", help=f"The model, or several separated by commas.  [default: {DEFAULT_MODEL}]"
 )
+@click.option("--config", metavar="FILE", help="Ask the models that the criteria of an EvalConfig name.")
 @click.option("--run", metavar="RUN", help="Also say what judging this run of the store would cost.")
 @options.stored
-def ping(judge_model: str | None, run: str | None, store: str) -> None:
+def ping(judge_model: str | None, config: str | None, run: str | None, store: str) -> None:
     """Send one question of each kind to the judge, and say whether it answers in form.
 
     Exits with 0 if it does, with 1 if some kind was not answered in form, with 2 if it cannot be called.
 
     \b
     assay judge ping
+    assay judge ping --config test_config.json
     assay judge ping --judge-model openai/my-model --run 20260102
     """  # noqa: D301
     from assay.api.ping import cost_of
@@ -40,8 +42,8 @@ def ping(judge_model: str | None, run: str | None, store: str) -> None:
     from assay.judge.judges import Judges
     from assay.text.display import visible
 
-    read_environment(paths=["."])
-    answers = send(Judges(model=judge_model))
+    read_environment(config=config, paths=["."])
+    answers = send(Judges(model=judge_model), config)
     for one in answers:
         mark = "✗" if one.problem else "✓"
         cost = "" if one.cost is None else f", ${one.cost:.6f}"
@@ -50,8 +52,8 @@ def ping(judge_model: str | None, run: str | None, store: str) -> None:
         if one.problem:
             click.echo(f"    {visible(one.problem)}")
     if run is not None:
-        for name in (judge_model or DEFAULT_MODEL).split(","):
-            calls, cost_then = cost_of(run, store, name.strip())
+        for name in dict.fromkeys(one.model for one in answers):
+            calls, cost_then = cost_of(run, store, name)
             said = "an unknown price" if cost_then is None else f"${cost_then:.4f}"
-            click.echo(f"run {run}: {calls} calls, with {name.strip()} {said}")
+            click.echo(f"run {run}: {calls} calls, with {visible(name)} {said}")
     sys.exit(exit_codes.FAILED if any(one.problem for one in answers) else exit_codes.OK)

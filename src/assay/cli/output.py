@@ -58,7 +58,7 @@ class Output:
 
     def only_json_on_stdout(self) -> AbstractContextManager[object]:
         """Send to stderr what an agent, a metric or a process of theirs prints, where stdout is for JSON."""
-        return _stdout_as_stderr() if self.json_file == "-" else nullcontext()
+        return stdout_as_stderr() if self.json_file == "-" else nullcontext()
 
     @property
     def terminal(self) -> Console:
@@ -133,7 +133,8 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @contextmanager
-def _stdout_as_stderr() -> Iterator[None]:
+def stdout_as_stderr() -> Iterator[None]:
+    """Send what is printed to stderr, also by processes that are started."""
     with redirect_stdout(sys.stderr), ExitStack() as stack:
         with suppress(OSError):  # of a stream that is no file there is nothing that a process could inherit
             own, errors = sys.__stdout__, sys.__stderr__

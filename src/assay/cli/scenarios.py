@@ -37,11 +37,13 @@ def scenarios(agent: str, count: int, instruction: str, model: str, output: Path
     import json
 
     from assay import api
+    from assay.cli.output import stdout_as_stderr
     from assay.formats.adk.write import scenario_json
 
     read_environment(agent=agent, paths=["."])
     try:
-        found = api.scenarios(agent, count=count, instruction=instruction, model=model, exchange=exchange_of(calls))
+        with stdout_as_stderr():
+            found = api.scenarios(agent, count=count, instruction=instruction, model=model, exchange=exchange_of(calls))
     except CaseError as error:
         raise UsageError(f"{model}: {error}") from None
     text = json.dumps({"scenarios": [scenario_json(one) for one in found]}, ensure_ascii=False, indent=2)

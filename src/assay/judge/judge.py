@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import msgspec
 
 from assay.data.noun import Json
-from assay.judge.ballot import Asked, Ballot
+from assay.judge.ballot import Asked, Ballot, Vote, ballot_id
 from assay.judge.poll import Draw, Poll
 from assay.judge.question import Question, read
-from assay.llm.model import CallError, Named, UnsentError, call_key
+from assay.llm.model import CallError, Named, Prompt, Reply, UnsentError, call_key
+
+T = TypeVar("T")
 
 
 def forget(ballot: Ballot) -> None:
@@ -54,6 +57,35 @@ class Judge:
         self.keep(ballot)
         return ballot
 
+    async def write(self, prompt: Prompt, parse: Callable[[str], T]) -> tuple[T | None, Ballot]:
+        """Have the first of the panel write something, and once more where `parse` raises ValueError of it.
+
+        None where neither could be had; the ballot, whose only vote holds the calls, says why.
+        """
+        voter, calls, written, problem = self.panel[0], list[Asked](), None, ""
+        for ask in (1, 2):
+            asked = msgspec.structs.replace(prompt, ask=ask)
+            key = call_key(voter.signature, asked)
+            try:
+                reply = await voter(asked)
+            except CallError as failure:
+                problem = str(failure)
+                calls.append(_unanswered(key, voter, failure))
+                break
+            try:
+                written, problem = parse(reply.text), ""
+            except ValueError as unread:
+                problem = str(unread)
+            calls.append(_answered(key, voter, reply, problem))
+            if written is not None:
+                break
+        problems = {prompt.id: problem} if problem else {}
+        vote = Vote(draw=1, voter=voter.name, wave=1, problems=problems, calls=tuple(calls))
+        name = ballot_id([call_key(voter.signature, prompt)], 1)
+        ballot = Ballot(name, f"{prompt.id}/{prompt.version}", 1, 1, (vote,), {})
+        self.keep(ballot)
+        return written, ballot
+
 
 async def _ask(question: Question, draw: Draw) -> None:
     """Ask for a vote once, and read the reply into the draw."""
@@ -63,21 +95,25 @@ async def _ask(question: Question, draw: Draw) -> None:
     try:
         reply = await voter(prompt)
     except CallError as failure:
-        sent = not isinstance(failure, UnsentError)
-        draw.fail(question.items, Asked(key=key, voter=voter.name, problem=str(failure), sent=sent))
+        draw.fail(question.items, _unanswered(key, voter, failure))
         return
     reading = read(reply.text, question)
     problem = next((why for item, why in reading.problems.items() if item not in draw.opinions), "")
-    draw.hear(
-        reading,
-        Asked(
-            key=key,
-            voter=voter.name,
-            served=reply.model,
-            input_tokens=reply.input_tokens,
-            output_tokens=reply.output_tokens,
-            cost=reply.cost,
-            seconds=reply.seconds,
-            problem=f"{problem} (stopped by: {reply.stop})" if problem and reply.stop else problem,
-        ),
+    draw.hear(reading, _answered(key, voter, reply, problem))
+
+
+def _answered(key: str, voter: Named, reply: Reply, problem: str) -> Asked:
+    return Asked(
+        key=key,
+        voter=voter.name,
+        served=reply.model,
+        input_tokens=reply.input_tokens,
+        output_tokens=reply.output_tokens,
+        cost=reply.cost,
+        seconds=reply.seconds,
+        problem=f"{problem} (stopped by: {reply.stop})" if problem and reply.stop else problem,
     )
+
+
+def _unanswered(key: str, voter: Named, failure: CallError) -> Asked:
+    return Asked(key=key, voter=voter.name, problem=str(failure), sent=not isinstance(failure, UnsentError))

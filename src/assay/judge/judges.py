@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping
+import asyncio
+from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 from msgspec.structs import replace
 
 from assay.data.noun import Json, Noun
-from assay.errors import nearest
-from assay.formats.reading import snake
+from assay.errors import ConfigError, nearest
+from assay.formats.reading import shown, spellings
 from assay.judge.ballot import Ballot
 from assay.judge.judge import Judge
 from assay.judge.service import Service
 from assay.llm.exchange import Exchange
 from assay.llm.model import DEFAULT_MODEL, Named
 from assay.llm.pacing import Limited
+from assay.llm.provider import KNOWN_SETTINGS
 
 
 class JudgeOptions(Noun, frozen=True):
@@ -30,34 +33,46 @@ class JudgeOptions(Noun, frozen=True):
     judge_model: str = DEFAULT_MODEL
     judge_models: tuple[str, ...] = ()
     judge_model_config: dict[str, Json] | None = None
-    num_samples: int = 5
-    parallelism_limit: int | None = None
+    num_samples: Annotated[int, Meta(ge=1)] = 5
+    parallelism_limit: Annotated[int, Meta(ge=1)] | None = None
     base_url: str | None = None
     structured_output: bool = True
 
 
-def judge_options(raw: Any) -> JudgeOptions:
-    """Read options in snake_case or camelCase; raises ValueError saying what is allowed."""
-    if not isinstance(raw, dict):
-        raise ValueError("must be an object")  # noqa: TRY004 - a value of a file, not of a caller
-    known = JudgeOptions.__struct_fields__
-    values = {snake(name): value for name, value in raw.items() if value is not None}
-    for name in values:
-        if name not in known:
-            allowed = f"; allowed: {', '.join(known)}"
-            raise ValueError(f"{name!r} is not an option of a judge{nearest(name, known) or allowed}")
+def judge_options(raw: Json, pointer: str, *, lenient: bool = False) -> tuple[JudgeOptions, list[str]]:
+    """Return options in snake_case or camelCase, and warnings; `pointer` is where they stand.
+
+    Raises ConfigError; an unknown option or setting is a warning where `lenient`.
+    """
+    values, unknown = _known(raw, JudgeOptions.__struct_fields__, pointer)
     config = values.get("judge_model_config")
-    if isinstance(config, dict):
-        values["judge_model_config"] = {snake(name): value for name, value in config.items()}
+    if config is not None:
+        values["judge_model_config"], more = _known(config, KNOWN_SETTINGS, f"{pointer}/judge_model_config")
+        unknown += more
+    if unknown and not lenient:
+        raise ConfigError(*unknown)
     try:
-        options = msgspec.convert(values, JudgeOptions)
+        return msgspec.convert(values, JudgeOptions), unknown
     except msgspec.ValidationError as error:
-        raise ValueError(str(error)) from None
-    if options.num_samples < 1:
-        raise ValueError("num_samples must be at least 1")
-    if options.parallelism_limit is not None and options.parallelism_limit < 1:
-        raise ValueError("parallelism_limit must be at least 1")
-    return options
+        problem, _, path = str(error).partition(" - at `$.")
+        name = path.rstrip("`")
+        got = f", got {shown(values[name])}" if name in values and ", got " not in problem else ""
+        place = f"{pointer}/{name}" if name else pointer
+        raise ConfigError(f"{place}: {problem[:1].lower()}{problem[1:]}{got}") from None
+
+
+def _known(raw: Any, known: Sequence[str], pointer: str) -> tuple[dict[str, Any], list[str]]:
+    """Return the known entries of an object that are not null, under our names, and what is unknown."""
+    if not isinstance(raw, dict):
+        raise ConfigError(f"{pointer}: must be an object, got {shown(raw)}")
+    names = spellings(*known)
+    values = {names[key]: value for key, value in raw.items() if key in names and value is not None}
+    unknown = [
+        f"{pointer}/{key}: is not a known option{nearest(key, names) or '; allowed: ' + ', '.join(known)}"
+        for key in raw
+        if key not in names
+    ]
+    return values, unknown
 
 
 @dataclass
@@ -84,8 +99,9 @@ class Judges:
     def judge(self, options: JudgeOptions | None = None) -> Judge:
         """Return the judge that options ask for."""
         asked = self._overridden(options or JudgeOptions())
+        places = None if asked.parallelism_limit is None else asyncio.Semaphore(asked.parallelism_limit)
         names = asked.judge_models or (asked.judge_model,)
-        panel = tuple(self._voter(name, asked) for name in names)
+        panel = tuple(self._voter(name, asked, places) for name in names)
         judge = Judge(panel, asked.num_samples, self.all_votes, self._keep)
         self.made.append(judge)
         return judge
@@ -99,14 +115,17 @@ class Judges:
     def _overridden(self, options: JudgeOptions) -> JudgeOptions:
         if self.model is not None:
             names = tuple(name.strip() for name in self.model.split(",") if name.strip())
+            if not names:
+                raise ConfigError(
+                    f"the judge's model must be a name, or several separated by commas, got {self.model!r}"
+                )
             options = replace(options, judge_model=names[0], judge_models=names)
         return options if self.votes is None else replace(options, num_samples=self.votes)
 
-    def _voter(self, name: str, options: JudgeOptions) -> Named:
+    def _voter(self, name: str, options: JudgeOptions, places: asyncio.Semaphore | None) -> Named:
         settings: Mapping[str, Json] = options.judge_model_config or {}
         named = self.exchange.model(name, settings, base_url=options.base_url, structured=options.structured_output)
-        most = options.parallelism_limit
-        return named if most is None else named.through(lambda model: Limited(model, most))
+        return named if places is None else named.through(lambda model: Limited(model, places))
 
     def _keep(self, ballot: Ballot) -> None:
         self.ballots[ballot.id] = ballot

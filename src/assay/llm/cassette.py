@@ -39,18 +39,22 @@ class MissingEntryError(UsageError):
 
 @dataclass
 class Recorder:
-    """Writes each call once, as soon as it is over."""
+    """Writes each call once, as soon as it is over. What is in the file already stays until there is a first call."""
 
     path: Path
     _file: IO[bytes] = field(init=False)
     _written: set[str] = field(init=False, default_factory=set)
 
     def __post_init__(self) -> None:
-        self._file = self.path.open("wb")
-        self._write(Head(assay_cassette=1))
+        self._file = self.path.open("ab")
+        if not self._file.tell():
+            self._write(Head(assay_cassette=1))
 
     def add(self, entry: Entry) -> None:
         """Write an entry whose key is not in the file."""
+        if not self._written:
+            self._file.truncate(0)
+            self._write(Head(assay_cassette=1))
         if entry.key not in self._written:
             self._written.add(entry.key)
             self._write(entry)

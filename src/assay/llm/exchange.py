@@ -68,6 +68,11 @@ class Exchange:
             self._named[key] = self._open(name, options, base_url=base_url, structured=structured)
         return self._named[key]
 
+    def check_name(self, name: str, settings: Mapping[str, Json]) -> None:
+        """Raise `ConfigError` for a name and settings that nobody knows; the model is not asked for by that."""
+        if self._known(name, dict(settings)) is None:
+            Provider(address(name), dict(settings))
+
     def vertex(self, metric: str) -> Named:
         """Return Vertex AI's evaluation service, and note that it will be asked for one of its metrics.
 

@@ -296,16 +296,12 @@ class Paced:
 
 @dataclass(frozen=True)
 class Limited:
-    """A model with at most `most` calls in flight: the bound that one criterion asks for."""
+    """A model whose calls wait for a place: what bounds a criterion's calls in flight, to all models of its panel."""
 
     model: Model
-    most: int
-    _places: asyncio.Semaphore = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_places", asyncio.Semaphore(self.most))
+    places: asyncio.Semaphore = field(repr=False, compare=False)
 
     async def __call__(self, prompt: Prompt) -> Reply:
         """Pass the prompt on when a place is free."""
-        async with self._places:
+        async with self.places:
             return await self.model(prompt)

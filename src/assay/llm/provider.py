@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
+import re
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -35,6 +36,8 @@ SETTINGS = {
 }
 """Names of settings, as in `judge_model_config` and `model_configuration`, and what the library calls them."""
 
+KNOWN_SETTINGS = (*SETTINGS, "thinking_budget", "thinking_config", "safety_settings")
+
 KEYS = {
     "google": ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
     "openai": ("OPENAI_API_KEY",),
@@ -49,6 +52,7 @@ ENDPOINTS = {
 }
 PREFIXES = {"gemini-": "google", "gemma-": "google", "gpt-": "openai", "claude-": "anthropic"}
 CHECK_SECONDS = 20.0
+UNUSABLE = {401, 404}
 TRANSIENT = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
 OVERLOAD = {429, 503, 529}
 
@@ -111,13 +115,13 @@ def settings_for(provider: str, options: Mapping[str, Json]) -> dict[str, Any]:
         elif name == "safety_settings" and provider == "google":
             found["google_safety_settings"] = value
         else:
-            known = (*SETTINGS, "thinking_budget", "thinking_config", "safety_settings")
-            raise ConfigError(f"setting {name!r} is unknown; must be one of {', '.join(known)}{nearest(name, known)}")
+            allowed = ", ".join(KNOWN_SETTINGS)
+            raise ConfigError(f"setting {name!r} is unknown; must be one of {allowed}{nearest(name, KNOWN_SETTINGS)}")
     return found
 
 
 def _thinking(provider: str, value: Json) -> dict[str, Any]:
-    budget = value.get("thinking_budget") if isinstance(value, dict) else value
+    budget = value.get("thinking_budget", value.get("thinkingBudget")) if isinstance(value, dict) else value
     if provider == "google":
         return {"google_thinking_config": value if isinstance(value, dict) else {"thinking_budget": budget}}
     if provider == "anthropic":
@@ -143,6 +147,7 @@ class Provider:
     def __post_init__(self) -> None:
         self._settings = settings_for(self.address.provider, self.options)
         self._opened: ProviderModel | None = None
+        self._answered = False
         self._secrets = known_secrets()
 
     @property
@@ -164,7 +169,11 @@ class Provider:
         await self._stack.aclose()
 
     async def __call__(self, prompt: Prompt) -> Reply:
-        """Ask once; `RefusedError` where the same call may succeed later, `CallError` where it will not."""
+        """Ask once; `RefusedError` where the same call may succeed later, `CallError` where it will not.
+
+        `UnusableModelError` where key or model are refused before any call was answered: `check` cannot find that out
+        at a server that tells nothing of its models.
+        """
         from pydantic_ai import exceptions
         from pydantic_ai.direct import model_request
 
@@ -179,11 +188,15 @@ class Provider:
         except exceptions.ContentFilterError as blocked:
             return Reply(text="", stop=self._clean(f"content filter: {blocked}"))
         except exceptions.ModelHTTPError as error:
-            raise self._failure(error.status_code, error.headers or {}, error.body) from None
+            failure = self._failure(error.status_code, error.headers or {}, error.body)
+            if error.status_code in UNUSABLE and not self._answered:
+                raise UnusableModelError(f"{self._where()}: {failure}") from None
+            raise failure from None
         except exceptions.UserError as error:
             raise CallError(self._clean(str(error))) from None
         except Exception as error:  # noqa: BLE001 - whatever a connection or an SDK raises, this call got no reply
             raise RefusedError(self._clean(f"{type(error).__name__}: {error}")) from None
+        self._answered = True
         return self._reply(response)
 
     def _reply(self, response: ModelResponse) -> Reply:
@@ -248,7 +261,8 @@ class Provider:
             )
 
     def _where(self) -> str:
-        return f"model {self.address.provider}/{self.address.model} at {self.address.base_url or 'its provider'}"
+        where = re.sub(r"//[^/@]*@", "//", self.address.base_url or "its provider")
+        return f"model {self.address.provider}/{self.address.model} at {where}"
 
     def _client_models(self) -> Any:
         client: Any = self._model.provider.client if self._model.provider else None

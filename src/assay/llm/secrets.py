@@ -6,7 +6,9 @@ import os
 import re
 from collections.abc import Iterable
 
-_NAMES = re.compile(r"(API_?KEY|TOKEN|SECRET|PASSWORD|(?<!APPLICATION_)CREDENTIALS)$", re.IGNORECASE)
+_NAMES = re.compile(
+    r"((API|ACCESS|AUTH|PRIVATE)_?KEY|TOKEN|SECRET|PASSWORD|(?<!APPLICATION_)CREDENTIALS)$", re.IGNORECASE
+)
 """GOOGLE_APPLICATION_CREDENTIALS is the path of a file."""
 
 

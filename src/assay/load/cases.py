@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 
 from assay.data.case import EvalSet
-from assay.data.noun import Json, Noun
+from assay.data.noun import Noun
 from assay.data.outcome import Criterion
 from assay.data.work import Work
 from assay.errors import UsageError, nearest
 from assay.simulate.environment_options import EnvironmentOptions
+from assay.simulate.user_options import UserOptions
 from assay.text.globs import fits
 
 
@@ -20,7 +21,7 @@ class Wanted(Noun, frozen=True):
     eval_set: EvalSet
     criteria: tuple[Criterion, ...]
     only: tuple[str, ...] = ()
-    user_simulator: dict[str, Json] | None = None
+    user_simulator: UserOptions | None = None
     environment: EnvironmentOptions | None = None
 
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from assay.data.config import CriterionSpec, EvalConfig
-from assay.data.noun import Json, Noun
+from assay.data.noun import Noun
 from assay.data.outcome import Criterion
 from assay.errors import ConfigError, FormatError, collecting
 from assay.judge.judges import Judges
 from assay.load.files import Source, read_file
 from assay.metrics.catalog import build
 from assay.simulate.environment_options import EnvironmentOptions, environment_options
+from assay.simulate.user_options import UserOptions, user_options
 
 _CONFIG_NAME = "test_config.json"
 DEFAULT_CONFIG = EvalConfig(
@@ -32,7 +32,7 @@ class Criteria(Noun, frozen=True):
     origin: str
     sha256: str | None = None
     warnings: tuple[str, ...] = ()
-    user_simulator: dict[str, Json] | None = None
+    user_simulator: UserOptions | None = None
     environment: EnvironmentOptions | None = None
 
 
@@ -51,17 +51,24 @@ def criteria_of(
             f"{origin}: /criteria: must name at least one criterion, such as {{'tool_trajectory_avg_score': 1.0}}"
         )
     problems: list[str] = []
+    warnings: list[str] = []
+    users: UserOptions | None = None
     environment: EnvironmentOptions | None = None
-    unknown: Sequence[str] = ()
     with collecting(problems):
-        criteria, warnings = build(config, lenient=lenient, judges=judges)
+        criteria, said = build(config, lenient=lenient, judges=judges)
+        warnings += said
+    with collecting(problems):
+        if config.user_simulator is not None:
+            users, unknown = user_options(config.user_simulator, lenient=lenient)
+            warnings += unknown
     with collecting(problems):
         if config.environment is not None:
             environment, unknown = environment_options(config.environment, lenient=lenient)
+            warnings += unknown
     if problems:
         raise ConfigError(*(f"{origin}: {problem}" for problem in problems))
-    said = tuple(f"{origin}: {warning}" for warning in (*warnings, *unknown))
-    return Criteria((*own, *criteria), origin, digest, said, config.user_simulator, environment)
+    told = tuple(f"{origin}: {warning}" for warning in warnings)
+    return Criteria((*own, *criteria), origin, digest, told, users, environment)
 
 
 def criteria_in(path: Path, *, lenient: bool = False, judges: Judges | None = None) -> Criteria:

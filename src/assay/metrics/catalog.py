@@ -84,7 +84,8 @@ def _built_in(
         unused = [f"{spec.pointer}/{_JUDGE}: not used, the backend is vertex"] if spec.options.get(_JUDGE) else []
         return _by_vertex(spec, known, known.vertex, judges), warnings + unused
     if known.judged:
-        values["judge"] = _judge(spec, judges)
+        values["judge"], unknown = _judge(spec, judges, lenient=lenient)
+        warnings += unknown
     try:
         metric = known.metric(**values)
     except ConfigError as error:
@@ -113,11 +114,13 @@ def _signed(criterion: Criterion, backend: str) -> Criterion:
     return replace(criterion, signature={**criterion.signature, "backend": backend})
 
 
-def _judge(spec: CriterionSpec, judges: Judges) -> Judge:
+def _judge(spec: CriterionSpec, judges: Judges, *, lenient: bool) -> tuple[Judge, list[str]]:
     pointer = f"{spec.pointer}/{_JUDGE}"
+    given = spec.options.get(_JUDGE)
+    options, warnings = judge_options({} if given is None else given, pointer, lenient=lenient)
     try:
-        return judges.judge(judge_options(spec.options.get(_JUDGE) or {}))
-    except (ValueError, ConfigError) as error:
+        return judges.judge(options), warnings
+    except ConfigError as error:
         raise ConfigError(f"{pointer}: {error}") from None
 
 

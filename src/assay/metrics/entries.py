@@ -19,7 +19,7 @@ from assay.metrics.simulator import UserSimulatorQuality
 from assay.metrics.trajectory import ToolTrajectory
 from assay.metrics.value import ReasoningValue
 from assay.metrics.vertex import VertexCoherence, VertexConversation, VertexSafety
-from assay.simulate.user import STOP_SIGNAL
+from assay.simulate.user_options import STOP_SIGNAL
 
 _UNBOUNDED = Range(0.0, None)
 

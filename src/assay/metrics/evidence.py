@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 from assay.data.noun import Json
 from assay.data.trace import AgentDetails, Invocation, Message, ToolCall, ToolResult, Trace
@@ -46,7 +47,7 @@ def user_message(invocation: Invocation, number: int) -> Texts:
 def doings(invocation: Invocation, number: int, *, words: bool, upto: int | None = None) -> Texts:
     """Return what the agent did before its reply: calls, results, grounding, and (`words`) what it said in between.
 
-    `upto` is how many of the steps to show.
+    `upto` is how many of the steps to show; the grounding of the next one is shown with them.
     """
     found: Texts = {}
     for place, step in enumerate((invocation.steps or ())[:upto], 1):
@@ -56,13 +57,16 @@ def doings(invocation: Invocation, number: int, *, words: bool, upto: int | None
             found[f"tool result {number}.{place}"] = compact({"tool": step.name, "response": step.response})
         elif isinstance(step, Message) and words:
             found[f"interim message {number}.{place}"] = step.text
-    for place, grounding in enumerate(_grounding(invocation), 1):
+    for place, grounding in enumerate(_grounding(invocation, upto), 1):
         found[f"grounding {number}.{place}"] = compact(grounding)
     return found
 
 
-def _grounding(invocation: Invocation) -> list[Json]:
-    extras = [event.extra or {} for event in invocation.events or ()]
+def _grounding(invocation: Invocation, upto: int | None) -> list[Json]:
+    """Return the grounding of the events, of those that begin after step `upto` none."""
+    events = invocation.events or ()
+    begins = accumulate((event.size for event in events), initial=0)
+    extras = [event.extra or {} for event, begin in zip(events, begins, strict=False) if upto is None or begin <= upto]
     return [extra[key] for extra in extras for key in _GROUNDING if extra.get(key)]
 
 

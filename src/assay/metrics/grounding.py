@@ -13,11 +13,9 @@ from msgspec.structs import replace
 from assay.data.case import EvalCase
 from assay.data.outcome import Quote, Score, mean_of
 from assay.data.trace import Invocation, Message, Trace
-from assay.errors import JudgeError
 from assay.judge.ballot import Ballot
 from assay.judge.judge import Judge
 from assay.judge.question import Opinion
-from assay.llm.model import CallError
 from assay.llm.prompts import render
 from assay.llm.structured import read_json
 from assay.metrics import evidence
@@ -83,15 +81,22 @@ class Hallucinations:
         return [*interim, *found]
 
     async def _label(self, context: Texts, text: str, label: str) -> Score:
-        try:
-            found = sentences(text) if self.segmenter == "local" else await self._segments(text)
-        except JudgeError as problem:
-            return Score(None, str(problem), label, side="judge")
+        found, ballots, problem = await self._cut(text)
+        if found is None:
+            return Score(None, f"the judge could not cut the reply: {problem}", label, ballots=ballots, side="judge")
         if not found:
-            return Score(applicable=False, reason="a reply without sentences", label=label)
+            return Score(applicable=False, reason="a reply without sentences", label=label, ballots=ballots)
         batches = [range(start, min(start + AT_ONCE, len(found))) for start in range(0, len(found), AT_ONCE)]
         labelled = await asyncio.gather(*(self._ask(context, text, found, batch) for batch in batches))
-        return mean_of([part for batch in labelled for part in batch], label=label)
+        return replace(mean_of([part for batch in labelled for part in batch], label=label), ballots=ballots)
+
+    async def _cut(self, text: str) -> tuple[tuple[str, ...] | None, tuple[str, ...], str]:
+        """Return the sentences, or None where the judge gave none; the ballots of asking it; and what was wrong."""
+        if self.segmenter == "local" or not text.strip():
+            return sentences(text), (), ""
+        prompt = render("segments", {"reply": text}, schema=_SHAPE)
+        found, ballot = await self.judge.write(prompt, lambda reply: _segments(reply, text))
+        return found, (ballot.id,), ballot.votes[0].problems.get(prompt.id, "")
 
     async def _ask(self, context: Texts, text: str, found: Sequence[str], batch: range) -> list[Score]:
         items = {f"s{place + 1}": found[place] for place in batch}
@@ -109,20 +114,16 @@ class Hallucinations:
         ballot = await self.judge(asked)
         return [_sentence(ballot, item, sentence) for item, sentence in items.items()]
 
-    async def _segments(self, text: str) -> tuple[str, ...]:
-        """Let the judge cut; its cut must be the text again but for white space, at the second asking at the latest."""
-        prompt = render("segments", {"reply": text}, schema=_SHAPE)
-        for ask in (1, 2):
-            try:
-                reply = await self.judge.panel[0](replace(prompt, ask=ask))
-                cut = msgspec.convert(read_json(reply.text), type=dict[str, list[str]])["sentences"]
-            except CallError as failure:
-                raise JudgeError(f"the judge could not cut the reply: {failure}") from None
-            except (ValueError, KeyError, msgspec.ValidationError):
-                continue
-            if "".join("".join(cut).split()) == "".join(text.split()):
-                return tuple(one.strip() for one in cut if one.strip())
-        raise JudgeError("the judge's cut does not give the reply again")
+
+def _segments(reply: str, text: str) -> tuple[str, ...]:
+    """Read the judge's cut of a text; ValueError where it is not the text again but for white space."""
+    try:
+        cut = msgspec.convert(read_json(reply), type=dict[str, list[str]])["sentences"]
+    except (KeyError, msgspec.ValidationError) as problem:
+        raise ValueError(f"the cut cannot be read: {problem}") from None
+    if "".join("".join(cut).split()) != "".join(text.split()):
+        raise ValueError("its cut does not give the reply again")
+    return tuple(one.strip() for one in cut if one.strip())
 
 
 def label_of(counted: dict[str, int], grounded: bool) -> str:

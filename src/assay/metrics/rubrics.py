@@ -118,6 +118,14 @@ class TrajectoryRubrics:
         return await _ask(self.judge, "rubric_trajectory", chosen, notes, context, evidence.whole(trace))
 
 
+def untyped(trace: Trace, case: EvalCase) -> list[str]:
+    """Return what is to be said of the rubrics of a case, and of its invocations, that have no type."""
+    placed = _shared((), case)
+    for number in range(1, len(trace.invocations) + 1):
+        placed += _of_invocation(trace, case, number)
+    return list(dict.fromkeys(_chosen(placed, FINAL_RESPONSE)[1]))
+
+
 def _check_types(own: Sequence[Rubric], kind: str) -> None:
     for number, rubric in enumerate(own):
         if rubric.type not in {"", kind}:

@@ -15,8 +15,9 @@ from assay.metrics import evidence
 from assay.metrics.asking import VALIDITY, question, scored, unfit
 from assay.metrics.evidence import Texts
 from assay.metrics.options import option
+from assay.metrics.pairing import broke
 from assay.simulate.personas import persona_of
-from assay.simulate.user import STOP_SIGNAL
+from assay.simulate.user_options import STOP_SIGNAL
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,8 @@ class UserSimulatorQuality:
 
     The first must equal the starting prompt, but for the space around it; each later one is judged against plan and
     persona. So is the stop, unless the conversation ended otherwise: a wrong stop makes the last message invalid. Where
-    a conversation was cut off by its cap, whether the last message should have been the stop is not known: unscored.
+    a conversation was cut off by its cap, whether the last message should have been the stop is not known: unscored, as
+    is the message at which it broke.
     """
 
     judge: Judge
@@ -36,19 +38,26 @@ class UserSimulatorQuality:
         scenario = case.scenario
         if scenario is None:
             return Score(applicable=False, reason="the case has no scenario")
-        if broken := unfit(trace):
-            return broken
-        later = range(2, len(trace.invocations) + 1)
-        stops = trace.ended_by in {"", "script", "stop"}
-        *parts, stop = await asyncio.gather(
-            *(self._message(scenario, trace, number) for number in later),
-            self._stop(scenario, trace) if stops else _no_stop(trace),
-        )
-        messages = [_first(scenario, trace), *parts]
-        messages[-1] = _with_stop(messages[-1], stop)
-        return mean_of(messages)
+        if not trace.invocations and (empty := unfit(trace)):
+            return empty
+        earlier = (self._message(scenario, trace, number) for number in range(1, len(trace.invocations)))
+        return mean_of(await asyncio.gather(*earlier, self._last(scenario, trace)))
+
+    async def _last(self, scenario: Scenario, trace: Trace) -> Score:
+        """Judge the last message, and the stop after it where there was one or nobody says otherwise."""
+        number = len(trace.invocations)
+        if broke(trace, number - 1):
+            return Score(None, f"broke here: {trace.broken}", f"user message {number}")
+        if trace.ended_by == "cap":
+            return Score(None, "the conversation was ended by its cap", f"user message {number}")
+        message = self._message(scenario, trace, number)
+        if trace.broken:
+            return await message
+        return _with_stop(*await asyncio.gather(message, self._stop(scenario, trace)))
 
     async def _message(self, scenario: Scenario, trace: Trace, number: int) -> Score:
+        if number == 1:
+            return _first(scenario, trace)
         texts, persona, violations = self._plan(scenario, violations=True)
         before = evidence.earlier(trace, number - 1, doing=False)
         texts |= before | {"message": trace.invocations[number - 1].query}
@@ -77,17 +86,13 @@ class UserSimulatorQuality:
         return {"plan": scenario.conversation_plan, **persona, **broken}, persona, broken
 
 
-async def _no_stop(trace: Trace) -> Score:
-    return Score(None, f"the conversation was ended by its {trace.ended_by}", "stop")
-
-
 def _first(scenario: Scenario, trace: Trace) -> Score:
     same = trace.invocations[0].query.strip() == scenario.starting_prompt.strip()
     return Score(float(same), "" if same else "it is not the starting prompt", "user message 1")
 
 
 def _with_stop(last: Score, stop: Score) -> Score:
-    """Return the last message's score, given the stop's: a stop that is wrong, or not known, takes it along."""
+    """Return the last message's score, given the stop's: a stop that is wrong, or unscored, takes it along."""
     ballots = (*last.ballots, *stop.ballots)
     if stop.value == 1.0 or last.value == 0.0:
         return replace(last, ballots=ballots)

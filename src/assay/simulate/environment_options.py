@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Annotated, Any, Literal, TypeVar, get_args
+from typing import Annotated, Any, Literal, get_args
 
-import msgspec
 from msgspec import Meta
 
 from assay.data.noun import Json, Noun
 from assay.errors import ConfigError, nearest
-from assay.formats.reading import Place, pointer, shown, spellings
+from assay.formats.reading import Place, pointer, shown
 from assay.llm.model import DEFAULT_MODEL
 from assay.simulate.examples import Examples, examples_in
+from assay.simulate.options import Inner, Options
 
 KEY = "environment_simulation_config"
 _AT: Place = ((), KEY)
-N = TypeVar("N", bound=Noun)
 Probability = Annotated[float, Meta(ge=0, le=1)]
 Seconds = Annotated[float, Meta(ge=0, le=120)]
 Effect = Literal["timeout", "truncated", "corrupted", "empty", "stale", "duplicated"]
@@ -110,7 +109,7 @@ def environment_options(raw: Mapping[str, Json], *, lenient: bool = False) -> tu
 
     Raises ConfigError that lists every problem; an unknown key is a warning where `lenient`.
     """
-    reading = _Options(lenient=lenient)
+    reading = Options(_INNER, lenient=lenient)
     options = reading.read(raw, EnvironmentOptions, _AT)
     if options is not None:
         _check(options, reading)
@@ -127,67 +126,7 @@ def examples_of(options: EnvironmentOptions) -> Examples:
         raise ConfigError(f"{pointer((_AT, 'tracing'))}: {error}") from None
 
 
-class _Options:
-    """The problems and warnings found so far; reads each kind of object below the key."""
-
-    def __init__(self, *, lenient: bool) -> None:
-        self.problems: list[str] = []
-        self.warnings: list[str] = []
-        self._lenient = lenient
-
-    def wrong(self, at: Place, problem: str) -> None:
-        """Note a problem."""
-        self.problems.append(f"{pointer(at)}: {problem}")
-
-    def read(self, raw: Any, kind: type[N], at: Place) -> N | None:
-        """Return an object with the objects in it; None where it cannot be read."""
-        before = len(self.problems)
-        values = self._fields(raw, kind, at)
-        for name, value in values.items():
-            values[name] = _INNER[name](self, value, (at, name)) if name in _INNER else value
-        if len(self.problems) > before:
-            return None
-        try:
-            return msgspec.convert(values, kind)
-        except msgspec.ValidationError as error:
-            problem, _, path = str(error).partition(" - at `$")
-            name = path.strip(".`")
-            got = f", got {shown(values[name])}" if name and ", got " not in problem else ""
-            self.wrong((at, name) if name else at, problem[:1].lower() + problem[1:] + got)
-            return None
-
-    def _fields(self, raw: Any, kind: type[Noun], at: Place) -> dict[str, Any]:
-        """The known fields that are not null, under our names."""
-        if not isinstance(raw, dict):
-            self.wrong(at, f"must be an object, got {shown(raw)}")
-            return {}
-        names = spellings(*kind.__struct_fields__)
-        values: dict[str, Any] = {}
-        for key, value in raw.items():
-            name = names.get(key)
-            if name is None:
-                allowed = f"; allowed: {', '.join(kind.__struct_fields__)}"
-                problem = f"is not a known option{nearest(key, names) or allowed}"
-                if self._lenient:
-                    self.warnings.append(f"{pointer((at, key))}: {problem}")
-                else:
-                    self.wrong((at, key), problem)
-            elif name in values:
-                self.wrong((at, key), f"gives {name!r} a second time")
-            elif value is not None:
-                values[name] = value
-        return values
-
-    def all_of(self, raw: Any, kind: type[N], at: Place) -> list[N]:
-        """Return the objects of an array, which must hold one at least."""
-        if not isinstance(raw, list | tuple) or not raw:
-            self.wrong(at, f"must be an array of one object or more, got {shown(raw)}")
-            return []
-        found = [self.read(one, kind, (at, i)) for i, one in enumerate(raw)]
-        return [one for one in found if one is not None]
-
-
-def _strategy(reading: _Options, raw: Any, at: Place) -> Any:
+def _strategy(reading: Options, raw: Any, at: Place) -> Any:
     """ADK writes the number of a strategy; its name is read as well."""
     strategies = [one.value for one in Strategy]
     if type(raw) is int and 0 <= raw < len(strategies):
@@ -195,14 +134,14 @@ def _strategy(reading: _Options, raw: Any, at: Place) -> Any:
     return _one_of(strategies, reading, raw, at, besides=f", or 0 to {len(strategies) - 1}")
 
 
-def _one_of(allowed: Sequence[str], reading: _Options, raw: Any, at: Place, *, besides: str = "") -> Any:
+def _one_of(allowed: Sequence[str], reading: Options, raw: Any, at: Place, *, besides: str = "") -> Any:
     if raw not in allowed:
         hint = nearest(raw, allowed) if isinstance(raw, str) else ""
         reading.wrong(at, f"must be one of {', '.join(allowed)}{besides}, got {shown(raw)}{hint}")
     return raw
 
 
-def _injections(reading: _Options, raw: Any, at: Place) -> Sequence[InjectionConfig]:
+def _injections(reading: Options, raw: Any, at: Place) -> Sequence[InjectionConfig]:
     if not isinstance(raw, list | tuple):
         reading.wrong(at, f"must be an array, got {shown(raw)}")
         return ()
@@ -213,7 +152,7 @@ def _injections(reading: _Options, raw: Any, at: Place) -> Sequence[InjectionCon
     return [one for one in found if one is not None]
 
 
-_INNER: dict[str, Callable[[_Options, Any, Place], Any]] = {
+_INNER: Inner = {
     "tool_simulation_configs": lambda reading, raw, at: reading.all_of(raw, SimulatedTool, at),
     "chaos_effects": lambda reading, raw, at: reading.all_of(raw, Chaos, at),
     "injection_configs": _injections,
@@ -224,7 +163,7 @@ _INNER: dict[str, Callable[[_Options, Any, Place], Any]] = {
 """The fields that hold more than one value, or one of few, with what reads them."""
 
 
-def _check(options: EnvironmentOptions, reading: _Options) -> None:
+def _check(options: EnvironmentOptions, reading: Options) -> None:
     """Note what the single fields cannot tell."""
     at = (_AT, "tool_simulation_configs")
     if not options.tool_simulation_configs and not options.chaos_effects:

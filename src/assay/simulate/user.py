@@ -2,82 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
 
-import msgspec
 from msgspec.structs import replace
 
 from assay.data.case import EvalCase, Persona, Scenario
-from assay.data.noun import Json, Noun
 from assay.data.spent import Spent
 from assay.data.trace import Invocation, Message, ToolCall, ToolResult, Trace
-from assay.errors import ConfigError, SimulatorError, nearest
-from assay.formats.reading import snake
-from assay.llm.model import DEFAULT_MODEL, Model, Prompt
+from assay.errors import ConfigError, SimulatorError
+from assay.llm.model import Model, Prompt
 from assay.llm.prompts import render
 from assay.simulate.instructions import AT, custom_prompt, validated
 from assay.simulate.personas import persona_of
+from assay.simulate.user_options import UserOptions
 from assay.text.display import compact
-
-STOP_SIGNAL = "</finished>"
-
-
-class UserOptions(Noun, frozen=True):
-    """`user_simulator_config`: who plays the users, and for how long.
-
-    `max_allowed_invocations` counts the starting prompt; -1 is no limit. `custom_instructions` is a Jinja template that
-    takes the place of ours.
-    """
-
-    type: Literal["llm_backed"] = "llm_backed"
-    model: str = DEFAULT_MODEL
-    model_configuration: dict[str, Json] = {}
-    max_allowed_invocations: int = 20
-    custom_instructions: str | None = None
-    include_function_calls: bool = False
-    stop_signal: str = STOP_SIGNAL
-
-    @property
-    def cap(self) -> int | None:
-        """The most invocations of a conversation; None is no limit."""
-        return None if self.max_allowed_invocations < 0 else self.max_allowed_invocations
-
-
-def user_options(raw: Mapping[str, Json], *, lenient: bool = False) -> tuple[UserOptions, list[str]]:
-    """Return the options in a `user_simulator_config`, in snake_case or camelCase, and warnings.
-
-    Raises ConfigError for an unknown key (a warning where `lenient`), a wrong value, a kind of simulator that is not
-    built, or instructions that lack a placeholder.
-    """
-    at = "/user_simulator_config"
-    known = UserOptions.__struct_fields__
-    values: dict[str, Any] = {}
-    warnings: list[str] = []
-    for key, value in raw.items():
-        if snake(key) in known:
-            values |= {} if value is None else {snake(key): value}
-            continue
-        allowed = f"; allowed: {', '.join(known)}"
-        problem = f"{at}/{key}: is not a known option{nearest(key, known) or allowed}"
-        if not lenient:
-            raise ConfigError(problem)
-        warnings.append(problem)
-    if values.get("type") == "llm_audio":
-        raise ConfigError(f"{at}/type: speech (llm_audio) is not built yet; allowed: llm_backed")
-    settings = values.get("model_configuration")
-    if isinstance(settings, dict):
-        values["model_configuration"] = {snake(name): value for name, value in settings.items()}
-    try:
-        options = msgspec.convert(values, UserOptions)
-    except msgspec.ValidationError as error:
-        raise ConfigError(f"{at}: {error}") from None
-    if options.max_allowed_invocations < -1:
-        raise ConfigError(f"{at}/max_allowed_invocations: must be -1 or more, got {options.max_allowed_invocations}")
-    if not options.stop_signal.strip():
-        raise ConfigError(f"{at}/stop_signal: must not be blank")
-    return options, warnings
 
 
 @dataclass(frozen=True)
@@ -90,15 +29,10 @@ class SimulatedUsers:
     def check(self, cases: Sequence[EvalCase]) -> None:
         """Raise ConfigError where a case cannot be simulated, before anything runs."""
         for case in cases:
-            if case.scenario is None:
-                continue
-            try:
-                persona = persona_of(case.scenario, stop_signal=self.options.stop_signal)
-            except ConfigError as error:
-                raise ConfigError(f"case {case.id!r}: {error}") from None
+            check_persona(case)
             template = self.options.custom_instructions
-            if template is not None:
-                validated(template, persona=persona is not None)
+            if case.scenario is not None and template is not None:
+                validated(template, persona=case.scenario.persona is not None)
                 try:
                     self(case, 1).prompt(Trace())
                 except SimulatorError as error:
@@ -166,6 +100,15 @@ class SimulatedUser:
         # The draw is the place of the call: two attempts, or two cases with the same plan, are two users.
         draw = compact([self._case_id, self._attempt, len(so_far.invocations)])
         return replace(prompt, draw=draw)
+
+
+def check_persona(case: EvalCase) -> None:
+    """Raise ConfigError where a case has a scenario whose persona nobody knows."""
+    try:
+        if case.scenario is not None:
+            persona_of(case.scenario, stop_signal="")
+    except ConfigError as error:
+        raise ConfigError(f"case {case.id!r}: {error}") from None
 
 
 def history(so_far: Trace, *, calls: bool) -> str:

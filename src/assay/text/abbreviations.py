@@ -25,6 +25,6 @@ MAYBE = _words(
 STARTERS = _words(
     "The A An He She It They We You I This That These Those There Then In On At But And So If When While After "
     "Before However Also Please Our Your His Her Its Their Is Are Was Were Do Does Did Can Could Will Would No Not Yes "
-    "What How"
+    "What How Let Let's For As With To All Some My Here Now Thank Thanks Who Where Why Which Since Because"
 )
 """Words that begin a sentence rather than go on with a name: "the U.S. It", but "the U.S. Army"."""

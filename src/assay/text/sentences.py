@@ -73,7 +73,8 @@ _MARKER = (
     r"|[一二三四五六七八九十]+[、.．] *|[（(][一二三四五六七八九十\d]+[）)] *)"
 )
 _ITEM = regex.compile(rf"[ \t　]*{_MARKER}")
-_OWN_LINE = regex.compile(r"[ \t]*(?:#{1,6} |\||[-=*_]{3,}[ \t]*$)", regex.MULTILINE)
+_ROW = regex.compile(r"[ \t]*\|")
+_OWN_LINE = regex.compile(r"[ \t]*(?:#{1,6} |\||[-=*_]{3,}[ \t]*$|[^\n]* \| )", regex.MULTILINE)
 _GOES_ON = regex.compile(r"[ \t]*(?:\p{Ll}|[,，、;；)）\]])")
 _CLOSED = regex.compile(r"[.!?。！？…:：;；|][\"'”’」』)）\]】*_`~]*\s*\Z")
 
@@ -117,20 +118,27 @@ _AFTER = r"[\"'”’」』)）\]】》〉*_~`｣]*(?:\[\d+\])*"
 _PICTURE = r"[\p{Extended_Pictographic}\U0001F1E6-\U0001F1FF]"
 _EMOJI = rf"(?:[ \t]*{_PICTURE}(?:[\uFE0F\u200D\U0001F3FB-\U0001F3FF]|{_PICTURE})*)*"
 _STOP = regex.compile(rf"(?P<stop>[.!?。！？｡．‼⁇⁈⁉…]+)(?P<after>{_AFTER})(?P<emoji>{_EMOJI})")
-_OPAQUE = regex.compile(r"`[^`\n]+`|\b(?:https?://|www\.)[^\s<>\"'」』）)]+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_OPAQUE = regex.compile(
+    r"`[^`\n]+`|(?<![A-Za-z0-9])(?:https?://|www\.)[^\s<>\"'“”‘’「」『』（）)《》【】。、，；：！？…]+"
+    r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+)
+_DATE = regex.compile(r"(?<!\d)\d{4}\. ?\d{1,2}\. ?\d{1,2}(?:\.(?= ?[\p{Hangul}(~]))?")
+"""As it is written in Korean: 2026. 7. 13."""
 _BLANK = regex.compile(r"\s*")
 _NEAR = 60
 _CJK = r"[\p{Han}\p{Hangul}\p{Hira}\p{Kana}]"
 _SAID = regex.compile(
-    r"(?:と|って|という|とか|など|なんて|、|，|は|が|を|の|に|も|라고|라며|라는|라면서|라던|고 |고는|하고|하며|이라고"
-    r"|이라는|란 |란다|며 |는 |[\p{Han}]{0,6}?(?:说|說|道|问|問|答|喊|表示|写道|寫道)(?!\p{Hira}))"
+    r"(?:と|って|という|とか|など|なんて|です|でした|だ(?!か|が)|で(?!も|は)|へ|から|まで|より|、|，|は(?!い)|が|を|の|に"
+    r"|も(?!う)|라고|라며|라는|라면서|라던|고 |고는|하고|하며|이라고|이라는|란 |란다|며 |는 "
+    r"|[\p{Han}]{0,6}?(?:说|說|道|问|問|答|喊|表示|写道|寫道)(?!\p{Hira}))"
 )
+_THOUGHT = regex.compile(r"(?:と|って)(?:言|云|思|聞|考|答|叫|感|い[いうえっわ])")
 _FINAL = regex.compile(r"[다요까죠네]\Z")
 
 
 def _ends(text: str, start: int, stop: int) -> Iterator[int]:
     """Yield where the sentences of a block end; the last is the end of the block."""
-    if not _CODE.match(text, start, stop):
+    if not _CODE.match(text, start, stop) and not _ROW.match(text, start, stop):
         spans = deque(sorted(_closed_spans(text, start, stop)))
         marker = _ITEM.match(text, start, stop)
         at = begin = marker.end() if marker else start
@@ -150,7 +158,7 @@ def _ends(text: str, start: int, stop: int) -> Iterator[int]:
 
 
 def _closed_spans(text: str, start: int, stop: int) -> list[tuple[int, int]]:
-    """Return the spans that no sentence ends in: code, addresses, and what is in brackets or quotes.
+    """Return the spans that no sentence ends in: code, addresses, dates, and what is in brackets or quotes.
 
     A span ends before the full stop that its quoted sentence ends with, so that what follows the quote decides.
     """
@@ -158,6 +166,7 @@ def _closed_spans(text: str, start: int, stop: int) -> list[tuple[int, int]]:
     spans = [
         (begin, end - len(text[begin:end]) + len(text[begin:end].rstrip(".!?。！？,，、"))) for begin, end in spans
     ]
+    spans += [found.span() for found in _DATE.finditer(text, start, stop)]
     place = start
     while place < stop:
         closer = _closing(text, place, stop)
@@ -203,7 +212,8 @@ def _is_end(text: str, found: regex.Match[str], begin: int, stop: int) -> bool:
     if _goes_on_after(after, rest, text[begin : begin + 9].lstrip("* _~")[:1]):
         return False
     if regex.search(r"[。！？｡．‼⁇⁈⁉]", mark):
-        return not rest.startswith(("、", "，", ",", "・"))
+        decimal = mark == "．" and (before[-1:] + rest[:1]).isdecimal()
+        return not (decimal or rest.startswith(("、", "，", ",", "・")) or _THOUGHT.match(rest))
     if "…" in mark or (len(mark) > 1 and set(mark) == {"."}):
         return _after_ellipsis(before, rest)
     if not rest[:1].isspace() and not found["emoji"]:
@@ -229,8 +239,8 @@ def _after_ellipsis(before: str, rest: str) -> bool:
     return bool(regex.match(r"\s*[\"“(]?\p{Lu}", rest)) or bool(_FINAL.search(before))
 
 
-_STARTERS = "|".join(sorted(STARTERS))
-_LAST_WORD = regex.compile(r"(?<![\p{L}\p{N}.])(?:\p{L}\.)*[\p{L}\p{N}]+\Z")
+_ANEW = regex.compile(rf"[\"“(]?(?:{'|'.join(sorted(STARTERS))})\b|[\p{{Han}}\p{{Hangul}}]")
+_LAST_WORD = regex.compile(r"(?<![\p{L}\p{N}.°])(?:(?:\p{L}\.)+\p{L}|[\p{L}\p{N}]+)\Z")
 _LETTERED = regex.compile(
     r"\b(?:plan|vitamin|type|option|section|grade|class|team|part|appendix|hepatitis|group)\s+\Z", regex.I
 )
@@ -246,7 +256,9 @@ def _is_abbreviation(before: str, following: str) -> bool:
     if lower in ALWAYS or lower in BEFORE_NUMBER:
         return lower in ALWAYS or bool(regex.match(r"\p{N}", following))
     if len(word) == 1 and word.isascii() and word.isalpha():
-        return word.isupper() and word != "I" and not _LETTERED.search(before[: found.start()])
+        earlier = before[: found.start()]
+        starts_anew = bool(earlier.strip()) and bool(_ANEW.match(following))
+        return word.isupper() and word != "I" and not starts_anew and not _LETTERED.search(earlier)
     if "." in word:
-        return not regex.match(rf"[\"“(]?(?:{_STARTERS})\b|[\p{{Han}}\p{{Hangul}}]", following)
+        return not _ANEW.match(following)
     return lower in MAYBE and not regex.match(r"[\"“(]?\p{Lu}|[\p{Han}\p{Hangul}]", following)

@@ -1,0 +1,85 @@
+"""What does a `user_simulator_config` ask for? Who plays the users, and for how long."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import Any, Literal
+
+from assay.data.noun import Json, Noun
+from assay.errors import ConfigError, collecting
+from assay.formats.reading import Place, shown
+from assay.llm.model import DEFAULT_MODEL
+from assay.simulate.instructions import validated
+from assay.simulate.options import Inner, Options
+
+KEY = "user_simulator_config"
+STOP_SIGNAL = "</finished>"
+_AT: Place = ((), KEY)
+
+
+class UserOptions(Noun, frozen=True):
+    """`user_simulator_config`: who plays the users, and for how long.
+
+    `max_allowed_invocations` counts the starting prompt; -1 is no limit. `custom_instructions` is a Jinja template that
+    takes the place of ours.
+    """
+
+    type: Literal["llm_backed"] = "llm_backed"
+    model: str = DEFAULT_MODEL
+    model_configuration: dict[str, Json] = {}
+    max_allowed_invocations: int = 20
+    custom_instructions: str | None = None
+    include_function_calls: bool = False
+    stop_signal: str = STOP_SIGNAL
+
+    @property
+    def cap(self) -> int | None:
+        """The most invocations of a conversation; None is no limit."""
+        return None if self.max_allowed_invocations < 0 else self.max_allowed_invocations
+
+
+def user_options(raw: Mapping[str, Json], *, lenient: bool = False) -> tuple[UserOptions, list[str]]:
+    """Return the options in a `user_simulator_config`, in snake_case or camelCase, and warnings.
+
+    Raises ConfigError that lists every problem: unknown keys (warnings where `lenient`), wrong values, a kind of
+    simulator that is not built, instructions that lack a placeholder.
+    """
+    reading = Options(_INNER, lenient=lenient)
+    options = reading.read(raw, UserOptions, _AT)
+    if options is not None:
+        _check(options, reading)
+    if options is None or reading.problems:
+        raise ConfigError(*reading.problems)
+    return options, reading.warnings
+
+
+def _check(options: UserOptions, reading: Options) -> None:
+    """Note what the types cannot tell."""
+    if options.max_allowed_invocations < -1:
+        reading.wrong((_AT, "max_allowed_invocations"), f"must be -1 or more, got {options.max_allowed_invocations}")
+    if not options.stop_signal.strip():
+        reading.wrong((_AT, "stop_signal"), "must not be blank")
+    # Without Jinja nobody is simulated, but what was recorded can be scored.
+    if options.custom_instructions is not None and find_spec("jinja2"):
+        with collecting(reading.problems):
+            validated(options.custom_instructions, persona=False)
+
+
+def _type(reading: Options, raw: Any, at: Place) -> Any:
+    if raw == "llm_audio":
+        reading.wrong(at, "speech (llm_audio) is not built yet; allowed: llm_backed")
+    elif raw != "llm_backed":
+        reading.wrong(at, f"must be llm_backed, got {shown(raw)}")
+    return raw
+
+
+def _settings(_: Options, raw: Any, __: Place) -> Any:
+    return {_snake(name): value for name, value in raw.items()} if isinstance(raw, dict) else raw
+
+
+def _snake(name: str) -> str:
+    return "".join(f"_{char.lower()}" if char.isupper() else char for char in name)
+
+
+_INNER: Inner = {"type": _type, "model_configuration": _settings}
