@@ -19,6 +19,10 @@ CONFIG = {
     "criteria": {"tool_call_count_v1": 3},
     "user_simulator_config": {"model": "openai/user", "max_allowed_invocations": 3},
 }
+SPEAKING = {
+    "criteria": {"tool_call_count_v1": 3},
+    "user_simulator_config": {"type": "llm_audio", "audio_model": "cloud_tts"},
+}
 
 
 def files(folder: Path, config: dict[str, Any] | None = None, cases: int = 1) -> Path:
@@ -148,6 +152,25 @@ def test_a_typo_in_the_simulators_config_is_found(tmp_path: Path) -> None:
     config = {**CONFIG, "user_simulator_config": {"modle": "x"}}
     with pytest.raises(UsageError, match="/user_simulator_config/modle"):
         api.evaluate(files(tmp_path, config), echo)
+
+
+def test_users_that_speak_are_refused_where_a_scenario_needs_one(tmp_path: Path) -> None:
+    """ADK can voice its simulated users; what that takes is not read, and nothing runs."""
+    path = files(tmp_path, SPEAKING)
+    with pytest.raises(UsageError, match="/user_simulator_config/type: simulated users that speak"):
+        api.evaluate(path, echo)
+
+
+def test_users_that_speak_do_not_hinder_what_needs_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A configuration of ADK's may stand beside conversations that are written out: it is only said."""
+    enter(tmp_path, monkeypatch)
+    files(tmp_path, SPEAKING)
+    said = {"role": "user", "parts": [{"text": "Hello"}]}
+    cases = [{"eval_id": "a", "conversation": [{"user_content": said}]}]
+    Path("shop.evalset.json").write_text(json.dumps({"eval_set_id": "s", "eval_cases": cases}))
+    done = assay("run", "shop.evalset.json", "--agent", "commands:obedient")
+    assert done.code == 0, done.err
+    assert "simulated users that speak" in done.err
 
 
 def test_callers_may_name_who_plays(tmp_path: Path) -> None:

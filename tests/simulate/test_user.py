@@ -213,7 +213,7 @@ def test_minus_one_is_no_limit() -> None:
         ({"modle": "x"}, "did you mean 'model'"),
         ({"max_allowed_invocations": "many"}, "max_allowed_invocations: expected `int`, got `str`"),
         ({"max_allowed_invocations": -2}, "must be -1 or more"),
-        ({"type": "llm_audio"}, "not built yet"),
+        ({"type": "robot"}, "must be llm_backed"),
         ({"stop_signal": " "}, "must not be blank"),
     ],
 )

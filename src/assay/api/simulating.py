@@ -26,7 +26,7 @@ from assay.simulate.environment_options import EnvironmentOptions, environment_o
 from assay.simulate.played import TEMPLATE
 from assay.simulate.user import SimulatedUsers
 from assay.simulate.user_options import KEY as USERS
-from assay.simulate.user_options import UserOptions
+from assay.simulate.user_options import NO_SPEECH, UserOptions
 
 
 def with_users(
@@ -66,6 +66,8 @@ def with_users(
 
 
 def _configured(options: UserOptions, judges: Judges) -> tuple[SimulatedUsers, Json]:
+    if options.type == "llm_audio":
+        raise ConfigError(f"/{USERS}/type: {NO_SPEECH}")
     with _below(USERS):
         model = judges.exchange.model(options.model, options.model_configuration, structured=False)
     prompt = "custom" if options.custom_instructions is not None else version("simulated_user")

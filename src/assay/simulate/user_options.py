@@ -15,6 +15,7 @@ from assay.simulate.options import Inner, Options
 
 KEY = "user_simulator_config"
 STOP_SIGNAL = "</finished>"
+NO_SPEECH = "simulated users that speak (llm_audio) are not built yet; allowed: llm_backed"
 _AT: Place = ((), KEY)
 
 
@@ -22,10 +23,10 @@ class UserOptions(Noun, frozen=True):
     """`user_simulator_config`: who plays the users, and for how long.
 
     `max_allowed_invocations` counts the starting prompt; -1 is no limit. `custom_instructions` is a Jinja template that
-    takes the place of ours.
+    takes the place of ours. Of a simulator that speaks (`llm_audio`) the other options are not read: it is not built.
     """
 
-    type: Literal["llm_backed"] = "llm_backed"
+    type: Literal["llm_backed", "llm_audio"] = "llm_backed"
     model: str = DEFAULT_MODEL
     model_configuration: dict[str, Json] = {}
     max_allowed_invocations: int = 20
@@ -42,9 +43,11 @@ class UserOptions(Noun, frozen=True):
 def user_options(raw: Mapping[str, Json], *, lenient: bool = False) -> tuple[UserOptions, list[str]]:
     """Return the options in a `user_simulator_config`, in snake_case or camelCase, and warnings.
 
-    Raises ConfigError that lists every problem: unknown keys (warnings where `lenient`), wrong values, a kind of
-    simulator that is not built, instructions that lack a placeholder.
+    Raises ConfigError that lists every problem: unknown keys (warnings where `lenient`), wrong values, instructions
+    that lack a placeholder.
     """
+    if raw.get("type") == "llm_audio":
+        return UserOptions(type="llm_audio"), [f"/{KEY}/type: {NO_SPEECH}"]
     reading = Options(_INNER, lenient=lenient)
     options = reading.read(raw, UserOptions, _AT)
     if options is not None:
@@ -67,9 +70,7 @@ def _check(options: UserOptions, reading: Options) -> None:
 
 
 def _type(reading: Options, raw: Any, at: Place) -> Any:
-    if raw == "llm_audio":
-        reading.wrong(at, "speech (llm_audio) is not built yet; allowed: llm_backed")
-    elif raw != "llm_backed":
+    if raw != "llm_backed":
         reading.wrong(at, f"must be llm_backed, got {shown(raw)}")
     return raw
 
