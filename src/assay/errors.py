@@ -88,3 +88,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """Return `; did you mean 'X'?` for the known name closest to a misspelt one, or an empty string."""
     close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.7)
     return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def lacks_extra(what: str, extra: str) -> str:
+    """Return that something cannot be had without an extra, and how to install it."""
+    return f"{what} needs the extra {extra!r}: pip install 'agent-assay[{extra}]'"

@@ -9,7 +9,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from assay.errors import ConfigError, UsageError, nearest
+from assay.errors import ConfigError, UsageError, lacks_extra, nearest
 
 
 def import_path(path: str, pointer: str) -> Any:
@@ -80,4 +80,4 @@ def import_extra(module_name: str, extra: str) -> Any:
     try:
         return importlib.import_module(module_name)
     except ImportError as error:
-        raise UsageError(f"needs the extra {extra!r}: pip install 'agent-assay[{extra}]' ({error})") from None
+        raise UsageError(f"{lacks_extra(module_name, extra)} ({error})") from None

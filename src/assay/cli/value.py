@@ -16,7 +16,7 @@ import click
 
 from assay.cli import exit_codes
 from assay.cli.files import FileToWrite
-from assay.errors import UsageError
+from assay.errors import UsageError, lacks_extra
 from assay.text.display import shortened, visible
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ def _parquet(path: Path, stack: ExitStack) -> Parquet:
     try:
         parquet = Parquet(path)
     except ImportError as error:
-        raise UsageError("--parquet: pip install 'agent-assay[parquet]'") from error
+        raise UsageError(lacks_extra("--parquet", "parquet")) from error
     stack.push(lambda kind, _error, _trace: parquet.close(whole=False) if kind else None)
     return parquet
 

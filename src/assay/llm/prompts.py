@@ -12,7 +12,7 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from assay.data.noun import Json
-from assay.errors import ConfigError
+from assay.errors import ConfigError, lacks_extra
 from assay.llm.fences import Fences
 from assay.llm.model import Prompt
 
@@ -55,7 +55,7 @@ def _compiled(name: str) -> Template:
     try:
         from jinja2 import Environment, FunctionLoader, StrictUndefined
     except ImportError as missing:
-        raise ConfigError("asking a model needs the extra 'judge': pip install 'agent-assay[judge]'") from missing
+        raise ConfigError(lacks_extra("asking a model", "judge")) from missing
     environment = Environment(  # noqa: S701 - the output is a prompt, where HTML escapes would change the text
         loader=FunctionLoader(source),
         undefined=StrictUndefined,

@@ -14,7 +14,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Self
 
 from assay.data.noun import Json
-from assay.errors import ConfigError, nearest
+from assay.errors import ConfigError, lacks_extra, nearest
 from assay.llm.model import CallError, Prompt, RefusedError, Reply, UnusableModelError
 from assay.llm.secrets import known_secrets, redact
 
@@ -339,7 +339,7 @@ def _build(at: Address) -> ProviderModel:
     try:
         import pydantic_ai  # noqa: F401 - an extra, and slow to load
     except ImportError as missing:
-        raise ConfigError("asking a model needs the extra 'judge': pip install 'agent-assay[judge]'") from missing
+        raise ConfigError(lacks_extra("asking a model", "judge")) from missing
     if at.provider == "google":
         from pydantic_ai.models.google import GoogleModel
         from pydantic_ai.providers.google import GoogleProvider

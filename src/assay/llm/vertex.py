@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from assay.data.noun import Json
-from assay.errors import ConfigError
+from assay.errors import ConfigError, lacks_extra
 from assay.llm.model import CallError, Prompt, RefusedError, Reply, UnusableModelError
 from assay.llm.provider import CHECK_SECONDS, OVERLOAD, TRANSIENT, retry_after
 from assay.llm.secrets import known_secrets, redact
@@ -64,7 +64,7 @@ class Vertex:
     def from_environment(cls) -> Self:
         """Return the service of the environment's project and location; `ConfigError` for what is missing."""
         if not installed():
-            raise ConfigError("backend 'vertex' needs the extra 'vertex': pip install 'agent-assay[vertex]'")
+            raise ConfigError(lacks_extra("backend 'vertex'", "vertex"))
         missing = [name for name in (PROJECT, LOCATION) if not os.environ.get(name)]
         if missing:
             raise ConfigError(f"backend 'vertex' needs a project and a location; set {' and '.join(missing)}")

@@ -12,7 +12,7 @@ from assay.data.case import EvalCase
 from assay.data.config import CriterionSpec, CustomMetricSpec
 from assay.data.outcome import Metric, Score
 from assay.data.trace import Invocation, Trace
-from assay.errors import ConfigError, MetricError
+from assay.errors import ConfigError, MetricError, lacks_extra
 from assay.formats.adk.write import invocation_json, scenario_json
 from assay.importing import import_path
 from assay.text.display import described
@@ -38,8 +38,7 @@ def custom_metric(definition: CustomMetricSpec, spec: CriterionSpec) -> Metric:
         )
     if importlib.util.find_spec("google") is None or importlib.util.find_spec("google.adk") is None:
         raise ConfigError(
-            f"{pointer}: a metric of four arguments takes google-adk's objects; "
-            "install the extra 'adk' (pip install 'agent-assay[adk]'), or write it as (trace, case)"
+            f"{pointer}: {lacks_extra('a metric of four arguments', 'adk')}, or write it as (trace, case)"
         )
     return PeerMetric(function, spec.name, spec.threshold, spec.options)
 

@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from assay.data.case import Behavior, Persona
-from assay.errors import ConfigError, SimulatorError, nearest
+from assay.errors import ConfigError, SimulatorError, lacks_extra, nearest
 from assay.llm.fences import Fences
 from assay.llm.model import Prompt
 
@@ -187,7 +187,7 @@ def _sandbox() -> SandboxedEnvironment:
         from jinja2 import StrictUndefined
         from jinja2.sandbox import ImmutableSandboxedEnvironment
     except ImportError:
-        raise ConfigError("simulated users need the extra 'judge': pip install 'agent-assay[judge]'") from None
+        raise ConfigError(lacks_extra("a simulated user", "judge")) from None
     environment = ImmutableSandboxedEnvironment(undefined=StrictUndefined, autoescape=False)
     # In ADK it fills the stop signal into a persona's texts, which is done here before a template sees them.
     environment.filters["render_string_filter"] = str

@@ -14,7 +14,7 @@ from functools import cache
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
-from assay.errors import ConfigError
+from assay.errors import ConfigError, lacks_extra
 from assay.text.porter import stemmer
 
 RougeType = Literal["rouge1", "rouge2", "rougeL"]
@@ -78,7 +78,7 @@ def require_words() -> None:
     try:
         _word_breaker()
     except ImportError:
-        raise ConfigError("tokens 'words' needs the extra 'words': pip install 'agent-assay[words]'") from None
+        raise ConfigError(lacks_extra("tokens 'words'", "words")) from None
 
 
 def _is_word(piece: str) -> bool:

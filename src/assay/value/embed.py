@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.errors import UsageError, nearest
+from assay.errors import UsageError, lacks_extra, nearest
 from assay.value import weights
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def embedder(name: str) -> BuiltIn | None:
         return None
     if name.startswith(_SENTENCE_TRANSFORMERS):
         if importlib.util.find_spec("sentence_transformers") is None:
-            raise UsageError(f"embedder {name!r}: pip install 'agent-assay[sentence-transformers]'")
+            raise UsageError(lacks_extra(f"embedder {name!r}", "sentence-transformers"))
         return SentenceTransformers(name.removeprefix(_SENTENCE_TRANSFORMERS))
     missing = weights.missing_libraries()
     folder = Path(name)
