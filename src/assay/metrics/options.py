@@ -57,6 +57,14 @@ def read_options(
     return values, warnings
 
 
+def check_options(metric: Any) -> None:
+    """Read the options of a metric that is being made as a config's are read, so that Python gets the same errors."""
+    types = hints(type(metric))
+    for field in documented(type(metric)):
+        value = _value(field, types[field.name], getattr(metric, field.name), field.name)
+        object.__setattr__(metric, field.name, value)
+
+
 def _value(field: dataclasses.Field[Any], hint: Any, raw: Any, pointer: str) -> Any:
     parse = field.metadata["parse"]
     try:
