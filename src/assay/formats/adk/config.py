@@ -43,7 +43,8 @@ def _criterion(name: str, entry: Any, reading: Reading) -> CriterionSpec:
     options = {_option(key): value for key, value in entry.items()}
     if len(options) != len(entry):
         reading.error(at, "gives an option twice, in snake_case and in camelCase")
-    return CriterionSpec(name, options.pop("threshold", None), options, pointer(at), is_object=True)
+    places = {_option(key): pointer((at, key)) for key in entry}
+    return CriterionSpec(name, options.pop("threshold", None), options, pointer(at), is_object=True, pointers=places)
 
 
 def _option(key: str) -> str:
