@@ -196,6 +196,12 @@ class Needy:
 def three(a, b, c):
     return 1.0
 
+def strict(trace, case, strictness=1):
+    return 1.0
+
+def keyword(trace, case, *, key):
+    return 1.0
+
 number = 5
 """
 
@@ -216,9 +222,9 @@ def custom(path: str, **more: Any) -> dict[str, Any]:
     return {"custom_metrics": {"mine": {"code_config": {"name": path}, **more}}}
 
 
-@pytest.mark.parametrize("name", ["polite", "Long"])
+@pytest.mark.parametrize("name", ["polite", "strict", "Long"])
 def test_a_users_metric_is_imported_from_the_current_folder(here: str, name: str) -> None:
-    """A function, or a class that is made without arguments."""
+    """A function that can be called with two arguments, or a class that is made without any."""
     (first, *_), _ = built({"mine": 0.5}, **custom(f"{here}.{name}"))
     assert (first.name, first.threshold, first.own_value) == ("mine", 0.5, True)
     assert first.signature["metric"] == f"{here}:{name}"
@@ -234,12 +240,20 @@ def test_a_users_metric_has_its_own_range(here: str) -> None:
     )
 
 
+def test_an_open_end_of_a_range_is_no_threshold(here: str) -> None:
+    """No value could be it."""
+    interval = {"min_value": 0, "max_value": 1, "openAtMax": True}
+    found = problem({"mine": 1}, **custom(f"{here}.polite", metric_info={"metric_value_info": {"interval": interval}}))
+    assert found.startswith("/criteria/mine: must be a number of at least 0 and below 1, got 1")
+
+
 @pytest.mark.parametrize(
     ("path", "message"),
     [
         ("{here}.polit", "has no 'polit'; did you mean 'polite'?"),
         ("{here}.number", "must be something to call"),
         ("{here}.three", "must take 2 arguments (trace, case)"),
+        ("{here}.keyword", "got (trace, case, *, key)"),
         ("{here}.Needy", "cannot be made without arguments"),
         ("nowhere_at_all.f", "cannot import 'nowhere_at_all'"),
         ("exits_{here}.f", "SystemExit"),

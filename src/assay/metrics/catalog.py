@@ -152,12 +152,6 @@ def _custom(spec: CriterionSpec, definition: CustomMetricSpec, *, lenient: bool)
     return criterion, warnings
 
 
-def _interval(low: float, high: float) -> str:
-    if math.isinf(low):
-        return "of any size" if math.isinf(high) else f"of at most {high:g}"
-    return f"of at least {low:g}" if math.isinf(high) else f"from {low:g} to {high:g}"
-
-
 def _threshold(spec: CriterionSpec, scale: Range) -> float | None:
     """The threshold as a number; like ADK, `"0.5"` and `true` are read as one. None: the criterion only informs."""
     raw = spec.threshold
@@ -174,5 +168,5 @@ def _threshold(spec: CriterionSpec, scale: Range) -> float | None:
 def within(scale: Range, value: float, raw: Any, place: str) -> float:
     """Return a threshold that lies in the range of its criterion; raises ConfigError for one that does not."""
     if not math.isfinite(value) or value not in scale:
-        raise ConfigError(f"{place}: must be a number {_interval(*scale.bounds)}, got {shown(raw)}")
+        raise ConfigError(f"{place}: must be a number {scale}, got {shown(raw)}")
     return value

@@ -27,15 +27,9 @@ def custom_metric(definition: CustomMetricSpec, spec: CriterionSpec) -> Metric:
     function = import_path(definition.path, pointer)
     if inspect.isclass(function):
         function = _made(function, pointer)
-    count = _arguments(function)
-    if count == 2:
+    if not _takes_four(function, pointer):
         metric: Metric = function
         return metric
-    if count != 4:
-        raise ConfigError(
-            f"{pointer}: must take 2 arguments (trace, case), or ADK's 4 (eval_metric, actual_invocations, "
-            f"expected_invocations, conversation_scenario), got {count}"
-        )
     if importlib.util.find_spec("google") is None or importlib.util.find_spec("google.adk") is None:
         raise ConfigError(
             f"{pointer}: a metric of four arguments takes google-adk's objects; "
@@ -51,14 +45,23 @@ def _made(metric: Callable[[], Any], pointer: str) -> Any:
         raise ConfigError(f"{pointer}: cannot be made without arguments: {described(error)}") from error
 
 
-def _arguments(function: Callable[..., Any]) -> int:
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+def _takes_four(function: Callable[..., Any], pointer: str) -> bool:
+    """Whether a metric has four arguments, as ADK's have; ConfigError where it has not, nor can be called with two."""
     try:
-        parameters = inspect.signature(function).parameters.values()
+        found = inspect.signature(function)
     except (TypeError, ValueError):
-        return 2
-    required = [one for one in parameters if one.kind in kinds]
-    return len(required)
+        return False
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    if sum(one.kind in kinds for one in found.parameters.values()) == 4:
+        return True
+    try:
+        found.bind(None, None)
+    except TypeError:
+        raise ConfigError(
+            f"{pointer}: must take 2 arguments (trace, case), or ADK's 4 (eval_metric, actual_invocations, "
+            f"expected_invocations, conversation_scenario), got {found}"
+        ) from None
+    return False
 
 
 @dataclass(frozen=True, slots=True)
