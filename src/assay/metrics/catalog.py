@@ -153,20 +153,22 @@ def _custom(spec: CriterionSpec, definition: CustomMetricSpec, *, lenient: bool)
 
 
 def _threshold(spec: CriterionSpec, scale: Range) -> float | None:
-    """The threshold as a number; like ADK, `"0.5"` and `true` are read as one. None: the criterion only informs."""
-    raw = spec.threshold
-    pointer = spec.place("threshold") if spec.is_object else spec.pointer
-    if raw is None and spec.is_object:
+    """The threshold as a number. None: the criterion only informs."""
+    place = spec.place("threshold") if spec.is_object else spec.pointer
+    if spec.threshold is None and spec.is_object:
         return None
+    return threshold_of(spec.threshold, scale, place, allowed="a number or an object with 'threshold'")
+
+
+def threshold_of(raw: Any, scale: Range, place: str, *, allowed: str = "a number") -> float:
+    """Return a threshold in the range of its criterion; like ADK, `"0.5"` and `true` are read as numbers.
+
+    Raises ConfigError for anything else.
+    """
     try:
         value = float(raw)
     except (TypeError, ValueError, OverflowError):
-        raise ConfigError(f"{pointer}: must be a number or an object with 'threshold', got {shown(raw)}") from None
-    return within(scale, value, raw, pointer)
-
-
-def within(scale: Range, value: float, raw: Any, place: str) -> float:
-    """Return a threshold that lies in the range of its criterion; raises ConfigError for one that does not."""
+        raise ConfigError(f"{place}: must be {allowed}, got {shown(raw)}") from None
     if not math.isfinite(value) or value not in scale:
         raise ConfigError(f"{place}: must be a number {scale}, got {shown(raw)}")
     return value

@@ -47,21 +47,35 @@ def _made(metric: Callable[[], Any], pointer: str) -> Any:
 
 def _takes_four(function: Callable[..., Any], pointer: str) -> bool:
     """Whether a metric has four arguments, as ADK's have; ConfigError where it has not, nor can be called with two."""
-    try:
-        found = inspect.signature(function)
-    except (TypeError, ValueError):
-        return False
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    if sum(one.kind in kinds for one in found.parameters.values()) == 4:
+    found = _signature(function)
+    if found is not None and sum(one.kind in kinds for one in found.parameters.values()) == 4:
         return True
-    try:
-        found.bind(None, None)
-    except TypeError:
-        raise ConfigError(
-            f"{pointer}: must take 2 arguments (trace, case), or ADK's 4 (eval_metric, actual_invocations, "
-            f"expected_invocations, conversation_scenario), got {found}"
-        ) from None
+    check_takes_two(
+        function,
+        pointer,
+        or_else=", or ADK's 4 (eval_metric, actual_invocations, expected_invocations, conversation_scenario)",
+    )
     return False
+
+
+def check_takes_two(metric: Any, place: str, *, or_else: str = "") -> None:
+    """Raise ConfigError for what cannot be called with a trace and a case; what does not say is taken at its word."""
+    if not callable(metric) or inspect.isclass(metric):
+        raise ConfigError(f"{place}: must be something to call with (trace, case), got {metric!r:.80}")
+    found = _signature(metric)
+    try:
+        if found is not None:
+            found.bind(None, None)
+    except TypeError:
+        raise ConfigError(f"{place}: must take 2 arguments (trace, case){or_else}, got {found}") from None
+
+
+def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
 
 
 @dataclass(frozen=True, slots=True)
