@@ -88,8 +88,7 @@ async def _outcome(criterion: Criterion, trace: Trace, work: Work, ballots: Ball
     else:
         score = await _called(criterion, trace, work)
     if criterion.own_value and score.value is not None and score.value not in criterion.range:
-        low, high = criterion.range.bounds
-        reason = f"must be from {low:g} to {high:g}, got {score.value:g}"
+        reason = f"must be {criterion.range}, got {score.value:g}"
         score = replace(score, value=None, reason=reason, side="infrastructure")
     return Outcome(
         criterion.name,

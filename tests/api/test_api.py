@@ -388,6 +388,11 @@ def test_no_criteria_are_an_error(criteria: Any) -> None:
             "the name 'm' stands there twice",
         ),
         ([Criterion("m", ResponseMatch(), 5)], "m: threshold: must be a number from 0 to 1, got 5"),
+        ([Criterion("m", ResponseMatch(), "high")], "m: threshold: must be a number, got 'high'"),  # type: ignore[arg-type]
+        ([Criterion("m", ResponseMatch(), range=(0, 1))], "m: range: must be a Range, such as"),  # type: ignore[arg-type]
+        ([Criterion("m", 5)], "m: metric: must be something to call"),  # type: ignore[arg-type]
+        ({"m": ResponseMatch}, "m: metric: must be something to call"),
+        ({"m": hello}, r"m: metric: must take 2 arguments \(trace, case\), got \(_trace"),
         ([hello], "must hold objects of the class Criterion, got <function hello"),
     ],
 )
@@ -395,3 +400,10 @@ def test_criteria_made_in_python_are_checked_like_those_of_a_file(criteria: Any,
     """A threshold that nothing can reach, or a name twice, is found before anything runs."""
     with pytest.raises(ConfigError, match=f"arguments: criteria: {problem}"):
         evaluate(SET, hello, criteria)
+
+
+def test_a_threshold_made_in_python_is_coerced_like_that_of_a_file() -> None:
+    """`true` and `"0.5"` are numbers there too."""
+    thresholds: tuple[Any, ...] = (True, "0.5")
+    result, *_ = evaluate(SET, hello, [Criterion(str(one), ResponseMatch(), one) for one in thresholds]).cases
+    assert [outcome.threshold for outcome in result.outcomes] == [1.0, 0.5]

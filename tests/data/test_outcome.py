@@ -73,6 +73,21 @@ def test_bounds_of_an_unbounded_range_are_infinite() -> None:
     assert verdict(mean_of([Score(70.0), UNSCORED]), 5, lower_is_better=True, range=Range(0, None)) is Verdict.FAILED
 
 
+@pytest.mark.parametrize(
+    ("scale", "words"),
+    [
+        (Range(), "from 0 to 1"),
+        (Range(0, None), "of at least 0"),
+        (Range(None, 5), "of at most 5"),
+        (Range(None, None), "of any size"),
+        (Range(0, 1, open_high=True), "of at least 0 and below 1"),
+    ],
+)
+def test_a_range_in_words(scale: Range, words: str) -> None:
+    """As it stands in messages."""
+    assert str(scale) == words
+
+
 def test_bounds_take_the_criterions_own_range() -> None:
     """From 1 to 5, an unscored one of two parts leaves (1 + 4)/2 to (5 + 4)/2."""
     assert bounds(mean_of([UNSCORED, Score(4.0)]), Range(1, 5)) == (2.5, 4.5)

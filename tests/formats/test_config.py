@@ -89,6 +89,28 @@ def test_custom_metrics() -> None:
     assert (second.path, second.range) == ("pkg.f", Range())
 
 
+def test_the_ends_of_a_custom_metrics_range_may_be_open() -> None:
+    """An open end is no value of the metric."""
+    interval = {"min_value": 0, "open_at_min": True, "max_value": 1}
+    raw = {"code_config": {"name": "pkg.f"}, "metric_info": {"metric_value_info": {"interval": interval}}}
+    (found,) = config({"criteria": {"m": 1}, "custom_metrics": {"m": raw}}).custom_metrics
+    assert [value in found.range for value in (0, 0.001, 1)] == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("interval", "message"),
+    [
+        ({"min_value": 1, "max_value": 0}, "interval: min_value must be at most max_value, got 1 and 0"),
+        ({"min_value": 0, "open_at_min": 1}, "interval/open_at_min: must be true or false, got 1"),
+    ],
+)
+def test_a_range_that_is_none_is_refused_at_its_place(interval: object, message: str) -> None:
+    """Every value would lie outside."""
+    raw = {"code_config": {"name": "pkg.f"}, "metric_info": {"metric_value_info": {"interval": interval}}}
+    with pytest.raises(FormatError, match=f"/custom_metrics/m/metric_info/metric_value_info/{message}"):
+        config({"criteria": {"m": 1}, "custom_metrics": {"m": raw}})
+
+
 def test_simulator_and_live_configs_are_read() -> None:
     """What is said about simulated users and live mode is kept."""
     found = config(

@@ -88,11 +88,35 @@ def test_an_option_that_every_criterion_of_the_peer_accepts() -> None:
         ),
         (
             {"response_match_score": {"threshold": 1, "x": 1}},
-            "/criteria/response_match_score/x: is not an option of this criterion; allowed: rouge_type, tokens",
+            "/criteria/response_match_score/x: is not an option of this criterion; allowed: threshold, rouge_type, tok",
         ),
         (
             {"token_usage_v1": {"threshold": 1, "x": 1}},
-            "/criteria/token_usage_v1/x: is not an option of this criterion; it has no options",
+            "/criteria/token_usage_v1/x: is not an option of this criterion; allowed: threshold",
+        ),
+        (
+            {"response_match_score": {"treshold": 1}},
+            "/criteria/response_match_score/treshold: is not an option of this criterion; did you mean 'threshold'?",
+        ),
+        (
+            {"safety_v1": {"judge_model_option": {}}},
+            "/criteria/safety_v1/judge_model_option: is not an option of this criterion; did you mean 'judge_model_opt",
+        ),
+        (
+            {"response_match_score": {"a/b": 1}},
+            "/criteria/response_match_score/a~1b: is not an option of this criterion",
+        ),
+        (
+            {"tool_trajectory_avg_score": {"matchType": "SORTED"}},
+            "/criteria/tool_trajectory_avg_score/matchType: must be one of EXACT, IN_ORDER, ANY_ORDER, got 'SORTED'",
+        ),
+        (
+            {"response_match_score": {"Threshold": 1}},
+            "/criteria/response_match_score/Threshold: is not an option of this criterion",
+        ),
+        (
+            {"safety_v1": {"judgeModelOptions": {"numSamples": 0}}},
+            "/criteria/safety_v1/judgeModelOptions/numSamples: expected `int` >= 1, got 0",
         ),
         ({"response_match_score": 7}, "/criteria/response_match_score: must be a number from 0 to 1, got 7"),
         ({"token_usage_v1": -1}, "/criteria/token_usage_v1: must be a number of at least 0, got -1"),
@@ -172,6 +196,12 @@ class Needy:
 def three(a, b, c):
     return 1.0
 
+def strict(trace, case, strictness=1):
+    return 1.0
+
+def keyword(trace, case, *, key):
+    return 1.0
+
 number = 5
 """
 
@@ -192,9 +222,9 @@ def custom(path: str, **more: Any) -> dict[str, Any]:
     return {"custom_metrics": {"mine": {"code_config": {"name": path}, **more}}}
 
 
-@pytest.mark.parametrize("name", ["polite", "Long"])
+@pytest.mark.parametrize("name", ["polite", "strict", "Long"])
 def test_a_users_metric_is_imported_from_the_current_folder(here: str, name: str) -> None:
-    """A function, or a class that is made without arguments."""
+    """A function that can be called with two arguments, or a class that is made without any."""
     (first, *_), _ = built({"mine": 0.5}, **custom(f"{here}.{name}"))
     assert (first.name, first.threshold, first.own_value) == ("mine", 0.5, True)
     assert first.signature["metric"] == f"{here}:{name}"
@@ -210,12 +240,20 @@ def test_a_users_metric_has_its_own_range(here: str) -> None:
     )
 
 
+def test_an_open_end_of_a_range_is_no_threshold(here: str) -> None:
+    """No value could be it."""
+    interval = {"min_value": 0, "max_value": 1, "openAtMax": True}
+    found = problem({"mine": 1}, **custom(f"{here}.polite", metric_info={"metric_value_info": {"interval": interval}}))
+    assert found.startswith("/criteria/mine: must be a number of at least 0 and below 1, got 1")
+
+
 @pytest.mark.parametrize(
     ("path", "message"),
     [
         ("{here}.polit", "has no 'polit'; did you mean 'polite'?"),
         ("{here}.number", "must be something to call"),
         ("{here}.three", "must take 2 arguments (trace, case)"),
+        ("{here}.keyword", "got (trace, case, *, key)"),
         ("{here}.Needy", "cannot be made without arguments"),
         ("nowhere_at_all.f", "cannot import 'nowhere_at_all'"),
         ("exits_{here}.f", "SystemExit"),
@@ -273,9 +311,9 @@ JUDGE_OPTIONS = "/criteria/safety_v1/judge_model_options"
         ({"num_sample": 3}, "/num_sample: is not a known option; did you mean 'num_samples'?"),
         (
             {"judgeModelConfig": {"temprature": 1}},
-            "/judge_model_config/temprature: is not a known option; did you mean",
+            "/judgeModelConfig/temprature: is not a known option; did you mean",
         ),
-        ({"numSamples": 0}, "/num_samples: expected `int` >= 1, got 0"),
+        ({"num_samples": 0}, "/num_samples: expected `int` >= 1, got 0"),
         ({"parallelism_limit": 2.5}, "/parallelism_limit: expected `int | null`, got `float`"),
         ({"judge_model": "opanai/x"}, ": model 'opanai/x' names no provider"),
         ([], ": must be an object, got an empty array"),

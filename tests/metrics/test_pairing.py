@@ -69,6 +69,11 @@ def test_criteria_without_reference_leave_the_broken_invocation_unscored() -> No
     assert ToolCallCount()(trace(broken="timeout"), case()) == Score(None, "broke before a reply: timeout")
 
 
+def test_criteria_without_reference_are_unscored_where_nothing_is_recorded() -> None:
+    """There should have been something to count."""
+    assert ToolCallCount()(trace(), case(A)) == Score(None, "no invocation is recorded")
+
+
 def test_invocations_are_paired_by_position() -> None:
     """Not by what the user said."""
     found = ResponseMatch()(trace(turn(query="b", reply="a")), case(turn(query="a", reply="a")))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from assay.data.case import EvalCase, Scenario
+from assay.errors import ConfigError
 from assay.metrics.response import ResponseMatch
 from builders import case, trace, turn, values
 
@@ -75,3 +78,10 @@ def test_a_difference_is_evidence() -> None:
     """What was expected and what was said stand beside the number."""
     (part,) = ResponseMatch()(trace(turn(reply="hallo")), case(turn(reply="hello"))).parts
     assert [(quote.source, quote.text) for quote in part.evidence] == [("expected", "hello"), ("actual", "hallo")]
+
+
+@pytest.mark.parametrize("options", [{"rouge_type": "rouge3"}, {"tokens": "letters"}])
+def test_options_are_checked_where_it_is_made_in_python_too(options: dict[str, Any]) -> None:
+    """An unknown value would silently be another one."""
+    with pytest.raises(ConfigError, match="must be one of"):
+        ResponseMatch(**options)

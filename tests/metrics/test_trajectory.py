@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from assay.data.case import EvalCase, Scenario
 from assay.data.outcome import Score
 from assay.data.trace import ToolCall
+from assay.errors import ConfigError
 from assay.metrics.trajectory import MatchType, ToolTrajectory
 from builders import call, case, trace, turn, unknown_turn, values
 
@@ -107,8 +108,14 @@ def test_unknown_steps_of_a_recording_are_no_calls() -> None:
         ("superset", [1], [1, 2], False),
         ("case_insensitive", "STRASSE", "straße", True),
         ("case_insensitive", "a", "b", False),
+        ("case_insensitive", [{"city": "PARIS"}], [{"city": "Paris"}], True),
+        ("case_insensitive", {"City": "Paris"}, {"city": "Paris"}, False),
         ({"tolerance": 0.5}, 1.5, 1, True),
         ({"tolerance": 0.5}, 1.6, 1, False),
+        ({"tolerance": 0.01}, 1.01, 1, True),
+        ({"tolerance": 0.01}, [1.01, {"y": 2}], [1, {"y": 2.001}], True),
+        ({"tolerance": 0.01}, [1.01, 2], [1], False),
+        ({"tolerance": 1}, 10**400, 1.0, False),
         ({"tolerance": 5}, True, 1, False),
         ({"tolerance": 5}, "a", "a", True),
         ({"regex": r"\d{4}-\d\d-\d\d"}, "2026-01-19", "any day", True),
@@ -131,6 +138,30 @@ def test_matchers_per_tool_and_argument() -> None:
     assert score([call("search", query="B", page=2)], [call("search", query="a")], match=match).value == 0
     assert score([call("other", x=1, y=2)], [call("other", x=1)], match=match).value == 1
     assert score([call("other", y=2)], [call("other", x=1)], match=match).value == 0
+
+
+@pytest.mark.parametrize(
+    ("matcher", "matching", "differing"),
+    [
+        ("case_insensitive", {"q": "PARIS", "n": 1}, {"q": "Rome", "n": 1}),
+        ({"tolerance": 0.5}, {"q": "Paris", "n": 1.5}, {"q": "Paris", "n": 2}),
+        ({"function": "operator.eq"}, {"q": "Paris", "n": 1}, {"q": "Paris"}),
+    ],
+)
+def test_a_matcher_of_a_tool_takes_its_arguments_together(
+    matcher: Any, matching: dict[str, Any], differing: dict[str, Any]
+) -> None:
+    """Each of them must match."""
+    expected = [call("f", q="Paris", n=1)]
+    assert score([call("f", **matching)], expected, match={"f": matcher}).value == 1
+    assert score([call("f", **differing)], expected, match={"f": matcher}).value == 0
+
+
+@pytest.mark.parametrize("name", ["regex", "function", "tolerance"])
+def test_an_argument_may_be_called_as_a_matcher_is(name: str) -> None:
+    """`{"regex": "ignore"}` of a tool says how its argument `regex` is compared."""
+    assert score([call("f", **{name: "a"})], [call("f", **{name: "b"})], match={"f": {name: "ignore"}}).value == 1
+    assert score([call("f", **{name: "a"})], [call("f", **{name: "b"})], match={"f": {name: "exact"}}).value == 0
 
 
 def test_tools_without_a_matcher_are_compared_by_equality() -> None:
@@ -181,6 +212,12 @@ def test_partial_credit_by_hand(kind: MatchType, partial: str, value: float) -> 
     assert score([B, A], [A, C, B], match_type=kind, partial=partial).value == pytest.approx(value)
 
 
+def test_partial_credit_names_what_was_not_expected() -> None:
+    """Where every expected call was made, the surplus ones are what the credit is short of."""
+    found = score([A, C, B], [A, B], match_type="IN_ORDER", partial="f1").parts[0]
+    assert found.reason.splitlines()[0] == "not expected: C"
+
+
 def test_partial_credit_of_nothing_expected_and_nothing_done() -> None:
     """Nothing is missing from nothing."""
     assert [score([], [], partial=kind).value for kind in ("f1", "edit")] == [1, 1]
@@ -219,6 +256,40 @@ def test_conversation_scope_of_a_broken_conversation_is_unscored() -> None:
     found = ToolTrajectory(scope="conversation")(trace(turn(A), broken="timeout"), case(turn(A)))
     assert (found.value, found.applicable) == (None, True)
     assert "timeout" in found.reason
+
+
+@pytest.mark.parametrize("rules", [{"a": {"tolerance": 1}}, {"*": "case_insensitive", "a": "ignore"}])
+def test_the_reason_names_the_argument_that_breaks_the_match(rules: dict[str, Any]) -> None:
+    """Not one that differs as it may."""
+    found = score([call("f", a=1, b=2)], [call("f", a=1.5, b=3)], match={"f": rules}).parts[0]
+    assert found.reason.startswith("first difference at call 1: f: argument b: expected 3, got 2")
+
+
+def test_the_reason_leaves_out_arguments_that_a_superset_may_have() -> None:
+    """More than expected is allowed, less is not."""
+    found = score([call("f", a=1)], [call("f", b=3)], match={"f": "superset"}).parts[0]
+    assert found.reason.startswith("first difference at call 1: f: argument b is missing, expected 3")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"match_type": "SORTED"}, "match_type: must be one of EXACT, IN_ORDER, ANY_ORDER, got 'SORTED'"),
+        ({"scope": "turn"}, "scope: must be one of invocation, conversation, got 'turn'"),
+        ({"partial": "F1"}, "partial: must be one of f1, edit or null, got 'F1'"),
+        ({"forbidden_tools": "f"}, "forbidden_tools: must be an array of strings, got 'f'"),
+    ],
+)
+def test_options_are_checked_where_it_is_made_in_python_too(options: dict[str, Any], message: str) -> None:
+    """An unknown value would silently be another one."""
+    with pytest.raises(ConfigError) as error:
+        ToolTrajectory(**options)
+    assert str(error.value) == message
+
+
+def test_match_types_are_spelt_as_leniently_in_python() -> None:
+    """As in a config."""
+    assert ToolTrajectory(match_type="in order") == ToolTrajectory(match_type="IN_ORDER")  # type: ignore[arg-type]
 
 
 def test_the_reason_shows_both_sides_with_the_first_difference_marked() -> None:

@@ -19,7 +19,7 @@ from assay.api.simulating import asks_a_model, check_names, check_reachable, wit
 from assay.data.case import EvalCase, EvalSet
 from assay.data.config import EvalConfig
 from assay.data.noun import Noun
-from assay.data.outcome import Criterion, Metric
+from assay.data.outcome import Criterion, Metric, Range
 from assay.data.recording import Recording
 from assay.data.seams import Agent
 from assay.data.summary import RunInfo
@@ -29,7 +29,8 @@ from assay.errors import ConfigError, UsageError
 from assay.formats.adk.config import config as read_config
 from assay.formats.reading import Reading
 from assay.judge.judges import Judges
-from assay.metrics.catalog import within
+from assay.metrics.catalog import threshold_of
+from assay.metrics.custom import check_takes_two
 from assay.metrics.signature import add_signature, signature
 from assay.text.display import compact, shortened
 
@@ -291,7 +292,7 @@ def _criteria(criteria: Criteria, *, lenient: bool, judges: Judges) -> load.Crit
     reading = Reading("criteria")
     config = read_config({"criteria": named}, reading) if named else EvalConfig(())
     reading.finish()
-    functions = tuple(_signed(Criterion(name, function)) for name, function in own.items())
+    functions = tuple(_checked(Criterion(name, function)) for name, function in own.items())
     return load.criteria_of(config, origin="arguments", own=functions, lenient=lenient, judges=judges)
 
 
@@ -306,9 +307,17 @@ def _listed(criteria: Sequence[Criterion]) -> tuple[Criterion, ...]:
         if one.name in seen:
             raise ConfigError(f"arguments: criteria: the name {one.name!r} stands there twice")
         seen.add(one.name)
-        if one.threshold is not None:
-            within(one.range, one.threshold, one.threshold, f"arguments: criteria: {one.name}: threshold")
-    return tuple(_signed(one) for one in criteria)
+    return tuple(map(_checked, criteria))
+
+
+def _checked(one: Criterion) -> Criterion:
+    place = f"arguments: criteria: {one.name}"
+    check_takes_two(one.metric, f"{place}: metric")
+    if not isinstance(one.range, Range):
+        raise ConfigError(f"{place}: range: must be a Range, such as Range(0, 10), got {one.range!r:.80}")
+    if one.threshold is not None:
+        one = replace(one, threshold=threshold_of(one.threshold, one.range, f"{place}: threshold"))
+    return _signed(one)
 
 
 def _signed(criterion: Criterion) -> Criterion:

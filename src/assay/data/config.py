@@ -9,7 +9,7 @@ from assay.data.outcome import Range
 class CriterionSpec(Noun, frozen=True):
     """One entry of `criteria`: a number, or an object (`is_object`) whose threshold may be absent.
 
-    `pointer` is its place in the file, for messages.
+    `pointer` is its place in the file, and `pointers` are those of its options, as they are spelt there.
     """
 
     name: str
@@ -17,6 +17,11 @@ class CriterionSpec(Noun, frozen=True):
     options: dict[str, Json] = {}
     pointer: str = ""
     is_object: bool = False
+    pointers: dict[str, str] = {}
+
+    def place(self, option: str) -> str:
+        """Return the JSON pointer of an option."""
+        return self.pointers.get(option, f"{self.pointer}/{option}")
 
 
 class CustomMetricSpec(Noun, frozen=True):

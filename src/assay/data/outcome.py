@@ -60,10 +60,12 @@ Bounds = tuple[float, float]
 
 
 class Range(Noun, frozen=True):
-    """The values that a score can have; an end that is None is unbounded."""
+    """The values that a score can have; an end that is None is unbounded, one that is open is no value itself."""
 
     low: float | None = 0.0
     high: float | None = 1.0
+    open_low: bool = False
+    open_high: bool = False
 
     @property
     def bounds(self) -> Bounds:
@@ -72,7 +74,14 @@ class Range(Noun, frozen=True):
 
     def __contains__(self, value: float) -> bool:
         low, high = self.bounds
-        return low <= value <= high
+        return low <= value <= high and not (self.open_low and value == low) and not (self.open_high and value == high)
+
+    def __str__(self) -> str:
+        if None not in (self.low, self.high) and not (self.open_low or self.open_high):
+            return f"from {self.low:g} to {self.high:g}"
+        low = None if self.low is None else f"{'above' if self.open_low else 'of at least'} {self.low:g}"
+        high = None if self.high is None else f"{'below' if self.open_high else 'of at most'} {self.high:g}"
+        return " and ".join(end for end in (low, high) if end) or "of any size"
 
 
 def bounds(score: Score, scale: Range) -> Bounds | None:

@@ -161,3 +161,10 @@ class Reading:
             self.wanted((at, name), "a number", value)
             return None
         return value
+
+    def flag(self, known: dict[str, Any], name: str, at: Place) -> bool:
+        """Return a field that is true or false; false where absent."""
+        value = known.get(name, False)
+        if type(value) is not bool:
+            self.wanted((at, name), "true or false", value)
+        return value is True

@@ -21,6 +21,7 @@ from assay.llm.exchange import Exchange
 from assay.llm.model import DEFAULT_MODEL, Named
 from assay.llm.pacing import Limited
 from assay.llm.provider import KNOWN_SETTINGS
+from assay.text.pointer import escape
 
 
 class JudgeOptions(Noun, frozen=True):
@@ -44,10 +45,10 @@ def judge_options(raw: Json, pointer: str, *, lenient: bool = False) -> tuple[Ju
 
     Raises ConfigError; an unknown option or setting is a warning where `lenient`.
     """
-    values, unknown = _known(raw, JudgeOptions.__struct_fields__, pointer)
+    values, places, unknown = _known(raw, JudgeOptions.__struct_fields__, pointer)
     config = values.get("judge_model_config")
     if config is not None:
-        values["judge_model_config"], more = _known(config, KNOWN_SETTINGS, f"{pointer}/judge_model_config")
+        values["judge_model_config"], _, more = _known(config, KNOWN_SETTINGS, places["judge_model_config"])
         unknown += more
     if unknown and not lenient:
         raise ConfigError(*unknown)
@@ -57,22 +58,22 @@ def judge_options(raw: Json, pointer: str, *, lenient: bool = False) -> tuple[Ju
         problem, _, path = str(error).partition(" - at `$.")
         name = path.rstrip("`")
         got = f", got {shown(values[name])}" if name in values and ", got " not in problem else ""
-        place = f"{pointer}/{name}" if name else pointer
-        raise ConfigError(f"{place}: {problem[:1].lower()}{problem[1:]}{got}") from None
+        raise ConfigError(f"{places.get(name, pointer)}: {problem[:1].lower()}{problem[1:]}{got}") from None
 
 
-def _known(raw: Any, known: Sequence[str], pointer: str) -> tuple[dict[str, Any], list[str]]:
-    """Return the known entries of an object that are not null, under our names, and what is unknown."""
+def _known(raw: Any, known: Sequence[str], pointer: str) -> tuple[dict[str, Any], dict[str, str], list[str]]:
+    """Return the known entries of an object that are not null, under our names; their places; and what is unknown."""
     if not isinstance(raw, dict):
         raise ConfigError(f"{pointer}: must be an object, got {shown(raw)}")
     names = spellings(*known)
     values = {names[key]: value for key, value in raw.items() if key in names and value is not None}
+    places = {names[key]: f"{pointer}/{key}" for key in raw if key in names}
     unknown = [
-        f"{pointer}/{key}: is not a known option{nearest(key, names) or '; allowed: ' + ', '.join(known)}"
+        f"{pointer}/{escape(key)}: is not a known option{nearest(key, names) or '; allowed: ' + ', '.join(known)}"
         for key in raw
         if key not in names
     ]
-    return values, unknown
+    return values, places, unknown
 
 
 @dataclass

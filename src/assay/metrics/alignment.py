@@ -120,32 +120,30 @@ def _beside(rows: list[Row], *, surplus_is_fault: bool) -> list[Row]:
     return merged[:-1]
 
 
-def difference(rows: list[Row]) -> str:
-    """Return the first difference in one sentence."""
+def difference(rows: list[Row], match: CallMatcher) -> str:
+    """Return the first difference in one sentence; where nothing breaks the match, what was not expected."""
     for position, row in enumerate(rows, 1):
         if row.fault:
-            return f"first difference at call {position}: {_difference(row)}"
-    return "the calls match"
+            return f"first difference at call {position}: {_difference(row, match)}"
+    return f"not expected: {', '.join(row.actual.name for row in rows if row.actual and row.expected is None)}"
 
 
-def _difference(row: Row) -> str:
+def _difference(row: Row, match: CallMatcher) -> str:
     if row.expected is None or row.actual is None:
         one = row.expected or row.actual
         return f"{one.name if one else ''} is {'missing' if row.expected else 'not expected'}"
     if row.expected.name != row.actual.name:
         return f"expected {row.expected.name}, got {row.actual.name}"
-    return f"{row.expected.name}: {_argument_difference(row.actual, row.expected)}"
+    return f"{row.expected.name}: {_argument_difference(row.actual, row.expected, match)}"
 
 
-def _argument_difference(actual: ToolCall, expected: ToolCall) -> str:
-    for name in sorted(expected.args.keys() | actual.args.keys()):
+def _argument_difference(actual: ToolCall, expected: ToolCall, match: CallMatcher) -> str:
+    for name in match.differing(actual, expected):
         if name not in actual.args:
             return f"argument {name} is missing, expected {compact(expected.args[name])}"
         if name not in expected.args:
             return f"argument {name}={compact(actual.args[name])} is not expected"
-        theirs, ours = compact(expected.args[name]), compact(actual.args[name])
-        if theirs != ours:
-            return f"argument {name}: expected {theirs}, got {ours}"
+        return f"argument {name}: expected {compact(expected.args[name])}, got {compact(actual.args[name])}"
     return "arguments differ"
 
 

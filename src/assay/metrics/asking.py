@@ -17,7 +17,7 @@ from assay.judge.question import Opinion, Question, answer_schema
 from assay.judge.voting import Answer, Rule, majority, middle
 from assay.llm.prompts import render
 from assay.metrics.evidence import Texts
-from assay.metrics.pairing import NO_CONVERSATION, broke, slots
+from assay.metrics.pairing import NO_CONVERSATION, broke, nothing_of, slots
 
 
 @dataclass(frozen=True)
@@ -124,9 +124,7 @@ async def judge_each(trace: Trace, judge: Callable[[Invocation, int], Awaitable[
         return replace(await judge(invocation, i + 1), label=label)
 
     parts = await asyncio.gather(*(one(i, invocation) for i, invocation in enumerate(trace.invocations)))
-    if not parts:
-        return Score(None, f"broke before a reply: {trace.broken}" if trace.broken else "no invocation is recorded")
-    return mean_of(parts)
+    return mean_of(parts) if parts else nothing_of(trace)
 
 
 def unfit(trace: Trace) -> Score | None:

@@ -77,11 +77,11 @@ def _built_in(
     with collecting(problems):
         _threshold(spec, known.range)
     with collecting(problems):
-        values, warnings = read_options(known.metric, spec.options, spec.pointer, lenient=lenient, accepted=accepted)
+        values, warnings = read_options(known.metric, spec, lenient=lenient, accepted=accepted)
     if problems:
         raise ConfigError(*problems)
     if known.vertex is not None and _backend(spec) == VERTEX:
-        unused = [f"{spec.pointer}/{_JUDGE}: not used, the backend is vertex"] if spec.options.get(_JUDGE) else []
+        unused = [f"{spec.place(_JUDGE)}: not used, the backend is vertex"] if spec.options.get(_JUDGE) else []
         return _by_vertex(spec, known, known.vertex, judges), warnings + unused
     if known.judged:
         values["judge"], unknown = _judge(spec, judges, lenient=lenient)
@@ -98,7 +98,7 @@ def _backend(spec: CriterionSpec) -> str:
     """What the config says, else the service where environment and extras are ready for it."""
     said = spec.options.get(_BACKEND)
     if said not in {None, "judge", VERTEX}:
-        raise ConfigError(f"{spec.pointer}/{_BACKEND}: must be one of judge, {VERTEX}, got {said!r:.80}")
+        raise ConfigError(f"{spec.place(_BACKEND)}: must be one of judge, {VERTEX}, got {said!r:.80}")
     return said or (VERTEX if configured() and installed() else "judge")
 
 
@@ -106,7 +106,7 @@ def _by_vertex(spec: CriterionSpec, known: Entry, served: Served, judges: Judges
     try:
         metric = served.metric(judges.service(served.name))
     except ConfigError as error:
-        raise ConfigError(f"{spec.pointer}/{_BACKEND}: {error}") from None
+        raise ConfigError(f"{spec.place(_BACKEND)}: {error}") from None
     return _signed(_criterion(known, metric, _threshold(spec, known.range)), VERTEX)
 
 
@@ -115,7 +115,7 @@ def _signed(criterion: Criterion, backend: str) -> Criterion:
 
 
 def _judge(spec: CriterionSpec, judges: Judges, *, lenient: bool) -> tuple[Judge, list[str]]:
-    pointer = f"{spec.pointer}/{_JUDGE}"
+    pointer = spec.place(_JUDGE)
     given = spec.options.get(_JUDGE)
     options, warnings = judge_options({} if given is None else given, pointer, lenient=lenient)
     try:
@@ -139,7 +139,7 @@ def _criterion(known: Entry, metric: Metric, threshold: float | None) -> Criteri
 def _custom(spec: CriterionSpec, definition: CustomMetricSpec, *, lenient: bool) -> tuple[Criterion, list[str]]:
     metric = custom_metric(definition, spec)
     unknown = [] if isinstance(metric, PeerMetric) else sorted(spec.options.keys() - _EVERYWHERE)
-    warnings = [f"{spec.pointer}/{name}: a metric of two arguments has no options" for name in unknown]
+    warnings = [f"{spec.place(name)}: a metric of two arguments has no options" for name in unknown]
     if warnings and not lenient:
         raise ConfigError(warnings[0])
     criterion = Criterion(
@@ -152,27 +152,23 @@ def _custom(spec: CriterionSpec, definition: CustomMetricSpec, *, lenient: bool)
     return criterion, warnings
 
 
-def _interval(low: float, high: float) -> str:
-    if math.isinf(low):
-        return "of any size" if math.isinf(high) else f"of at most {high:g}"
-    return f"of at least {low:g}" if math.isinf(high) else f"from {low:g} to {high:g}"
-
-
 def _threshold(spec: CriterionSpec, scale: Range) -> float | None:
-    """The threshold as a number; like ADK, `"0.5"` and `true` are read as one. None: the criterion only informs."""
-    raw = spec.threshold
-    pointer = f"{spec.pointer}/threshold" if spec.is_object else spec.pointer
-    if raw is None and spec.is_object:
+    """The threshold as a number. None: the criterion only informs."""
+    place = spec.place("threshold") if spec.is_object else spec.pointer
+    if spec.threshold is None and spec.is_object:
         return None
+    return threshold_of(spec.threshold, scale, place, allowed="a number or an object with 'threshold'")
+
+
+def threshold_of(raw: Any, scale: Range, place: str, *, allowed: str = "a number") -> float:
+    """Return a threshold in the range of its criterion; like ADK, `"0.5"` and `true` are read as numbers.
+
+    Raises ConfigError for anything else.
+    """
     try:
         value = float(raw)
     except (TypeError, ValueError, OverflowError):
-        raise ConfigError(f"{pointer}: must be a number or an object with 'threshold', got {shown(raw)}") from None
-    return within(scale, value, raw, pointer)
-
-
-def within(scale: Range, value: float, raw: Any, place: str) -> float:
-    """Return a threshold that lies in the range of its criterion; raises ConfigError for one that does not."""
+        raise ConfigError(f"{place}: must be {allowed}, got {shown(raw)}") from None
     if not math.isfinite(value) or value not in scale:
-        raise ConfigError(f"{place}: must be a number {_interval(*scale.bounds)}, got {shown(raw)}")
+        raise ConfigError(f"{place}: must be a number {scale}, got {shown(raw)}")
     return value

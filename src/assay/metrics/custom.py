@@ -27,15 +27,9 @@ def custom_metric(definition: CustomMetricSpec, spec: CriterionSpec) -> Metric:
     function = import_path(definition.path, pointer)
     if inspect.isclass(function):
         function = _made(function, pointer)
-    count = _arguments(function)
-    if count == 2:
+    if not _takes_four(function, pointer):
         metric: Metric = function
         return metric
-    if count != 4:
-        raise ConfigError(
-            f"{pointer}: must take 2 arguments (trace, case), or ADK's 4 (eval_metric, actual_invocations, "
-            f"expected_invocations, conversation_scenario), got {count}"
-        )
     if importlib.util.find_spec("google") is None or importlib.util.find_spec("google.adk") is None:
         raise ConfigError(
             f"{pointer}: {lacks_extra('a metric of four arguments', 'adk')}, or write it as (trace, case)"
@@ -50,14 +44,37 @@ def _made(metric: Callable[[], Any], pointer: str) -> Any:
         raise ConfigError(f"{pointer}: cannot be made without arguments: {described(error)}") from error
 
 
-def _arguments(function: Callable[..., Any]) -> int:
+def _takes_four(function: Callable[..., Any], pointer: str) -> bool:
+    """Whether a metric has four arguments, as ADK's have; ConfigError where it has not, nor can be called with two."""
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    found = _signature(function)
+    if found is not None and sum(one.kind in kinds for one in found.parameters.values()) == 4:
+        return True
+    check_takes_two(
+        function,
+        pointer,
+        or_else=", or ADK's 4 (eval_metric, actual_invocations, expected_invocations, conversation_scenario)",
+    )
+    return False
+
+
+def check_takes_two(metric: Any, place: str, *, or_else: str = "") -> None:
+    """Raise ConfigError for what cannot be called with a trace and a case; what does not say is taken at its word."""
+    if not callable(metric) or inspect.isclass(metric):
+        raise ConfigError(f"{place}: must be something to call with (trace, case), got {metric!r:.80}")
+    found = _signature(metric)
     try:
-        parameters = inspect.signature(function).parameters.values()
+        if found is not None:
+            found.bind(None, None)
+    except TypeError:
+        raise ConfigError(f"{place}: must take 2 arguments (trace, case){or_else}, got {found}") from None
+
+
+def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
+    try:
+        return inspect.signature(function)
     except (TypeError, ValueError):
-        return 2
-    required = [one for one in parameters if one.kind in kinds]
-    return len(required)
+        return None
 
 
 @dataclass(frozen=True, slots=True)

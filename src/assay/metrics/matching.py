@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from functools import lru_cache
+from math import inf
 from typing import Any
 
 from assay.data.equality import same
 from assay.data.trace import ToolCall
 from assay.errors import ConfigError, nearest
 from assay.importing import import_path
+from assay.text.pointer import escape
 
 Matcher = Callable[[Any, Any], bool]
 """Whether an actual value satisfies an expected one."""
@@ -42,7 +45,21 @@ def _superset(actual: Any, expected: Any) -> bool:
     return _subset(expected, actual)
 
 
+def _inside(actual: Any, expected: Any, match: Matcher) -> bool:
+    """Compare objects and arrays by what they hold, however deep, and everything else with `match`."""
+    if isinstance(actual, dict) and isinstance(expected, dict):
+        return actual.keys() == expected.keys() and all(_inside(actual[k], expected[k], match) for k in actual)
+    if isinstance(actual, list) and isinstance(expected, list):
+        pairs = zip(actual, expected, strict=False)
+        return len(actual) == len(expected) and all(_inside(ours, theirs, match) for ours, theirs in pairs)
+    return match(actual, expected)
+
+
 def _case_insensitive(actual: Any, expected: Any) -> bool:
+    return _inside(actual, expected, _same_letters)
+
+
+def _same_letters(actual: Any, expected: Any) -> bool:
     if isinstance(actual, str) and isinstance(expected, str):
         return actual.casefold() == expected.casefold()
     return same(actual, expected)
@@ -61,16 +78,29 @@ _ALLOWED = (
 )
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _written(number: float) -> Fraction:
+    """Return a number as its JSON text says it: 1.01 and 1 are 0.01 apart, though their floats are a little more."""
+    return Fraction(repr(number))
+
+
 class Tolerance:
-    """Numbers at most `size` apart."""
+    """Numbers at most `size` apart, as they are written."""
 
     def __init__(self, size: float) -> None:
-        self.size = size
+        self.size = _written(size)
 
     def __call__(self, actual: Any, expected: Any) -> bool:
         """Compare as numbers where both are, else as JSON."""
-        numbers = [isinstance(one, int | float) and not isinstance(one, bool) for one in (actual, expected)]
-        return abs(actual - expected) <= self.size if all(numbers) else same(actual, expected)
+        return _inside(actual, expected, self._near)
+
+    def _near(self, actual: Any, expected: Any) -> bool:
+        if _is_number(actual) and _is_number(expected):
+            return abs(_written(actual) - _written(expected)) <= self.size
+        return same(actual, expected)
 
 
 class Pattern:
@@ -101,7 +131,7 @@ class CallMatcher:
     def __init__(self, match: Mapping[str, Any], *, ignore_args: bool, pointer: str = "") -> None:
         self.by_equality = not match
         self._ignore_args = ignore_args
-        self._tools = {tool: _tool(rules, f"{pointer}/{tool}") for tool, rules in match.items()}
+        self._tools = {tool: _tool(rules, f"{pointer}/{escape(tool)}") for tool, rules in match.items()}
 
     def __call__(self, actual: ToolCall, expected: ToolCall) -> bool:
         """Compare the names, then the arguments."""
@@ -111,12 +141,22 @@ class CallMatcher:
             return True
         if self.by_equality:
             return same(actual.args, expected.args)
-        rules = self._tools.get(expected.name, self._tools.get(_ANY))
-        if rules is None:
-            return same(actual.args, expected.args)
+        rules = self._rules(expected)
         if callable(rules):
             return rules(actual.args, expected.args)
         return all(self._argument(actual, expected, name, rules) for name in actual.args.keys() | expected.args.keys())
+
+    def differing(self, actual: ToolCall, expected: ToolCall) -> list[str]:
+        """Return the arguments that keep two calls of one tool from matching, in alphabetical order.
+
+        Where a function is asked about all of them together, those that are not equal.
+        """
+        rules = self._rules(expected)
+        names = sorted(actual.args.keys() | expected.args.keys())
+        if callable(rules) and (rules in _NAMED.values() or isinstance(rules, Tolerance)):
+            return [name for name in names if not rules(_only(actual, name), _only(expected, name))]
+        each = {} if callable(rules) else rules
+        return [name for name in names if not self._argument(actual, expected, name, each)]
 
     def in_pairs(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall]) -> bool:
         """Whether there are as many calls on both sides, and each matches the one at its place."""
@@ -126,6 +166,9 @@ class CallMatcher:
             return False
         return self._ignore_args or same([call.args for call in actual], [call.args for call in expected])
 
+    def _rules(self, expected: ToolCall) -> Matcher | dict[str, Matcher]:
+        return self._tools.get(expected.name, self._tools.get(_ANY, same))
+
     def _argument(self, actual: ToolCall, expected: ToolCall, name: str, rules: Mapping[str, Matcher]) -> bool:
         matcher = rules.get(name, rules.get(_ANY, same))
         if matcher is _ignore:
@@ -134,11 +177,26 @@ class CallMatcher:
         return ours is not _ABSENT and theirs is not _ABSENT and matcher(ours, theirs)
 
 
+def _only(call: ToolCall, name: str) -> dict[str, Any]:
+    return {name: call.args[name]} if name in call.args else {}
+
+
 def _tool(rules: Any, pointer: str) -> Matcher | dict[str, Matcher]:
     """A tool has one matcher for its arguments together, or one for each of them."""
-    if isinstance(rules, dict) and not rules.keys() & {"tolerance", "regex", "function"}:
-        return {argument: _matcher(rule, f"{pointer}/{argument}") for argument, rule in rules.items()}
+    if isinstance(rules, dict) and not _is_of_all(rules):
+        return {argument: _matcher(rule, f"{pointer}/{escape(argument)}") for argument, rule in rules.items()}
     return _matcher(rules, pointer)
+
+
+def _is_of_all(rules: Mapping[str, Any]) -> bool:
+    """Whether an object is a matcher of all arguments together; else its keys are arguments, whatever their names.
+
+    No regular expression is: arguments together are no text.
+    """
+    kind, value = next(iter(rules.items())) if len(rules) == 1 else ("", None)
+    return (kind == "tolerance" and _is_number(value)) or (
+        kind == "function" and isinstance(value, str) and value not in _NAMED
+    )
 
 
 def _matcher(rule: Any, pointer: str) -> Matcher:
@@ -146,7 +204,7 @@ def _matcher(rule: Any, pointer: str) -> Matcher:
         return _NAMED[rule]
     if isinstance(rule, dict) and len(rule) == 1:
         kind, value = next(iter(rule.items()))
-        if kind == "tolerance" and isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
+        if kind == "tolerance" and _is_number(value) and 0 <= value < inf:
             return Tolerance(value)
         if kind == "regex" and isinstance(value, str):
             return _pattern(value, pointer)

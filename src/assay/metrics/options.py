@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
 import msgspec
 
+from assay.data.config import CriterionSpec
 from assay.errors import ConfigError, collecting, nearest
 from assay.formats.reading import shown
 
@@ -32,7 +33,7 @@ def hints(metric: type) -> dict[str, Any]:
 
 
 def read_options(
-    metric: type, options: Mapping[str, Any], pointer: str, *, lenient: bool, accepted: frozenset[str] = frozenset()
+    metric: type, spec: CriterionSpec, *, lenient: bool, accepted: frozenset[str] = frozenset()
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the values of a metric's options, and warnings.
 
@@ -44,17 +45,29 @@ def read_options(
     values: dict[str, Any] = {}
     problems: list[str] = []
     warnings: list[str] = []
-    for name, raw in options.items():
+    for name, raw in spec.options.items():
         if name in fields:
             with collecting(problems):
-                values[name] = _value(fields[name], types[name], raw, f"{pointer}/{name}")
+                values[name] = _value(fields[name], types[name], raw, spec.place(name))
         elif name not in accepted:
-            allowed = f"; allowed: {', '.join(sorted(fields))}" if fields else "; it has no options"
-            problem = f"{pointer}/{name}: is not an option of this criterion{nearest(name, fields) or allowed}"
+            others = nearest(name, [*fields, "threshold", *accepted]) or f"; allowed: threshold{_listed(fields)}"
+            problem = f"{spec.place(name)}: is not an option of this criterion{others}"
             (warnings if lenient else problems).append(problem)
     if problems:
         raise ConfigError(*problems)
     return values, warnings
+
+
+def _listed(names: Iterable[str]) -> str:
+    return "".join(f", {name}" for name in sorted(names))
+
+
+def check_options(metric: Any) -> None:
+    """Read the options of a metric that is being made as a config's are read, so that Python gets the same errors."""
+    types = hints(type(metric))
+    for field in documented(type(metric)):
+        value = _value(field, types[field.name], getattr(metric, field.name), field.name)
+        object.__setattr__(metric, field.name, value)
 
 
 def _value(field: dataclasses.Field[Any], hint: Any, raw: Any, pointer: str) -> Any:

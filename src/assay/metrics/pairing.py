@@ -84,4 +84,9 @@ def score_each(trace: Trace, score: Callable[[Invocation, str], Score]) -> Score
         else score(invocation, f"invocation {i + 1}")
         for i, invocation in enumerate(trace.invocations)
     ]
-    return mean_of(parts) if parts or not trace.broken else Score(None, f"broke before a reply: {trace.broken}")
+    return mean_of(parts) if parts else nothing_of(trace)
+
+
+def nothing_of(trace: Trace) -> Score:
+    """Return the score of a conversation of which no invocation is recorded."""
+    return Score(None, f"broke before a reply: {trace.broken}" if trace.broken else "no invocation is recorded")

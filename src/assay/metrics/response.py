@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from assay.data.case import EvalCase
 from assay.data.outcome import Quote, Score
 from assay.data.trace import Invocation, Trace
-from assay.metrics.options import option
+from assay.metrics.options import check_options, option
 from assay.metrics.pairing import compare_each
 from assay.text import rouge
 
@@ -31,6 +31,7 @@ class ResponseMatch:
     )
 
     def __post_init__(self) -> None:
+        check_options(self)
         if self.tokens == "words":
             rouge.require_words()
 

@@ -11,7 +11,7 @@ from assay.data.outcome import Score
 from assay.data.trace import Invocation, ToolCall, Trace
 from assay.metrics.alignment import align, difference, show
 from assay.metrics.matching import CallMatcher, assignment
-from assay.metrics.options import option
+from assay.metrics.options import check_options, option
 from assay.metrics.pairing import compare_each
 
 MatchType = Literal["EXACT", "IN_ORDER", "ANY_ORDER"]
@@ -33,10 +33,10 @@ def match_type(raw: Any) -> MatchType:
 
 
 def match_rules(raw: Any) -> Mapping[str, Any]:
-    """Return the option `match` if it is an object; the matchers in it are read by `CallMatcher`."""
-    if not isinstance(raw, dict):
+    """Return the option `match` if it is an object or null; the matchers in it are read by `CallMatcher`."""
+    if not isinstance(raw, dict | None):
         raise ValueError("must be an object {TOOL: MATCHER or {ARGUMENT: MATCHER}}")  # noqa: TRY004
-    return raw
+    return raw or {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class ToolTrajectory:
         "what is compared at once; `conversation` takes the case's `expected_tool_uses` where it has them",
         default="invocation",
     )
-    match: Mapping[str, Any] = option(
+    match: Mapping[str, Any] | None = option(
         "how arguments are compared, by tool and argument (`*` is any): exact, ignore, subset, superset, "
         'case_insensitive, {"tolerance": 0.1}, {"regex": "..."}, {"function": "package.module.function"}',
         default=None,
@@ -68,8 +68,9 @@ class ToolTrajectory:
     _matcher: CallMatcher = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "match", self.match or {})
-        object.__setattr__(self, "_matcher", CallMatcher(self.match, ignore_args=self.ignore_args, pointer="match"))
+        check_options(self)
+        matcher = CallMatcher(self.match or {}, ignore_args=self.ignore_args, pointer="match")
+        object.__setattr__(self, "_matcher", matcher)
 
     def __call__(self, trace: Trace, case: EvalCase) -> Score:
         """Score each invocation, or the whole conversation, against the expected calls."""
@@ -106,7 +107,8 @@ class ToolTrajectory:
         if value == 1:
             return Score(1.0, label=label)
         rows = align(actual, expected, self._matcher, match_type=self.match_type)
-        reason = f"forbidden tool called: {', '.join(sorted(set(forbidden)))}" if forbidden else difference(rows)
+        called = ", ".join(sorted(set(forbidden or ())))
+        reason = f"forbidden tool called: {called}" if forbidden else difference(rows, self._matcher)
         lines, evidence = show(rows)
         return Score(value, f"{reason}\n{lines}", label, evidence=evidence)
 

@@ -43,7 +43,8 @@ def _criterion(name: str, entry: Any, reading: Reading) -> CriterionSpec:
     options = {_option(key): value for key, value in entry.items()}
     if len(options) != len(entry):
         reading.error(at, "gives an option twice, in snake_case and in camelCase")
-    return CriterionSpec(name, options.pop("threshold", None), options, pointer(at), is_object=True)
+    places = {_option(key): pointer((at, key)) for key in entry}
+    return CriterionSpec(name, options.pop("threshold", None), options, pointer(at), is_object=True, pointers=places)
 
 
 def _option(key: str) -> str:
@@ -56,15 +57,22 @@ def _custom(name: str, raw: Any, at: Place, reading: Reading) -> CustomMetricSpe
     known, _ = reading.fields(raw, _CUSTOM, at)
     code, _ = reading.fields(known.get("code_config", {}), _CODE, (at, "code_config"), open_ended=True)
     info, _ = reading.fields(known.get("metric_info", {}), _INFO, (at, "metric_info"), open_ended=True)
-    value_at = (at, "metric_info"), "metric_value_info"
-    value_info, _ = reading.fields(info.get("metric_value_info", {}), _VALUE_INFO, value_at, open_ended=True)
-    interval, _ = reading.fields(value_info.get("interval", {}), _INTERVAL, (value_at, "interval"), open_ended=True)
-    low = reading.number(interval, "min_value", (value_at, "interval"))
-    high = reading.number(interval, "max_value", (value_at, "interval"))
     return CustomMetricSpec(
         name,
         reading.required(code, "name", (at, "code_config")),
-        Range() if not interval else Range(low, high),
+        _range(info.get("metric_value_info", {}), ((at, "metric_info"), "metric_value_info"), reading),
         reading.text(known, "description", at),
         pointer(at),
     )
+
+
+def _range(raw: Any, at: Place, reading: Reading) -> Range:
+    """The values that a metric declares, open ends included; without any, 0..1."""
+    info, _ = reading.fields(raw, _VALUE_INFO, at, open_ended=True)
+    place = (at, "interval")
+    interval, _ = reading.fields(info.get("interval", {}), _INTERVAL, place, open_ended=True)
+    low, high = (reading.number(interval, name, place) for name in ("min_value", "max_value"))
+    open_low, open_high = (reading.flag(interval, name, place) for name in ("open_at_min", "open_at_max"))
+    if low is not None and high is not None and low > high:
+        reading.error(place, f"min_value must be at most max_value, got {low:g} and {high:g}")
+    return Range(low, high, open_low, open_high) if interval else Range()
