@@ -228,6 +228,8 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "keeping without threshold": (["--keep", "k"], "--keep needs --threshold"),
     "a report of nothing": (["--redactions", "r"], "--redactions needs --keep"),
     "resuming standard output": (["--resume"], "--resume needs --output"),
+    "a store of nothing": (["--store", "sqlite:///s.db"], "--store needs --from-run"),
+    "extending what is extended": (["--extend"], "--extend needs --novelty corpus"),
     "a time to live of nothing": (["--ttl", "60"], "--ttl needs --index"),
     "a threshold out of range": (["--threshold", "75"], "--threshold: must be a number from 0 to 1"),
     "a confidence out of range": (["--confidence", "nan"], "--confidence: must be a number from 0 to 1"),

@@ -109,6 +109,7 @@ def test_any_trace_has_a_value_once_what_it_does_not_say_is_said() -> None:
         ({"novelty": "leave-one-out", "embedder": by_words, "index": "i"}, "takes no index"),
         ({"index": "i"}, "needs an embedder"),
         ({"profile": "x"}, "profile: must be one of"),
+        ({"confidence": 5}, "confidence: must be a number from 0 to 1, got 5"),
         ({"novelty": "corpus", "embedder": by_words, "index": "/nowhere/i"}, "no such index"),
     ],
 )
@@ -118,7 +119,7 @@ def test_options_that_do_not_fit_are_refused(options: dict[str, object], problem
         value(reasoning(), **({"embedder": None} | options))  # type: ignore[call-overload]
 
 
-@pytest.mark.parametrize("wrong", ["traces.jsonl", [5], b"{}"])
+@pytest.mark.parametrize("wrong", ["traces.jsonl", [5], b"{}", 5, None])
 def test_what_is_no_trace_is_refused_with_what_would_be_one(wrong: Any) -> None:
     """A path is no trace, and a number neither."""
     with pytest.raises(UsageError, match="must be a ReasoningTrace, a Trace, a JSON object, or several of them, got "):

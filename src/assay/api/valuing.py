@@ -38,11 +38,10 @@ class Asked:
 
 @dataclass(frozen=True)
 class Valuing:
-    """A valuation that is ready to run: what to do, what to say beforehand, and how many bytes there are to read."""
+    """A valuation that is ready to run: what to do, and what to say beforehand."""
 
     job: jobs.Job
     notes: tuple[str, ...]
-    size: int
 
     def results(self) -> Iterator[Done]:
         """Yield the results in input order, chunk by chunk."""
@@ -104,7 +103,6 @@ def plan_value(paths: Sequence[str], asked: Asked, *, from_run: str | None = Non
             given=None if from_run is None else _of_run(from_run, store, said),
         ),
         tuple(notes),
-        sum(file.stat().st_size for file in files if str(file) != "-"),
     )
 
 
