@@ -149,6 +149,6 @@ def _embedder(chosen: str | Embedder | None) -> Embedder | None:
     if chosen == "auto":
         found = embedding.installed_embedder()
         if found is None:
-            python_warnings.warn(WITHOUT, stacklevel=4)
+            python_warnings.warn(WITHOUT, stacklevel=1)  # this place, so that it is said once, whoever calls from where
         return found
     return embedding.embedder(chosen) if isinstance(chosen, str) else chosen
