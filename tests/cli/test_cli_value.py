@@ -231,6 +231,7 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "a store of nothing": (["--store", "sqlite:///s.db"], "--store needs --from-run"),
     "extending what is extended": (["--extend"], "--extend needs --novelty corpus"),
     "a time to live of nothing": (["--ttl", "60"], "--ttl needs --index"),
+    "a time to live that is over": (["--index", "i", "--ttl", "-5"], "--ttl: must be more than 0 seconds, got -5.0"),
     "a threshold out of range": (["--threshold", "75"], "--threshold: must be a number from 0 to 1"),
     "a confidence out of range": (["--confidence", "nan"], "--confidence: must be a number from 0 to 1"),
     "files and a run": (["--from-run", "r"], "give either FILE... or --from-run RUN"),

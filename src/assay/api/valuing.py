@@ -68,6 +68,8 @@ def plan_value(paths: Sequence[str], asked: Asked, *, from_run: str | None = Non
     weights_of(asked.profile)
     if asked.confidence is not None and not 0.0 <= asked.confidence <= 1.0:
         raise UsageError(f"--confidence: must be a number from 0 to 1, got {asked.confidence!r}")
+    if asked.ttl is not None and not asked.ttl > 0:
+        raise UsageError(f"--ttl: must be more than 0 seconds, got {asked.ttl!r}")
     notes: list[str] = []
     if asked.embedder is None:
         embed = embedding.installed_embedder()
