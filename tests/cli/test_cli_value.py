@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -368,3 +369,11 @@ def test_reasoning_traces_are_scored_like_any_recording(tmp_path: Path) -> None:
         if outcome.criterion == "trace_value_v1"
     }
     assert values == {"0": pytest.approx(GOOD_SCORE), "1": pytest.approx(WEAK_SCORE)}
+
+
+def test_a_pipe_is_not_called_missing(tmp_path: Path) -> None:
+    """What a shell gives for <(...) is there, but cannot be read twice."""
+    os.mkfifo(tmp_path / "pipe")
+    result = _run(str(tmp_path / "pipe"))
+    assert result.exit_code == 2
+    assert "it cannot be a pipe; give it as -" in result.stderr
