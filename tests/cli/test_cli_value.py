@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -228,7 +229,10 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "keeping without threshold": (["--keep", "k"], "--keep needs --threshold"),
     "a report of nothing": (["--redactions", "r"], "--redactions needs --keep"),
     "resuming standard output": (["--resume"], "--resume needs --output"),
+    "a store of nothing": (["--store", "sqlite:///s.db"], "--store needs --from-run"),
+    "extending what is extended": (["--extend"], "--extend needs --novelty corpus"),
     "a time to live of nothing": (["--ttl", "60"], "--ttl needs --index"),
+    "a time to live that is over": (["--index", "i", "--ttl", "-5"], "--ttl: must be more than 0 seconds, got -5.0"),
     "a threshold out of range": (["--threshold", "75"], "--threshold: must be a number from 0 to 1"),
     "a confidence out of range": (["--confidence", "nan"], "--confidence: must be a number from 0 to 1"),
     "files and a run": (["--from-run", "r"], "give either FILE... or --from-run RUN"),
@@ -365,3 +369,11 @@ def test_reasoning_traces_are_scored_like_any_recording(tmp_path: Path) -> None:
         if outcome.criterion == "trace_value_v1"
     }
     assert values == {"0": pytest.approx(GOOD_SCORE), "1": pytest.approx(WEAK_SCORE)}
+
+
+def test_a_pipe_is_not_called_missing(tmp_path: Path) -> None:
+    """What a shell gives for <(...) is there, but cannot be read twice."""
+    os.mkfifo(tmp_path / "pipe")
+    result = _run(str(tmp_path / "pipe"))
+    assert result.exit_code == 2
+    assert "it cannot be a pipe; give it as -" in result.stderr

@@ -85,10 +85,11 @@ def test_novelty_comes_from_the_index(tmp_path: Path) -> None:
 
 
 def test_an_index_that_is_not_there_leaves_it_unscored() -> None:
-    """A missing file is no novelty of one half."""
+    """A missing file is no novelty of one half, and not the agent's doing."""
     score = _value(ReasoningValue(confidence=1.0, success=True, index="/nowhere/index"))
     assert score.value is None
     assert "no such index" in score.reason
+    assert score.side == "infrastructure"
 
 
 def test_it_is_a_criterion_of_a_configuration() -> None:

@@ -70,6 +70,34 @@ def test_a_connection_string_keeps_its_host() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("smtp://me@mail:S3cr3t!x@relay:25", "smtp://me@mail:[REDACTED:connection_string]@relay:25"),
+        (r"https:\/\/app:S3cr3t!x@db\/orders", r"https:\/\/app:[REDACTED:connection_string]@db\/orders"),
+    ],
+    ids=["an address as user", "escaped slashes"],
+)
+def test_a_password_in_an_unusual_connection_string_goes(text: str, left: str) -> None:
+    """The user may be an e-mail address, and JSON may escape the slashes."""
+    assert redact(text)[0] == left
+
+
+def test_an_address_in_a_url_may_be_encoded() -> None:
+    """A URL says its at sign as %40."""
+    assert redact("https://example.com/u?mail=jane%40example.com&page=2")[0] == (
+        "https://example.com/u?mail=[REDACTED:email]&page=2"
+    )
+
+
+@pytest.mark.parametrize("suffix", ["_name", "Type", "_count", "_endpoint"])
+def test_what_only_describes_a_secret_is_none(suffix: str) -> None:
+    """Its name, its type, how many there are: told apart in text as in JSON."""
+    text = f'a token{suffix}="orders-db-12"'
+    assert redact(text) == (text, ())
+    assert redact_json({f"token{suffix}": "orders-db-12"})[1] == ()
+
+
 def test_a_private_key_that_was_cut_off_goes_too() -> None:
     """Without its end line, what follows the first line is taken as its body."""
     text = "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEA7bq2\nabcd+/12"

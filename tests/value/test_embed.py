@@ -81,9 +81,10 @@ def test_a_folder_is_an_embedder(minilm: MiniLM, tmp_path: Path) -> None:
     assert np.array_equal(named(["some text"]), minilm(["some text"]))
 
 
-def test_weights_of_another_kind_are_refused(minilm: MiniLM, tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", [b"\x02\0\0\0\0\0\0\0{}", b"\xff\0\0\0\0\0\0\0{"], ids=["another kind", "cut off"])
+def test_weights_that_cannot_be_used_are_refused(minilm: MiniLM, tmp_path: Path, content: bytes) -> None:
     """A folder whose files are no BERT encoder is told so, without a traceback."""
-    (tmp_path / "model.safetensors").write_bytes(b"\x02\0\0\0\0\0\0\0{}")
+    (tmp_path / "model.safetensors").write_bytes(content)
     (tmp_path / "tokenizer.json").symlink_to(minilm.folder / "tokenizer.json")
     found = embedder(str(tmp_path))
     assert found is not None

@@ -32,6 +32,14 @@ CASES = {
     "a recovery from nothing": ((THOUGHT, RECOVERY), ("recoveries without an error before them: step 1",)),
     "a recovery from an error": ((CALL, BROKEN, RECOVERY), ()),
     "a recovery from an error in Korean": ((CALL, {"type": "observation", "content": "디스크 오류"}, RECOVERY), ()),
+    "a recovery from what is not there": (
+        (CALL, {"type": "observation", "content": "ls: No such file or directory"}, RECOVERY),
+        (),
+    ),
+    "a recovery from what is not there in Chinese": (
+        (CALL, {"type": "observation", "content": "找不到文件"}, RECOVERY),
+        (),
+    ),
     "a tool without an answer": ((CALL, THOUGHT), ("tools named but never answered: step 0",)),
     "a tool with its own output": ((CALL | {"output_summary": "ok"}, THOUGHT), ()),
     "two calls answered by name": (

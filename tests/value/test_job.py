@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -319,3 +321,16 @@ def test_a_file_without_traces_is_refused(tmp_path: Path) -> None:
 def test_results_come_in_the_order_of_their_inputs() -> None:
     """Whichever process is done first."""
     assert list(batch.in_order(abs, range(-50, 0), jobs=2)) == list(range(50, 0, -1))
+
+
+def test_processes_end_with_the_one_that_started_them() -> None:
+    """After kill -9 none is left behind: each holds the pipe open, which ends when the last of them has."""
+    script = (
+        "import itertools\nfrom assay.value.batch import in_order\n"
+        "for one in in_order(abs, itertools.count(), jobs=2): print(one, flush=True)"
+    )
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"0\n"
+        process.kill()
+        process.communicate(timeout=30)

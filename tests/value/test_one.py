@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from assay.data.reasoning import ReasoningTrace
 from assay.data.trace import Invocation, Message, Trace
 from assay.errors import CaseError, FormatError, UsageError
 from assay.formats import knowledgepulse
+from assay.value import embed
 from assay.value.novelty import VectorCache
 from assay.value.one import shared_cache, value
 from reasonings import by_words, many, reasoning
@@ -109,6 +111,7 @@ def test_any_trace_has_a_value_once_what_it_does_not_say_is_said() -> None:
         ({"novelty": "leave-one-out", "embedder": by_words, "index": "i"}, "takes no index"),
         ({"index": "i"}, "needs an embedder"),
         ({"profile": "x"}, "profile: must be one of"),
+        ({"confidence": 5}, "confidence: must be a number from 0 to 1, got 5"),
         ({"novelty": "corpus", "embedder": by_words, "index": "/nowhere/i"}, "no such index"),
     ],
 )
@@ -118,8 +121,19 @@ def test_options_that_do_not_fit_are_refused(options: dict[str, object], problem
         value(reasoning(), **({"embedder": None} | options))  # type: ignore[call-overload]
 
 
-@pytest.mark.parametrize("wrong", ["traces.jsonl", [5], b"{}"])
+@pytest.mark.parametrize("wrong", ["traces.jsonl", [5], b"{}", 5, None])
 def test_what_is_no_trace_is_refused_with_what_would_be_one(wrong: Any) -> None:
     """A path is no trace, and a number neither."""
     with pytest.raises(UsageError, match="must be a ReasoningTrace, a Trace, a JSON object, or several of them, got "):
         value(wrong, embedder=None)
+
+
+def test_without_an_embedder_it_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From two places in a program, under Python's own rule that a place is warned of once."""
+    monkeypatch.setattr(embed, "installed_embedder", lambda: None)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("default")
+        found = [value(reasoning())]
+        found += value([reasoning()])
+    assert [one.mode for one in found] == ["none", "none"]
+    assert ["no embedder is installed" in str(one.message) for one in said] == [True]

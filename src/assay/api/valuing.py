@@ -38,11 +38,10 @@ class Asked:
 
 @dataclass(frozen=True)
 class Valuing:
-    """A valuation that is ready to run: what to do, what to say beforehand, and how many bytes there are to read."""
+    """A valuation that is ready to run: what to do, and what to say beforehand."""
 
     job: jobs.Job
     notes: tuple[str, ...]
-    size: int
 
     def results(self) -> Iterator[Done]:
         """Yield the results in input order, chunk by chunk."""
@@ -69,6 +68,8 @@ def plan_value(paths: Sequence[str], asked: Asked, *, from_run: str | None = Non
     weights_of(asked.profile)
     if asked.confidence is not None and not 0.0 <= asked.confidence <= 1.0:
         raise UsageError(f"--confidence: must be a number from 0 to 1, got {asked.confidence!r}")
+    if asked.ttl is not None and not asked.ttl > 0:
+        raise UsageError(f"--ttl: must be more than 0 seconds, got {asked.ttl!r}")
     notes: list[str] = []
     if asked.embedder is None:
         embed = embedding.installed_embedder()
@@ -104,7 +105,6 @@ def plan_value(paths: Sequence[str], asked: Asked, *, from_run: str | None = Non
             given=None if from_run is None else _of_run(from_run, store, said),
         ),
         tuple(notes),
-        sum(file.stat().st_size for file in files if str(file) != "-"),
     )
 
 

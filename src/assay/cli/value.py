@@ -134,6 +134,10 @@ def _value(files: tuple[str, ...], options: dict[str, Any]) -> int:
     outputs.check(files)
     if bool(files) == bool(options["from_run"]):
         raise UsageError("give either FILE... or --from-run RUN")
+    if options["store"] and not options["from_run"]:
+        raise UsageError("--store needs --from-run: only a stored run is read from it")
+    if options["extend"] and options["novelty"] != "corpus":
+        raise UsageError("--extend needs --novelty corpus: a sequence extends its index always, leave-one-out has none")
     gate = Gate(threshold=outputs.threshold, keep=outputs.keep is not None)
     same = ("profile", "novelty", "index", "extend", "ttl", "embedder", "confidence", "success", "jobs")
     asked = Asked(gate=gate, **{name: options[name] for name in same})

@@ -45,8 +45,10 @@ class ReasoningValue:
         try:
             reasoning = from_trace(trace, confidence=self.confidence, success=self.success, name=case.id)
             nearest, by = self._nearest(reasoning.text)
-        except (CaseError, UsageError) as error:
+        except CaseError as error:
             return Score(None, str(error))
+        except UsageError as error:  # of the index, or of the embedder that made it
+            return Score(None, str(error), side="infrastructure")
         return _score(finish(weigh(reasoning), nearest, Terms(mode="corpus" if self.index else "none", embedder=by)))
 
     def _nearest(self, text: str) -> tuple[Nearest | None, str]:

@@ -6,12 +6,28 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-_PASSWORDS = r"pass(?:word|wd|phrase|code)|(?<![a-z])pwd"
+from assay.text.provider_keys import ESCAPED
+
+# A word is looked ahead at before what it must stand apart from, which is seldom there and takes longer.
+_APART = rf"(?:(?<![a-z])|{ESCAPED})"
+_PASSWORDS = rf"pass(?:word|wd|phrase|code)|(?=pwd){_APART}pwd"
 _OTHERS = (
     r"secret|(?:api|access|private|account|signing|encryption|master|auth|shared)[_\- ]?key|sas[_-]?key"
-    r"|token(?!i[sz])|credential"
+    r"|token(?!i[sz])|credential|authorization(?![a-z_-])"
+    rf"|(?=pass){_APART}pass(?![a-z0-9_-])"
 )
-_FOREIGN_PASSWORDS = ("비밀번호", "암호", "패스워드", "パスワード", "暗証番号", "密码", "密碼", "口令", "contraseña")
+_FOREIGN_PASSWORDS = (
+    "비밀번호",
+    "비번",
+    "암호",
+    "패스워드",
+    "パスワード",
+    "暗証番号",
+    "密码",
+    "密碼",
+    "口令",
+    "contraseña",
+)
 _FOREIGN_OTHERS = ("비밀키", "인증키", "秘密鍵", "密钥", "密鑰", "clave_secreta", "clave secreta")
 
 
@@ -38,8 +54,10 @@ _MARKS = (
 )
 """One of these stands in every text that `_CORE` or `_BEARER` match, in lower case."""
 _NOT_A_SECRET = re.compile(
-    r"^(?:s|[_-]?(?:count|type|limit|length|len|name|id|expir\w*|url|uri|file|path|policy|reset|usage|hint|field|ttl"
-    r"|min|max|required|strength|version|budget|hash|manager|index|rules?|error|input))(?![a-z])",
+    r"(?:(?:(?<=token)|(?<=secret)|(?<=credential))s"
+    r"|[_-]?(?:count|type|limit|length|len|name|id|expir\w*|url|uri|file|path|policy|reset|usage|hint|field|ttl"
+    r"|min|max|required|strength|version|budget|hash|manager|index|rules?|error|input|endpoint|servers?|prefix|arn))"
+    r"(?![a-z])",
     re.IGNORECASE,
 )
 _CJK = r"\u3000-\u303f\uff00-\uffef\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
@@ -47,12 +65,17 @@ _BARE = rf"[^\s\"'`,;&<>(){{}}\[\]\\|«»“”{_CJK}]{{1,400}}"
 _TAIL = re.compile(
     r"(?P<suffix>[A-Za-z0-9_\-]{0,30})"
     r"(?P<close>\\{0,3}[\"'`]\]?|>)?"
-    r"(?P<sep>\s{0,3}(?:=>|:=|[:=：＝](?!=))\s{0,3}|(?<=>)|\s{1,2}(?:is|es|was):?\s|[은는]\s{0,2}|[はがを]|[是为為])"
+    r"(?P<sep>\s{0,3}(?:=>|:=|[:=：＝](?!=))\s{0,3}|%3[Dd]|\\{1,4}u003[dD]|(?<=>)|\s{1,2}(?:is|es|was):?\s"
+    r"|[은는][:：]?\s{0,2}|[はがを]|[是为為][:：]?\s{0,2})"
     rf"(?:(?P<quote>\\{{0,3}}[\"'`]|[「『“«])(?P<quoted>[^\n]{{0,400}}?)(?:(?P=quote)|[」』”»])|(?P<bare>{_BARE}))"
 )
+_ANNOTATED = re.compile(
+    r"\w{0,30}:\s{0,2}&?[A-Za-z][\w.\[\]|<> ]{0,40}?\s{0,2}=\s{0,2}(?P<quote>[\"'`])(?P<quoted>[^\n]{0,400}?)(?P=quote)"
+)
+"""A name with its type before the value, as in Python, TypeScript or Rust."""
 _FLAG = re.compile(rf"[\w\-]{{0,30}}[ =]+[\"']?(?P<bare>{_BARE})")
 _BEARER = re.compile(
-    r"(?:\bbearer\s+|authorization\\{0,3}[\"']?\s*[:=]\s*\\{0,3}[\"']?(?:basic|token|digest|apikey)\s+)"
+    r"(?:\bbearer\s+|authorization\\{0,3}[\"']?\s*[:=]\s*\\{0,3}[\"']?[a-z][a-z0-9-]{1,24}\s+)"
     r"(?P<bare>[A-Za-z0-9._~+/=-]{12,2000})",
     re.IGNORECASE,
 )
@@ -94,7 +117,7 @@ def secret_under(key: str, value: str) -> bool:
 def _named(key: str) -> str | None:
     """Return what a key names, `password` or `other`; None: no secret. Keys are few and come again and again."""
     core = _CORE.search(key)
-    return None if core is None or _NOT_A_SECRET.match(key[core.end() :]) else core.lastgroup
+    return None if core is None or _NOT_A_SECRET.match(key, core.end()) else core.lastgroup
 
 
 def is_placeholder(value: str) -> bool:
@@ -112,7 +135,9 @@ def _beside(text: str, core: re.Match[str]) -> tuple[int, int] | None:
         assigned = bool(re.search(r"(?:^|[?&;\n]|export )[\w.-]*$", before)) and tail["sep"] == "="
         if _bare_secret(text, tail, password=password, assigned=assigned or tail["close"] == ">"):
             return _trimmed(tail)
-        return None
+    typed = _ANNOTATED.match(text, core.end())
+    if typed is not None and _quoted_secret(typed["quoted"], password=password):
+        return typed.span("quoted")
     flag = _FLAG.match(text, core.end()) if re.search(r"(?:^|\s)--?[\w-]*$", before) else None
     if flag is not None and _bare_secret(text, flag, password=password, assigned=False):
         return flag.span("bare")

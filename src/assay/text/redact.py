@@ -105,14 +105,16 @@ _PEM = re.compile(
     r"(?:(?:(?!-----(?:BEGIN|END)).){0,20000}-----END [A-Z0-9 ]{0,40}-----|[A-Za-z0-9+/=\s\\]{0,20000})",
     re.DOTALL,
 )
-_USERINFO = re.compile(r"(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+.-]{1,30}://[^\s:/@\"'<>\\]{0,100}:([^\s/\"'<>\\]{1,200})@")
+_USERINFO = re.compile(
+    r"(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+.-]{1,30}:\\{0,2}/\\{0,2}/[^\s:/\"'<>\\]{0,100}:([^\s/\"'<>\\]{1,200})@"
+)
 _JWT = re.compile(
     provider_keys.LEFT + r"eyJ[A-Za-z0-9_-]{8,2000}\.[A-Za-z0-9_-]{2,20000}(?:\.[A-Za-z0-9_-]{0,20000}){1,3}"
 )
 _EMAIL = re.compile(
-    r"(?:(?<![A-Za-z0-9._%+\\/-])|(?<=\\n)|(?<=\\r)|(?<=\\t)|(?<=[^:]/))"
+    rf"(?:(?<![A-Za-z0-9._%+\\/-])|(?<=[^:]/)|{provider_keys.ESCAPED})"
     r"[A-Za-z0-9](?:[A-Za-z0-9._%+'-]{0,62}[A-Za-z0-9_+-])?"
-    r"@((?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8})((?:xn--[a-z0-9-]{2,59}|[A-Za-z]{2,24}))"
+    r"(?:@|%40)((?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8})((?:xn--[a-z0-9-]{2,59}|[A-Za-z]{2,24}))"
     r"(?![A-Za-z0-9@-])"
 )
 _FILES = frozenset({"png", "jpg", "jpeg", "gif", "webp", "svg", "ico", "js", "ts", "css", "json", "py", "md", "txt"})
@@ -125,7 +127,7 @@ def _private_keys(text: str) -> Iterator[Span]:
 
 
 def _connection_strings(text: str) -> Iterator[Span]:
-    if "://" in text and "@" in text:
+    if "@" in text and "/" in text:
         for match in _USERINFO.finditer(text):
             if not pairs.is_placeholder(match[1]):
                 yield match.start(1), match.end(1), f"password in {match[0].partition(':')[0]}://"
@@ -147,7 +149,7 @@ def _is_header(part: str) -> bool:
 
 
 def _emails(text: str) -> Iterator[Span]:
-    if "@" in text:
+    if "@" in text or "%40" in text:
         for match in _EMAIL.finditer(text):
             remote = text[match.end() : match.end() + 1] == ":" and match[0].startswith("git@")
             if match[2].lower() not in _FILES and not remote:

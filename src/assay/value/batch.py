@@ -174,7 +174,19 @@ def in_order(work: Callable[[_In], _Out], inputs: Iterable[_In], *, jobs: int, p
 def _start() -> None:
     """Leave Ctrl-C to the parent, and one thread to each process: the processes are the parallelism."""
     import signal
+    import threading
 
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threads: dict[str, Any] = dict.fromkeys(("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"), "1")
     os.environ.update(threads | {"TOKENIZERS_PARALLELISM": "false"})
+
+
+def _end_with_parent() -> None:
+    """End this process when its parent has been killed: the pool would wait for the next input for ever."""
+    import multiprocessing
+
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

@@ -26,13 +26,14 @@ class Bert:
     """The weights of one model, ready to compute; `encode` is the only thing that it does."""
 
     def __init__(self, folder: Path) -> None:
+        from safetensors import SafetensorError
         from safetensors.numpy import load_file
 
         try:
             weights = load_file(folder / "model.safetensors")
             self.heads = _heads(folder)
             self._take({name.removeprefix("bert."): array for name, array in weights.items()})
-        except (OSError, KeyError, ValueError, TypeError) as error:
+        except (SafetensorError, OSError, KeyError, ValueError, TypeError) as error:
             raise UsageError(f"{folder}: not a BERT encoder that can be used here: {error}") from error
 
     def _take(self, weights: dict[str, NDArray[Any]]) -> None:

@@ -12,9 +12,10 @@ PADDING_SHARE = 0.7
 PADDING_STEPS = 5
 TROUBLE = (
     *("error", "fail", "exception", "denied", "refus", "timeout", "timed out", "time out", "invalid", "not found"),
-    *("unable", "cannot", "could not", "rate limit", "retry", "permiso", "fallo"),
-    *("오류", "실패", "에러", "거부", "거절", "エラー", "失敗", "拒否", "例外"),
-    *("错误", "錯誤", "失败", "异常", "拒绝", "超时"),
+    *("unable", "cannot", "could not", "rate limit", "retry", "no such", "not exist", "forbidden", "unauthori"),
+    *("unavailable", "missing", "conflict", "crash", "abort", "traceback", "permiso", "fallo", "no existe"),
+    *("오류", "실패", "에러", "거부", "거절", "예외", "찾을 수 없", "エラー", "失敗", "拒否", "例外", "見つかりません"),
+    *("错误", "錯誤", "失败", "异常", "拒绝", "超时", "未找到", "找不到", "不存在", "无法"),
 )
 """Words for what went wrong, in the languages that the source documents are written in, and Spanish."""
 

@@ -75,7 +75,9 @@ def value(
     for traces that do not say them. FormatError for an invalid trace, CaseError for one that cannot be derived,
     UsageError for options that do not fit.
     """
-    if isinstance(traces, ReasoningTrace | Trace | Mapping | str | bytes):
+    if confidence is not None and not 0.0 <= confidence <= 1.0:
+        raise UsageError(f"confidence: must be a number from 0 to 1, got {confidence!r}")
+    if isinstance(traces, ReasoningTrace | Trace | Mapping | str | bytes) or not isinstance(traces, Iterable):
         alone = [_reasoning(traces, confidence, success)]
         return _values(alone, _embedder(embedder), profile, novelty, cache, index)[0]
     several = [_reasoning(one, confidence, success) for one in traces]
@@ -147,6 +149,6 @@ def _embedder(chosen: str | Embedder | None) -> Embedder | None:
     if chosen == "auto":
         found = embedding.installed_embedder()
         if found is None:
-            python_warnings.warn(WITHOUT, stacklevel=4)
+            python_warnings.warn(WITHOUT, stacklevel=1)  # this place, so that it is said once, whoever calls from where
         return found
     return embedding.embedder(chosen) if isinstance(chosen, str) else chosen

@@ -53,7 +53,12 @@ def files(paths: Sequence[str]) -> list[Path]:
         elif name == "-" or path.is_file():
             found.append(path)
         else:
-            raise UsageError(f"{name}: no such file or folder")
+            what = (
+                "is read more than once, so it cannot be a pipe; give it as -"
+                if path.exists()
+                else "no such file or folder"
+            )
+            raise UsageError(f"{name}: {what}")
     return found
 
 
