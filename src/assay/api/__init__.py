@@ -116,7 +116,11 @@ def load_eval_set(path: str | Path, *, lenient: bool = False) -> EvalSet:
 def save_eval_set(eval_set: EvalSet, path: str | Path) -> None:
     """Write an eval set in ADK's current schema, whatever it was read from; unknown keys are written back."""
     try:
-        Path(path).write_bytes(dumps(eval_set))
+        data = dumps(eval_set)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UsageError(f"the eval set {eval_set.id!r} must hold JSON only: {error}") from error
+    try:
+        Path(path).write_bytes(data)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from None
 
