@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
 from commands import MATCH, assay, enter, eval_set, finish, start, write
 
@@ -71,6 +72,15 @@ def test_other_commands_survive_a_reader_who_leaves(command: list[str]) -> None:
     assert "BrokenPipe" not in done.err
 
 
+@pytest.mark.parametrize("command", [["criteria"], [*RUN, "--store", "none", "--json", "-"]])
+def test_a_full_disk_is_said_and_is_no_verdict(command: list[str]) -> None:
+    """Output that cannot be written is a message and exit code 2, not a traceback and the code of a failed run."""
+    with Path("/dev/full").open("w") as full:
+        done = finish(start(*command, stdout=full))
+    assert (done.code, "assay: cannot write: No space left on device" in done.err) == (2, True)
+    assert "Traceback" not in done.err
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "cp949"])
 def test_terminals_that_are_not_utf8(encoding: str) -> None:
     """What an encoding cannot show is written with a backslash; nothing breaks."""
@@ -78,6 +88,14 @@ def test_terminals_that_are_not_utf8(encoding: str) -> None:
     assert (done.code, done.err) == (1, "")
     shown = "good_주문" if encoding == "cp949" else r"good_\uc8fc\ubb38"
     assert shown in done.out
+
+
+def test_what_is_piped_is_as_wide_as_columns_say() -> None:
+    """`COLUMNS` counts as it does in a terminal, wide characters two each; without it there are 120."""
+    narrow = finish(start(*RUN, "--store", "none", env={"COLUMNS": "40"})).out.splitlines()
+    assert 30 < max(map(cell_len, narrow)) <= 40
+    wide = finish(start(*RUN, "--store", "none", env={"COLUMNS": "none"})).out.splitlines()
+    assert 40 < max(map(cell_len, wide)) <= 120
 
 
 def test_json_is_utf8_whatever_the_terminal() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib
 import os
 import sys
@@ -30,6 +31,8 @@ COMMANDS = {
 }
 _PATIENCE = 5.0
 """Seconds that the process may take to end after its work is done."""
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What a disk says that has no room for what a command prints."""
 
 
 class _Lazily(click.Group):
@@ -115,4 +118,10 @@ def main(args: Sequence[str] | None = None) -> None:
         from assay.text.display import visible
 
         click.echo(f"assay: {visible(str(error))}", err=True)
+        sys.exit(exit_codes.USAGE)
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        sys.stdout = None  # type: ignore[assignment]  # what waits in it cannot be written at the end either
+        click.echo(f"assay: cannot write: {error.strerror}", err=True)
         sys.exit(exit_codes.USAGE)
