@@ -276,7 +276,7 @@ def test_a_url_that_cannot_be_opened_is_a_usage_error_without_its_password(url: 
 @pytest.mark.parametrize("given", ["none", "runs.db", "nosuchdatabase://host/db"])
 def test_what_is_no_url_is_told_how_one_looks(given: str) -> None:
     """The name of a file is not yet the URL of a store."""
-    with pytest.raises(UsageError, match="a store is a URL such as sqlite:///runs.db"):
+    with pytest.raises(UsageError, match=r"a store is a URL such as sqlite:///runs\.db"):
         Store(given)
 
 

@@ -120,8 +120,11 @@ def main(args: Sequence[str] | None = None) -> None:
         click.echo(f"assay: {visible(str(error))}", err=True)
         sys.exit(exit_codes.USAGE)
     except OSError as error:
-        if error.errno not in _FULL:
+        if error.filename is None and error.errno not in _FULL:
             raise
-        sys.stdout = None  # type: ignore[assignment]  # what waits in it cannot be written at the end either
-        click.echo(f"assay: cannot write: {error.strerror}", err=True)
+        from assay.text.display import shortened, visible
+
+        sys.stdout = None  # what waits in it may be what cannot be written
+        what = visible(shortened(str(error.filename or "cannot write"), 200))
+        click.echo(f"assay: {what}: {error.strerror}", err=True)
         sys.exit(exit_codes.USAGE)
