@@ -10,7 +10,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from rich.cells import cell_len
 
 from commands import MATCH, assay, enter, eval_set, finish, start, write
 
@@ -88,14 +87,6 @@ def test_terminals_that_are_not_utf8(encoding: str) -> None:
     assert (done.code, done.err) == (1, "")
     shown = "good_주문" if encoding == "cp949" else r"good_\uc8fc\ubb38"
     assert shown in done.out
-
-
-def test_what_is_piped_is_as_wide_as_columns_say() -> None:
-    """`COLUMNS` counts as it does in a terminal, wide characters two each; without it there are 120."""
-    narrow = finish(start(*RUN, "--store", "none", env={"COLUMNS": "40"})).out.splitlines()
-    assert 30 < max(map(cell_len, narrow)) <= 40
-    wide = finish(start(*RUN, "--store", "none", env={"COLUMNS": "none"})).out.splitlines()
-    assert 40 < max(map(cell_len, wide)) <= 120
 
 
 def test_json_is_utf8_whatever_the_terminal() -> None:

@@ -25,17 +25,12 @@ class _Console(Console):
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Return a console that is plain text, without spaces at the ends of lines, where nobody watches.
-
-    That is as wide as `COLUMNS` says, as a terminal is.
-    """
+    """Return a console that is plain text, without spaces at the ends of lines, where nobody watches."""
     stream = sys.stderr if stderr else sys.stdout
     if stream.isatty():
         return _Console(file=stream, highlight=False, emoji=False, markup=False)
     plain: Any = _Trimmed(stream)
-    columns = os.environ.get("COLUMNS", "")
-    width = (int(columns) if columns.isdecimal() else 0) or _PIPED_WIDTH
-    return _Console(file=plain, width=width, highlight=False, emoji=False, markup=False)
+    return _Console(file=plain, width=_PIPED_WIDTH, highlight=False, emoji=False, markup=False)
 
 
 class _Trimmed:
