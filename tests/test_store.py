@@ -273,6 +273,13 @@ def test_a_url_that_cannot_be_opened_is_a_usage_error_without_its_password(url: 
     assert "secret" not in str(caught.value) or url.startswith("sqlite")
 
 
+@pytest.mark.parametrize("given", ["none", "runs.db", "nosuchdatabase://host/db"])
+def test_what_is_no_url_is_told_how_one_looks(given: str) -> None:
+    """The name of a file is not yet the URL of a store."""
+    with pytest.raises(UsageError, match=r"a store is a URL such as sqlite:///runs\.db"):
+        Store(given)
+
+
 def test_a_file_that_is_no_database_is_a_usage_error(tmp_path: Path) -> None:
     """It is not overwritten."""
     file = tmp_path / "notes.txt"

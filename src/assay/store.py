@@ -99,8 +99,7 @@ class Store:
                     elif not sa.inspect(connection).has_table(_RUNS.name):
                         raise _missing(url)
             except (sa.exc.SQLAlchemyError, OSError, ImportError, ValueError) as error:
-                hint = "; install the extra 'postgres'" if isinstance(error, ImportError) else ""
-                raise UsageError(f"--store: cannot open {_safe(url)}: {_first_line(error)}{hint}") from None
+                raise UsageError(f"--store: cannot open {_safe(url)}: {_first_line(error)}{_hint(error)}") from None
             self._open = opened.pop_all()
         weakref.finalize(self, self._open.close)
         self.dialect = parsed.get_backend_name()
@@ -346,6 +345,12 @@ def _safe(url: str) -> str:
         return sa.make_url(url).set(query={}).render_as_string(hide_password=True)
     except (sa.exc.ArgumentError, ValueError):
         return "that URL"
+
+
+def _hint(error: BaseException) -> str:
+    if isinstance(error, ImportError):
+        return "; install the extra 'postgres'"
+    return "; a store is a URL such as sqlite:///runs.db" if isinstance(error, sa.exc.ArgumentError) else ""
 
 
 def _first_line(error: BaseException) -> str:

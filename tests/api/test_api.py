@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,61 @@ def test_a_mistake_is_a_usage_error_before_anything_runs(agent: Any, criteria: A
     """No agent is called."""
     with pytest.raises(UsageError, match=problem):
         evaluate(SET, agent, criteria)
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"attempts": 0}, "attempts must be a whole number, 1 or more, got 0"),
+        ({"attempts": 1.5}, "attempts must be a whole number, 1 or more, got 1.5"),
+        ({"concurrency": 0}, "concurrency must be a whole number, 1 or more, got 0"),
+        ({"reply_timeout": 0}, "reply_timeout must be a number of seconds above 0, or None, got 0"),
+        ({"eval_set": None}, "eval_set must be an EvalSet, a path or several paths, got NoneType"),
+        ({"eval_set": {"eval_cases": []}}, "several paths, got dict"),
+        ({"eval_set": [SET]}, "several paths, got list of EvalSet"),
+        ({"eval_set": []}, "several paths, got list of nothing"),
+        ({"eval_set": "a" * 5000}, "aaa…: File name too long"),
+        ({"criteria": Criterion("m", ResponseMatch())}, "list of objects of the class Criterion, got Criterion"),
+        ({"criteria": "a" * 5000}, "aaa…: File name too long"),
+    ],
+)
+def test_an_argument_that_cannot_be_meant_is_a_usage_error(given: dict[str, Any], problem: str) -> None:
+    """What is no number of attempts, no eval set or no criteria is said, with what it may be; nothing hangs."""
+    with pytest.raises(UsageError, match=re.escape(problem)):
+        plan_run(**{"eval_set": SET, "agent": hello, "criteria": MATCHES, **given})
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"recordings": recording()}, "objects of the class Recording or Trace, got Recording"),
+        ({"recordings": [recording(), "a.json"]}, "got list of Recording, str"),
+        ({"recordings": [{"role": "user"}]}, "got list of dict"),
+        ({"match": "name"}, "match must be one of id, session, order, got 'name'"),
+        ({"concurrency": 0}, "concurrency must be a whole number"),
+    ],
+)
+def test_what_cannot_be_scored_is_a_usage_error(given: dict[str, Any], problem: str) -> None:
+    """So is what can be no recording, and a way to match that there is not."""
+    with pytest.raises(UsageError, match=re.escape(problem)):
+        plan_score(**{"recordings": [recording()], "eval_set": SET, "criteria": MATCHES, **given})
+
+
+def test_recordings_may_come_from_a_generator() -> None:
+    """What can be gone through only once is gone through once."""
+    run = score((recording(turn(reply="hello"), name=name) for name in "ab"), SET, MATCHES)
+    assert verdicts(run) == {("a", 1): Verdict.PASSED, ("b", 1): Verdict.PASSED}
+
+
+def test_what_a_config_file_holds_may_be_given_as_a_dict() -> None:
+    """Whole, as `json.load` gives it, or its criteria alone."""
+    whole: dict[str, Any] = {"criteria": MATCHES, "user_simulator_config": {"max_allowed_invocations": 3}}
+    assert plan_run(SET, hello, whole).works[0].criteria == plan_run(SET, hello, MATCHES).works[0].criteria
+
+
+def test_only_may_be_one_id() -> None:
+    """A string is one id, not a sequence of letters."""
+    assert list(verdicts(evaluate(SET, hello, MATCHES, only="a"))) == [("a", 1)]
 
 
 def test_only_chooses_cases() -> None:

@@ -81,3 +81,10 @@ def test_hostile_arguments_come_back_as_text() -> None:
     done = assay("show", "x\x1b[31m", "--store", "sqlite://")
     assert done.code == 2
     assert "\x1b" not in done.err
+
+
+@pytest.mark.parametrize("option", ["--json", "--config"])
+def test_a_name_that_no_file_can_have_is_a_message(option: str) -> None:
+    """What the system does not even look for is said shortly, without a traceback."""
+    done = assay("run", ".", "--agent", "commands:obedient", option, "a" * 5000)
+    assert (done.code, "aaa…: File name too long" in done.err, len(done.err) < 300) == (2, True, True)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.data.outcome import CaseResult, Outcome, Score
 from assay.data.summary import RunInfo
 from assay.store import Store
 from commands import MATCH, assay, case, enter, eval_set, write
@@ -49,6 +50,16 @@ def test_a_run_that_did_not_end_says_so() -> None:
     store.close()
     assert "not finished" in assay("runs", "--store", KEPT).out
     assert "NOT FINISHED, so far unscored" in assay("show", "2026", "--store", KEPT).out
+
+
+def test_the_json_of_a_run_that_did_not_end_has_not_passed() -> None:
+    """What was killed half way is no green build, however well it went until then."""
+    store = Store(KEPT)
+    store.begin(RunInfo("20260101-000000-aaaaaa", "2026-01-01T00:00:00.000+00:00", "0", "run", {"paths": ["x"]}))
+    store.add_result("20260101-000000-aaaaaa", CaseResult("a", 0, (Outcome("match", Score(1.0), 0.8),)))
+    store.close()
+    assert "NOT FINISHED, so far passed" in assay("show", "2026", "--store", KEPT).out
+    assert assay("show", "2026", "--json", "--store", KEPT).json["verdict"] == "unscored"
 
 
 def test_show_prints_the_report_again() -> None:

@@ -71,6 +71,15 @@ def test_other_commands_survive_a_reader_who_leaves(command: list[str]) -> None:
     assert "BrokenPipe" not in done.err
 
 
+@pytest.mark.parametrize("command", [["criteria"], [*RUN, "--store", "none", "--json", "-"]])
+def test_a_full_disk_is_said_and_is_no_verdict(command: list[str]) -> None:
+    """Output that cannot be written is a message and exit code 2, not a traceback and the code of a failed run."""
+    with Path("/dev/full").open("w") as full:
+        done = finish(start(*command, stdout=full))
+    assert (done.code, "assay: cannot write: No space left on device" in done.err) == (2, True)
+    assert "Traceback" not in done.err
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "cp949"])
 def test_terminals_that_are_not_utf8(encoding: str) -> None:
     """What an encoding cannot show is written with a backslash; nothing breaks."""

@@ -74,8 +74,10 @@ TEMPLATES: list[Any] = [
             },
             "rubrics": [{"rubric_id": "r", "rubric_content": {"text_property": "x"}}],
             "app_details": {"agent_details": {"a": {"name": "a", "tool_declarations": [{}]}}},
+            "creation_timestamp": 1.5,
         },
         session_input={"app_name": "a", "state": {}},
+        creation_timestamp=1.5,
     ),
     eval_set(
         {"user_content": said("hi"), "intermediate_data": {"invocation_events": [{"author": "a", "content": {}}]}}

@@ -115,11 +115,23 @@ def test_an_agent_under_another_key_than_its_name_keeps_both() -> None:
 
 
 def test_a_case_without_conversation_is_written_so_that_it_can_be_read() -> None:
-    """tau-bench's tasks expect calls only; ADK demands a conversation, and takes an empty one."""
-    given = EvalSet("set", (EvalCase("task", expected_calls=(call("a", x=1),)),))
-    again = read(dumps(given), "again.evalset.json").eval_set
-    assert again is not None
-    assert [(one.id, one.expected_calls, one.conversation) for one in again.cases] == [("task", (call("a", x=1),), ())]
+    """tau-bench's tasks expect calls only; ADK demands a conversation, and takes an empty one, which stays none."""
+    given = EvalSet("set", (EvalCase("task", expected_calls=(call("a", x=1),)), EvalCase("empty", conversation=())))
+    assert read(dumps(given), "again.evalset.json").eval_set == given
+    assert [one["conversation"] for one in json.loads(dumps(given))["eval_cases"]] == [[], []]
+
+
+def test_a_time_that_is_no_number_is_written_as_it_was() -> None:
+    """Nothing depends on when a case was made: whatever stands there is kept."""
+    document = eval_set({"user_content": said("hi"), "creation_timestamp": "noon"}, creation_timestamp="today")
+    assert written(document) == document
+
+
+def test_a_key_that_nobody_knows_is_kept_where_it_is_null() -> None:
+    """Of a key of somebody else's a null may be a value too."""
+    part = {"text": "so", "my_part": None}
+    document = eval_set({"user_content": {"role": "user", "parts": [part]}, "my_turn": None}, my_case=None)
+    assert written(document) == document
 
 
 def test_a_set_in_an_old_form_is_saved_in_the_current_schema(tmp_path: Path) -> None:
@@ -131,6 +143,8 @@ def test_a_set_in_an_old_form_is_saved_in_the_current_schema(tmp_path: Path) -> 
     assert assay.load_eval_set(tmp_path / "new.evalset.json") == old
     with pytest.raises(assay.UsageError, match=r"nowhere.new\.evalset\.json: No such file"):
         assay.save_eval_set(old, tmp_path / "nowhere" / "new.evalset.json")
+    with pytest.raises(assay.UsageError, match="must hold JSON only"):
+        assay.save_eval_set(EvalSet("set", (case(turn(call("a", x=object()))),)), tmp_path / "new.evalset.json")
 
 
 @pytest.mark.shared

@@ -102,7 +102,8 @@ def test_hostile_text_is_still_xml(name: str, reason: str, cause: str, criterion
         assert len(suite(Path(folder), failed, broken).findall("testcase")) == 2
 
 
-def test_characters_that_xml_cannot_hold_are_replaced(tmp_path: Path) -> None:
-    """A control character becomes the replacement character; text of any language stays."""
-    found = suite(tmp_path, CaseResult("주문\x1b[31m \U0001f600", 0, ()))
-    assert [one.get("name") for one in found.findall("testcase")] == ["주문�[31m \U0001f600"]
+def test_control_characters_are_spelt_out(tmp_path: Path) -> None:
+    """What XML cannot hold, or what controls terminals and the direction of writing; text of any language stays."""
+    found = suite(tmp_path, CaseResult("주문\x1b[31m \x9b1m \u202e\ufffe \U0001f600", 0, ()))
+    names = [one.get("name") for one in found.findall("testcase")]
+    assert names == [r"주문\x1b[31m \x9b1m \u202e\ufffe" + " \U0001f600"]

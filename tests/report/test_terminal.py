@@ -79,6 +79,14 @@ def test_a_failed_trajectory_shows_both_sides_and_marks_the_first_difference() -
     assert "first difference at call 2: expected hold, got drop" in shown
 
 
+@pytest.mark.parametrize("name", ["orders:get", "mcp/orders.get", "주문-조회", "get\x1b[0m"])
+def test_calls_are_calls_whatever_the_tool_is_called(name: str) -> None:
+    """One expected and one actual call stand beside each other too, and are no reference and reply."""
+    shown = printed(case(trajectory([name], [name], order="B-1")))
+    assert "►" in shown
+    assert "[-" not in shown.replace(visible(name), "")
+
+
 def test_a_failed_response_shows_the_difference() -> None:
     """Of reference and reply the words that only one of them has are marked."""
     shown = printed(case(response("Your lamp arrives today.", "Your teapot arrives on Friday.")))

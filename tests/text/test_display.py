@@ -13,8 +13,8 @@ from assay.text.display import call, compact, shortened, visible
         ("\x1b[31mred", r"\x1b[31mred"),
         ("a\rb", r"a\x0db"),
         ("a\r\nb\tc", "a\nb\tc"),
-        ("\u202eevil", r"\x202eevil"),
-        ("\ud800", r"\xd800"),
+        ("\u202eevil", r"\u202eevil"),
+        ("\ud800", r"\ud800"),
         ("한국어 日本語 中文 🙂", "한국어 日本語 中文 🙂"),
     ],
 )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from assay.api.arguments import Paths, paths_of
 from assay.api.check import Checked, check
 from assay.api.execute import Run, execute, reread, runs
-from assay.api.plan import Criteria, Paths, Plan, plan_run, plan_score, resume
+from assay.api.plan import Criteria, Plan, plan_run, plan_score, resume
 from assay.api.record import write_recordings
 from assay.api.scenarios import scenarios
 from assay.api.valuing import shared_cache, value
@@ -86,7 +87,7 @@ def evaluate(
 
 
 def score(
-    recordings: Paths | Sequence[Recording | Trace],
+    recordings: Paths | Iterable[Recording | Trace],
     eval_set: EvalSet | Paths | None = None,
     criteria: Criteria = None,
     *,
@@ -116,12 +117,16 @@ def load_eval_set(path: str | Path, *, lenient: bool = False) -> EvalSet:
 def save_eval_set(eval_set: EvalSet, path: str | Path) -> None:
     """Write an eval set in ADK's current schema, whatever it was read from; unknown keys are written back."""
     try:
-        Path(path).write_bytes(dumps(eval_set))
+        data = dumps(eval_set)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UsageError(f"the eval set {eval_set.id!r} must hold JSON only: {error}") from error
+    try:
+        Path(path).write_bytes(data)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from None
 
 
 def load_recordings(paths: Paths, *, lenient: bool = False) -> list[Recording]:
     """Return what files recorded, in order; raises UsageError with every problem in them."""
-    given = [paths] if isinstance(paths, str | Path) else list(paths)
-    return list(map(as_recording, heard_in(sources(given, lenient=lenient, recorded=True))))
+    found = sources(paths_of(paths, "paths must be a path or several"), lenient=lenient, recorded=True)
+    return list(map(as_recording, heard_in(found)))

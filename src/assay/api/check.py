@@ -8,7 +8,7 @@ from pathlib import Path
 from assay import load
 from assay.api.simulating import check_names
 from assay.data.noun import Noun
-from assay.errors import FormatError, UsageError, collecting
+from assay.errors import FormatError, collecting
 from assay.formats.recognise import Loaded
 from assay.llm.exchange import Exchange
 from assay.report.numbers import count
@@ -27,16 +27,17 @@ class Checked(Noun, frozen=True):
 
 
 def check(paths: Sequence[str], *, lenient: bool = False) -> Iterator[Checked]:
-    """Yield each file, of a folder all its JSON; raises UsageError for a path that does not exist."""
+    """Yield each file, of a folder all its JSON."""
     for given in paths:
         path = Path(given)
-        if not path.exists():
-            raise UsageError(f"{path}: no such file or folder")
+        if not path.is_dir():
+            yield _checked(path, lenient=lenient)
+            continue
         files = sorted(one for pattern in _PATTERNS for one in path.rglob(pattern) if one.is_file())
-        if path.is_dir() and not files:
-            raise UsageError(f"{path}: holds no {' or '.join(_PATTERNS)}")
-        for file in files if path.is_dir() else [path]:
+        for file in files:
             yield _checked(file, lenient=lenient)
+        if not files:
+            yield Checked(str(path), "cannot be read", (f"holds no {' or '.join(_PATTERNS)}",))
 
 
 def _checked(path: Path, *, lenient: bool) -> Checked:

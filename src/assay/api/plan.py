@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from assay import __version__, load
 from assay.agents import agent_of
+from assay.api.arguments import Paths, check_criteria, check_match, check_numbers, paths_of, recordings_of
 from assay.api.simulating import asks_a_model, check_names, check_reachable, with_environments, with_users
 from assay.data.case import EvalCase, EvalSet
 from assay.data.config import EvalConfig
@@ -36,16 +37,15 @@ from assay.text.display import compact, shortened
 
 N = TypeVar("N", bound=Noun)
 
+_EVAL_SET = "eval_set must be an EvalSet, a path or several paths"
 _NOTHING_EXPECTED = (
     "the recordings do not say what was expected; --against EVALSET does, or --config names criteria that need no "
     "expectation"
 )
 
-Paths = str | Path | Sequence[str | Path]
-"""A file, a folder, or several; `FILE:case1,case2` chooses cases."""
-
 Criteria = str | Path | Mapping[str, "float | dict[str, Any] | Metric"] | Iterable[Criterion] | None
-"""A config file; criteria by name with their threshold, options or function; criteria; or None for what lies nearby."""
+"""A config file, or what it holds; criteria by name with their threshold, options or function; criteria; or None for
+what lies nearby."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,9 @@ def plan_run(
     environment: Environments | Mapping[str, Any] | None = None,
 ) -> Plan:
     """Read and check everything that `evaluate` needs. Raises UsageError."""
+    check_numbers(attempts=attempts, concurrency=concurrency, reply_timeout=reply_timeout)
+    only = [only] if isinstance(only, str) else only
+    eval_set = eval_set if isinstance(eval_set, EvalSet) else paths_of(eval_set, _EVAL_SET)
     judges = judges or Judges()
     wanted, notes = _wanted(eval_set, criteria, lenient=lenient, judges=judges)
     todo = load.chosen(load.works(wanted), wanted, only)
@@ -124,7 +127,7 @@ def plan_run(
 
 
 def plan_score(
-    recordings: Paths | Sequence[Recording | Trace],
+    recordings: Paths | Iterable[Recording | Trace],
     eval_set: EvalSet | Paths | None = None,
     criteria: Criteria = None,
     *,
@@ -135,10 +138,15 @@ def plan_score(
     judges: Judges | None = None,
 ) -> Plan:
     """Read and check everything that `score` needs. Raises UsageError."""
+    check_numbers(concurrency=concurrency)
+    check_match(match)
+    only = [only] if isinstance(only, str) else only
     judges = judges or Judges()
-    found = None if _in_memory(recordings) else load.sources(_paths(recordings), lenient=lenient, recorded=True)
-    heard = _recordings(recordings) if found is None else []
+    paths, made = recordings_of(recordings)
+    found = None if paths is None else load.sources(paths, lenient=lenient, recorded=True)
+    heard = [_as_stored(one, f"the recording {one.case_id!r}")[0] for one in made]
     if eval_set is not None:
+        eval_set = eval_set if isinstance(eval_set, EvalSet) else paths_of(eval_set, _EVAL_SET)
         if any(source.only for source in found or []):
             raise UsageError("FILE:case1,case2 chooses cases of an eval set: give it to --against, or use --only")
         wanted, notes = _wanted(eval_set, criteria, lenient=lenient, judges=judges)
@@ -158,7 +166,7 @@ def plan_score(
     if by_default and not any(work.case.conversation or work.case.scenario for work in todo):
         unmatched = [*unmatched, _NOTHING_EXPECTED]
     arguments = {
-        "paths": _given(recordings),
+        "paths": ["memory"] if paths is None else list(map(str, paths)),
         "against": None if eval_set is None else _given(eval_set),
         "config": str(criteria) if isinstance(criteria, str | Path) else None,
         "match": match,
@@ -220,7 +228,7 @@ class _Notes:
 
 
 def _wanted(
-    eval_set: EvalSet | Paths, criteria: Criteria, *, lenient: bool, judges: Judges
+    eval_set: EvalSet | list[str | Path], criteria: Criteria, *, lenient: bool, judges: Judges
 ) -> tuple[list[load.Wanted], _Notes]:
     if isinstance(eval_set, EvalSet):
         made = _criteria(criteria, lenient=lenient, judges=judges) or load.criteria_of(
@@ -230,7 +238,7 @@ def _wanted(
         notes = _Notes(((eval_set.id, digest),), ((made.origin, made.sha256),), made.warnings)
         wanted = load.Wanted(eval_set, made.criteria, (), made.user_simulator, made.environment)
         return [wanted], notes
-    found = load.sources(_paths(eval_set), lenient=lenient)
+    found = load.sources(eval_set, lenient=lenient)
     return _wanted_of(
         found, criteria, [source.loaded.eval_set or EvalSet("") for source in found], lenient=lenient, judges=judges
     )
@@ -281,6 +289,7 @@ def _also(found: list[load.Source]) -> tuple[str, ...]:
 
 
 def _criteria(criteria: Criteria, *, lenient: bool, judges: Judges) -> load.Criteria | None:
+    check_criteria(criteria)
     if criteria is None:
         return None
     if isinstance(criteria, str | Path):
@@ -290,7 +299,8 @@ def _criteria(criteria: Criteria, *, lenient: bool, judges: Judges) -> load.Crit
     own = {name: entry for name, entry in criteria.items() if callable(entry)}
     named = {name: entry for name, entry in criteria.items() if name not in own}
     reading = Reading("criteria")
-    config = read_config({"criteria": named}, reading) if named else EvalConfig(())
+    whole = named if isinstance(named.get("criteria"), Mapping) else {"criteria": named}
+    config = read_config(whole, reading) if named else EvalConfig(())
     reading.finish()
     functions = tuple(_checked(Criterion(name, function)) for name, function in own.items())
     return load.criteria_of(config, origin="arguments", own=functions, lenient=lenient, judges=judges)
@@ -329,26 +339,8 @@ def _cases_of(recordings: Iterable[Recording]) -> EvalSet:
     return EvalSet("recorded", tuple(EvalCase(case_id) for case_id in dict.fromkeys(one.case_id for one in recordings)))
 
 
-def _in_memory(recordings: Any) -> bool:
-    return not isinstance(recordings, str | Path) and any(isinstance(one, Recording | Trace) for one in recordings)
-
-
-def _recordings(given: Any) -> list[Recording]:
-    heard = [
-        one if isinstance(one, Recording) else Recording(one.session_id or str(i), one)
-        for i, one in enumerate(given, 1)
-    ]
-    return [_as_stored(one, f"the recording {one.case_id!r}")[0] for one in heard]
-
-
-def _paths(paths: Any) -> Sequence[str | Path]:
-    return [paths] if isinstance(paths, str | Path) else list(paths)
-
-
-def _given(what: Any) -> list[str]:
-    if isinstance(what, EvalSet):
-        return [what.id]
-    return [str(one) for one in _paths(what)] if isinstance(what, str | Path) or not _in_memory(what) else ["memory"]
+def _given(eval_set: EvalSet | list[str | Path]) -> list[str]:
+    return [eval_set.id] if isinstance(eval_set, EvalSet) else list(map(str, eval_set))
 
 
 def _info(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib
 import os
 import sys
@@ -30,6 +31,8 @@ COMMANDS = {
 }
 _PATIENCE = 5.0
 """Seconds that the process may take to end after its work is done."""
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What a disk says that has no room for what a command prints."""
 
 
 class _Lazily(click.Group):
@@ -115,4 +118,13 @@ def main(args: Sequence[str] | None = None) -> None:
         from assay.text.display import visible
 
         click.echo(f"assay: {visible(str(error))}", err=True)
+        sys.exit(exit_codes.USAGE)
+    except OSError as error:
+        if error.filename is None and error.errno not in _FULL:
+            raise
+        from assay.text.display import shortened, visible
+
+        sys.stdout = None  # what waits in it may be what cannot be written
+        what = visible(shortened(str(error.filename or "cannot write"), 200))
+        click.echo(f"assay: {what}: {error.strerror}", err=True)
         sys.exit(exit_codes.USAGE)

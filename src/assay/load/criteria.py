@@ -11,7 +11,7 @@ from assay.data.noun import Noun
 from assay.data.outcome import Criterion
 from assay.errors import ConfigError, FormatError, collecting
 from assay.judge.judges import Judges
-from assay.load.files import Source, read_file
+from assay.load.files import Source, no_such_path, read_file
 from assay.metrics.catalog import build
 from assay.simulate.environment_options import EnvironmentOptions, environment_options
 from assay.simulate.user_options import UserOptions, user_options
@@ -73,7 +73,9 @@ def criteria_of(
 
 def criteria_in(path: Path, *, lenient: bool = False, judges: Judges | None = None) -> Criteria:
     """Return the criteria that a configuration file asks for."""
-    if not path.is_file():
+    with no_such_path(path):
+        there = path.is_file()
+    if not there:
         raise ConfigError(f"{path}: no such configuration file")
     loaded, digest = read_file(path, lenient=lenient)
     if loaded.config is None:

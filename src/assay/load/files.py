@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -12,6 +13,7 @@ from assay.data.case import EvalSet
 from assay.data.noun import Noun
 from assay.errors import FormatError, UsageError
 from assay.formats.recognise import Loaded, read
+from assay.text.display import shortened
 
 _PATTERNS = ("*.test.json", "*.evalset.json")
 _RECORDED = (*_PATTERNS, "*.session.json", "*.evalset_result.json", "*.jsonl")
@@ -39,6 +41,15 @@ def read_file(path: Path, *, lenient: bool = False) -> tuple[Loaded, str]:
     return read(data, str(path), lenient=lenient), hashlib.sha256(data).hexdigest()
 
 
+@contextmanager
+def no_such_path(given: str | Path) -> Iterator[None]:
+    """Raise UsageError for a path that the system does not even look at: too long, or in a folder that is closed."""
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(f"{shortened(str(given), 200)}: {error.strerror or error}") from None
+
+
 def sources(paths: Sequence[str | Path], *, lenient: bool = False, recorded: bool = False) -> list[Source]:
     """Return the files at paths; of a folder those with the names of eval sets (and, `recorded`, of recordings).
 
@@ -48,8 +59,10 @@ def sources(paths: Sequence[str | Path], *, lenient: bool = False, recorded: boo
     found: list[Source] = []
     problems: list[FormatError] = []
     for given in paths:
-        path, only = _split(str(given))
-        for file in _files(path, _RECORDED if recorded else _PATTERNS):
+        with no_such_path(given):
+            path, only = _split(str(given))
+            files = _files(path, _RECORDED if recorded else _PATTERNS)
+        for file in files:
             try:
                 loaded, digest = read_file(file, lenient=lenient)
                 _useful(loaded, recorded=recorded)

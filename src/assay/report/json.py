@@ -8,7 +8,7 @@ from typing import Any, BinaryIO, Literal
 
 import msgspec
 
-from assay.data.outcome import CaseResult, Fault, FaultSide, Injection, Outcome, Score
+from assay.data.outcome import CaseResult, Fault, FaultSide, Injection, Outcome, Score, Verdict
 from assay.data.recording import EndedBy, Side
 from assay.data.spent import Spent
 from assay.data.summary import CriterionSummary, Estimate, RunInfo, Summary, Valid
@@ -192,9 +192,14 @@ def schema() -> dict[str, Any]:
 
 
 def write(stream: BinaryIO, info: RunInfo, summary: Summary, results: Iterable[CaseResult]) -> None:
-    """Write the report, one case a line, without holding the cases in memory."""
+    """Write the report, one case a line, without holding the cases in memory.
+
+    A run that did not end has passed nothing yet.
+    """
+    so_far = summary.verdict
+    verdict = Verdict.UNSCORED if info.finished is None and so_far is Verdict.PASSED else so_far
     run = RunShape(info.id, info.started, info.version, info.config, info.signatures)
-    stream.write(b'{"run": %s,\n "verdict": %s,\n "cases": [' % (_json(run), _json(summary.verdict)))
+    stream.write(b'{"run": %s,\n "verdict": %s,\n "cases": [' % (_json(run), _json(verdict)))
     stream.writelines((b",\n  " if i else b"\n  ") + _json(_case(result)) for i, result in enumerate(results))
     rows = b",\n  ".join(_json(_summary(one)) for one in summary.criteria)
     told = summary.spending

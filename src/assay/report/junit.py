@@ -1,8 +1,10 @@
-"""A run as JUnit XML, which every CI server can show."""
+"""A run as JUnit XML, which every CI server can show.
+
+What XML cannot hold, and what would control a terminal or turn the direction of writing, is spelt out in it.
+"""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,8 +15,7 @@ from assay.data.outcome import CaseResult, Fault, Outcome, Verdict
 from assay.data.summary import RunInfo, Summary
 from assay.report.attempts import attempts
 from assay.report.numbers import count, held_against, rate
-
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+from assay.text.display import visible
 
 
 def write(
@@ -42,12 +43,12 @@ def write(
             for result, several in attempts(results):
                 _case(xml, result, several=several, allow_unscored=allow_unscored)
             with _element(xml, "system-out", {}):
-                xml.characters(_clean("\n".join([summary.verdict, *summary.reasons, *_valid(summary)])))
+                xml.characters(visible("\n".join([summary.verdict, *summary.reasons, *_valid(summary)])))
 
 
 @contextmanager
 def _element(xml: XMLGenerator, name: str, attributes: dict[str, str]) -> Iterator[None]:
-    xml.startElement(name, AttributesImpl({key: _clean(value) for key, value in attributes.items()}))
+    xml.startElement(name, AttributesImpl({key: visible(value) for key, value in attributes.items()}))
     yield
     xml.endElement(name)
     xml.ignorableWhitespace("\n")
@@ -61,10 +62,10 @@ def _case(xml: XMLGenerator, result: CaseResult, *, several: bool, allow_unscore
     with _element(xml, "testcase", {"name": name, "classname": "assay"}):
         if kind:
             with _element(xml, kind, {"message": message}):
-                xml.characters(_clean(text))
+                xml.characters(visible(text))
         if result.evidence:
             with _element(xml, "system-out", {}):
-                xml.characters(_clean("\n".join(["invalid", *_spoiled(result.evidence)])))
+                xml.characters(visible("\n".join(["invalid", *_spoiled(result.evidence)])))
 
 
 def _spoiled(evidence: Sequence[Fault]) -> Iterator[str]:
@@ -106,7 +107,3 @@ def _reasons(outcome: Outcome) -> str:
     lines = [f"{outcome.criterion}: {outcome.score.reason}".rstrip(": ")]
     lines += [f"{part.label}: {part.reason}" for part in outcome.score.parts if part.reason]
     return "\n".join(lines)
-
-
-def _clean(text: str) -> str:
-    return _NOT_XML.sub("�", text)

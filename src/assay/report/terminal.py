@@ -234,7 +234,7 @@ def _is_prose(quotes: Sequence[Quote]) -> bool:
     """Two quotes that are no calls: a reference and a reply."""
     if [quote.source for quote in quotes] != ["expected", "actual"]:
         return False
-    return not all(re.fullmatch(r"[\w.-]+\(.*\)", quote.text, re.DOTALL) for quote in quotes)
+    return not all(re.fullmatch(r"[^\s(]+\(.*\)", quote.text, re.DOTALL) for quote in quotes)
 
 
 def _calls(quotes: Sequence[Quote]) -> RenderableType:

@@ -15,11 +15,16 @@ _ENCODER = msgspec.json.Encoder(order="sorted")
 
 
 def visible(text: str) -> str:
-    r"""Return a text in which control characters, those that turn the direction of writing included, are shown as \x1b.
+    r"""Return a text in which control characters are shown as \x1b, those that turn the direction of writing as \u202e.
 
     Newlines and tabs stay. What is returned can neither move a cursor, nor colour, nor reorder what stands beside it.
     """
-    return _CONTROLS.sub(lambda found: rf"\x{ord(found.group()):02x}", text.replace("\r\n", "\n"))
+    return _CONTROLS.sub(_spelt_out, text.replace("\r\n", "\n"))
+
+
+def _spelt_out(found: re.Match[str]) -> str:
+    code = ord(found.group())
+    return rf"\x{code:02x}" if code < 0x100 else rf"\u{code:04x}"
 
 
 def described(error: BaseException) -> str:

@@ -60,7 +60,7 @@ def message(raw: Any, at: Place, reading: Reading, *, role: str) -> Message:
 
 
 def _only_text(part: dict[str, Any]) -> bool:
-    return len(part) == 1 or all(value is None for key, value in part.items() if key != "text")
+    return len(part) == 1 or all(value is None and key in _PART for key, value in part.items() if key != "text")
 
 
 def _message(raw: Any, at: Place, reading: Reading, *, role: str) -> Message:
@@ -85,7 +85,7 @@ def _part(raw: Any, at: Place, reading: Reading) -> dict[str, Any]:
     if type(raw) is not dict:
         reading.wanted(at, "an object such as {'text': '...'}", raw)
         return {}
-    part = {key: value for key, value in raw.items() if value is not None}
+    part = {key: value for key, value in raw.items() if value is not None or key not in _PART}
     for key in part.keys() - _PART.keys():
         reading.unknown(at, key, _PART.values(), quiet=True)
     if "text" in part and type(part["text"]) is not str:

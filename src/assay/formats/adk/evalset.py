@@ -37,6 +37,7 @@ CASE = spellings(
     "rubrics",
     "final_session_state",
     "expected_tool_uses",
+    "without_conversation",
     "actual_conversation",
 )
 _INVOCATION = spellings(
@@ -96,6 +97,8 @@ def case(raw: Any, at: Place, reading: Reading) -> EvalCase:
     if len(given) != 1 and len(reading.errors) == errors:
         got = "both" if given else "neither"
         reading.error(at, f"must have exactly one of 'conversation' and 'conversation_scenario', got {got}")
+    if known.get("conversation") == [] and known.get("without_conversation"):
+        del known["conversation"]  # our own key: the empty one, without which ADK reads no case, stands for none
     extra, created = _created(known, extra)
     if "actual_conversation" in known:
         extra = (extra or {}) | {"actualConversation": known["actual_conversation"]}

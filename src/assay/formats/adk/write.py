@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from assay.data.case import EvalCase, EvalSet, Persona, Scenario, SessionInput
-from assay.data.noun import Json
+from assay.data.noun import Extra, Json
 from assay.data.rubric import Rubric
 from assay.data.trace import About, Event, Invocation, Message, Step, Thought, ToolCall, ToolResult
 from assay.formats.adk.content import INJECTED
@@ -18,11 +18,11 @@ from assay.formats.adk.evalset import BY_HAND
 def eval_set_json(eval_set: EvalSet) -> dict[str, Json]:
     """Return an eval set in ADK's current schema."""
     return _present(
+        eval_set.extra,
         eval_set_id=eval_set.id,
         name=eval_set.name or None,
         description=eval_set.description or None,
         eval_cases=[case_json(case) for case in eval_set.cases],
-        **(eval_set.extra or {}),
     )
 
 
@@ -31,13 +31,15 @@ def dumps(eval_set: EvalSet) -> bytes:
     return msgspec.json.format(msgspec.json.encode(eval_set_json(eval_set)), indent=2)
 
 
-def _present(**fields: Any) -> dict[str, Json]:
-    return {key: value for key, value in fields.items() if value is not None}
+def _present(extra: Extra = None, /, **fields: Any) -> dict[str, Json]:
+    """The fields that are not null, and what else was read, also where that is null."""
+    return {key: value for key, value in fields.items() if value is not None} | (extra or {})
 
 
 def case_json(case: EvalCase) -> dict[str, Json]:
     """Return a case; `expected_tool_uses` is our own key, which ADK keeps and does not read."""
     return _present(
+        case.extra,
         eval_id=case.id,
         conversation=None if case.scenario else [invocation_json(one) for one in case.conversation or ()],
         conversation_scenario=case.scenario and scenario_json(case.scenario),
@@ -46,7 +48,7 @@ def case_json(case: EvalCase) -> dict[str, Json]:
         final_session_state=case.final_session_state,
         creation_timestamp=case.created,
         expected_tool_uses=None if case.expected_calls is None else [_call(one) for one in case.expected_calls],
-        **(case.extra or {}),
+        without_conversation=True if case.conversation is None and case.scenario is None else None,
     )
 
 
@@ -54,10 +56,10 @@ def scenario_json(scenario: Scenario) -> dict[str, Json]:
     """Return a scenario, its persona in full or by id as it was given."""
     persona = scenario.persona
     return _present(
+        scenario.extra,
         starting_prompt=scenario.starting_prompt,
         conversation_plan=scenario.conversation_plan,
         user_persona=_persona(persona) if isinstance(persona, Persona) else persona,
-        **(scenario.extra or {}),
     )
 
 
@@ -91,12 +93,13 @@ def _session_input(session: SessionInput) -> dict[str, Json]:
 
 def _rubric(rubric: Rubric) -> dict[str, Json]:
     extra = dict(rubric.extra or {})
+    content = {"text_property": rubric.text, **extra.pop("rubric_content", {})}
     return _present(
+        extra,
         rubric_id=rubric.id,
-        rubric_content={"text_property": rubric.text, **extra.pop("rubric_content", {})},
+        rubric_content=content,
         description=rubric.description or None,
         type=rubric.type or None,
-        **extra,
     )
 
 
@@ -106,6 +109,7 @@ def invocation_json(invocation: Invocation) -> dict[str, Json]:
     extra = dict(invocation.extra or {})
     between = extra.pop("intermediate_data", {})
     return _present(
+        extra,
         invocation_id=invocation.id or None,
         user_content=_content(invocation.user, "user"),
         final_response=invocation.final_response and _content(invocation.final_response, "model"),
@@ -116,7 +120,6 @@ def invocation_json(invocation: Invocation) -> dict[str, Json]:
         rubrics=[_rubric(one) for one in invocation.rubrics] or None,
         creation_timestamp=invocation.created,
         app_details=invocation.about and _app_details(invocation.about),
-        **extra,
     )
 
 
@@ -179,7 +182,7 @@ def _events(steps: tuple[Step, ...], events: tuple[Event, ...]) -> list[Json]:
         if "role" in extra:
             content["role"] = extra.pop("role")
         content |= extra.pop("content", {})
-        written.append(_present(author=event.author, content=content or None, **extra))
+        written.append(_present(extra, author=event.author, content=content or None))
     return written
 
 
@@ -231,12 +234,12 @@ def _metadata(result: ToolResult) -> dict[str, Json]:
 
 def _call(call: ToolCall, extra: dict[str, Json] | None = None) -> dict[str, Json]:
     beside = extra if extra is not None else {k: v for k, v in (call.extra or {}).items() if k != "part"}
-    return _present(id=call.id or None, name=call.name, args=call.args, **beside)
+    return _present(beside, id=call.id or None, name=call.name, args=call.args)
 
 
 def _result(result: ToolResult, extra: dict[str, Json] | None = None) -> dict[str, Json]:
     beside = extra if extra is not None else {k: v for k, v in (result.extra or {}).items() if k != "part"}
-    return _present(id=result.id or None, name=result.name, response=result.response, **beside)
+    return _present(beside, id=result.id or None, name=result.name, response=result.response)
 
 
 def _app_details(about: About) -> dict[str, Json]:
