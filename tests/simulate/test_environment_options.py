@@ -69,7 +69,7 @@ def test_both_spellings_are_read() -> None:
                 }
             ],
             "simulationModel": "m",
-            "simulation_model_configuration": {"maxTokens": 3},
+            "simulation_model_configuration": {"maxOutputTokens": 3, "thinkingConfig": {"thinkingBudget": 0}},
             "environmentData": "data",
             "chaosEffects": [{"effect": "stale", "toolName": "get_*"}],
             "randomSeed": 9,
@@ -79,7 +79,7 @@ def test_both_spellings_are_read() -> None:
     assert read == EnvironmentOptions(
         (SimulatedTool("get", (injection,), Strategy.PLAYED),),
         "m",
-        {"maxTokens": 3},
+        {"max_output_tokens": 3, "thinking_config": {"thinkingBudget": 0}},
         "data",
         chaos_effects=(Chaos("stale", tool_name="get_*"),),
         random_seed=9,

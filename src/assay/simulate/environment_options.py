@@ -13,7 +13,7 @@ from assay.errors import ConfigError, nearest
 from assay.formats.reading import Place, pointer, shown
 from assay.llm.model import DEFAULT_MODEL
 from assay.simulate.examples import Examples, examples_in
-from assay.simulate.options import Inner, Options
+from assay.simulate.options import Inner, Options, settings
 
 KEY = "environment_simulation_config"
 _AT: Place = ((), KEY)
@@ -158,6 +158,7 @@ _INNER: Inner = {
     "injection_configs": _injections,
     "injected_error": lambda reading, raw, at: reading.read(raw, InjectedError, at),
     "mock_strategy_type": _strategy,
+    "simulation_model_configuration": settings,
     "effect": lambda reading, raw, at: _one_of(get_args(Effect), reading, raw, at),
 }
 """The fields that hold more than one value, or one of few, with what reads them."""

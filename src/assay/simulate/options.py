@@ -9,7 +9,7 @@ import msgspec
 
 from assay.data.noun import Noun
 from assay.errors import nearest
-from assay.formats.reading import Place, pointer, shown, spellings
+from assay.formats.reading import Place, pointer, shown, snake, spellings
 
 N = TypeVar("N", bound=Noun)
 Inner = Mapping[str, "Callable[[Options, Any, Place], Any]"]
@@ -75,3 +75,8 @@ class Options:
             return []
         found = [self.read(one, kind, (at, i)) for i, one in enumerate(raw)]
         return [one for one in found if one is not None]
+
+
+def settings(_: Options, raw: Any, __: Place) -> Any:
+    """Return a model's settings with their names in snake_case."""
+    return {snake(name): value for name, value in raw.items()} if isinstance(raw, dict) else raw
