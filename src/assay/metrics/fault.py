@@ -20,6 +20,8 @@ from assay.text.display import shortened
 SIMULATOR = "per_turn_user_simulator_quality_v1"
 _HANDOVER = "transfer_to_"
 """How the tools begin by which ADK, the OpenAI Agents SDK and LangGraph hand over to another agent."""
+_SERVERS = {"hosted_mcp", "mcp_server"}
+"""What the OpenAI Agents SDK and Pydantic AI declare for an MCP server that the model's provider asks."""
 
 Said = Iterator[tuple[FaultSide, str]]
 
@@ -102,11 +104,12 @@ def _undeclared(metric: ToolTrajectory, trace: Trace, case: EvalCase) -> Iterato
 
 
 def _declared(trace: Trace) -> set[str]:
-    """The tools that there are, none where that is not known: an agent that was not reached declares others."""
+    """The tools that there are, none where that is not known: an agent that was not reached, or a server, has others."""
     agents = [agent for one in trace.invocations for agent in (one.about.agents if one.about else ())]
     names = {name for agent in agents for name in agent.tool_names}
     alone = len({agent.name for agent in agents}) == 1
-    return names if alone and not any(name.startswith(_HANDOVER) for name in names) else set()
+    others = any(name.startswith(_HANDOVER) or name in _SERVERS for name in names)
+    return names if alone and not others else set()
 
 
 def _contradictory(metric: ToolTrajectory, case: EvalCase) -> Iterator[str]:
