@@ -92,6 +92,14 @@ def test_an_empty_response_is_a_response() -> None:
     assert one.injection_configs[0].injected_response == {}
 
 
+def test_an_empty_list_is_none_given() -> None:
+    """Of tools or of effects, where there is the other."""
+    effects = [{"effect": "empty"}]
+    assert options({"tool_simulation_configs": [], "chaos_effects": effects}) == options({"chaos_effects": effects})
+    injection = injecting(injected_response={})
+    assert options({**injection, "chaos_effects": []}) == options(injection)
+
+
 @pytest.mark.parametrize("raw", ["MOCK_STRATEGY_TOOL_SPEC", 1])
 def test_strategies_by_name_and_number(raw: Any) -> None:
     """google-adk writes the number of its enum."""
@@ -104,9 +112,9 @@ def test_strategies_by_name_and_number(raw: Any) -> None:
         ({}, f"{AT}/tool_simulation_configs: must hold at least one tool, or there must be chaos_effects"),
         (
             {"tool_simulation_configs": []},
-            f"{AT}/tool_simulation_configs: must be an array of one object or more, got an empty array",
+            f"{AT}/tool_simulation_configs: must hold at least one tool, or there must be chaos_effects",
         ),
-        ({"chaos_effects": {}}, f"{AT}/chaos_effects: must be an array of one object or more, got an empty object"),
+        ({"chaos_effects": {}}, f"{AT}/chaos_effects: must be an array, got an empty object"),
         (tool(), f"{FIRST}: must have injection_configs or a mock_strategy_type"),
         ({"tool_simulation_configs": [{}]}, f"{FIRST}: object missing required field `tool_name`"),
         (

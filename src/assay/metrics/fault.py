@@ -104,7 +104,7 @@ def _undeclared(metric: ToolTrajectory, trace: Trace, case: EvalCase) -> Iterato
 
 
 def _declared(trace: Trace) -> set[str]:
-    """The tools that there are, none where that is not known: an agent that was not reached, or a server, has others."""
+    """The tools that there are, none where that is not known: a server, or an agent that was not reached, has more."""
     agents = [agent for one in trace.invocations for agent in (one.about.agents if one.about else ())]
     names = {name for agent in agents for name in agent.tool_names}
     alone = len({agent.name for agent in agents}) == 1

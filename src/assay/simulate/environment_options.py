@@ -141,15 +141,12 @@ def _one_of(allowed: Sequence[str], reading: Options, raw: Any, at: Place, *, be
     return raw
 
 
-def _injections(reading: Options, raw: Any, at: Place) -> Sequence[InjectionConfig]:
-    if not isinstance(raw, list | tuple):
-        reading.wrong(at, f"must be an array, got {shown(raw)}")
-        return ()
-    found = [reading.read(one, InjectionConfig, (at, i)) for i, one in enumerate(raw)]
+def _injections(reading: Options, raw: Any, at: Place) -> list[InjectionConfig | None]:
+    found = reading.all_of(raw, InjectionConfig, at)
     for i, one in enumerate(found):
         if one is not None and (one.injected_error is None) == (one.injected_response is None):
             reading.wrong((at, i), "must have exactly one of injected_error and injected_response")
-    return [one for one in found if one is not None]
+    return found
 
 
 _INNER: Inner = {

@@ -68,13 +68,12 @@ class Options:
                 values[name] = value
         return values
 
-    def all_of(self, raw: Any, kind: type[N], at: Place) -> list[N]:
-        """Return the objects of an array, which must hold one at least."""
-        if not isinstance(raw, list | tuple) or not raw:
-            self.wrong(at, f"must be an array of one object or more, got {shown(raw)}")
+    def all_of(self, raw: Any, kind: type[N], at: Place) -> list[N | None]:
+        """Return the objects of an array, each None where it cannot be read."""
+        if not isinstance(raw, list | tuple):
+            self.wrong(at, f"must be an array, got {shown(raw)}")
             return []
-        found = [self.read(one, kind, (at, i)) for i, one in enumerate(raw)]
-        return [one for one in found if one is not None]
+        return [self.read(one, kind, (at, i)) for i, one in enumerate(raw)]
 
 
 def settings(_: Options, raw: Any, __: Place) -> Any:
