@@ -250,7 +250,7 @@ def test_an_expected_tool_that_the_agent_does_not_declare_is_the_expectations() 
     ],
 )
 def test_where_not_every_declaration_is_known_nothing_is_missing(agents: list[AgentDetails]) -> None:
-    """Nothing declared, another agent or a server to ask, several agents (some may not have been reached), or declared."""
+    """Nothing declared, others to hand over to or to ask, several agents (some may not be reached), or declared."""
     assert blamed(scored(CALLS, heard(*agents), expected=expecting("fetch")))[0] == "agent"
 
 
