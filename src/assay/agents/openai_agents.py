@@ -105,7 +105,7 @@ class _Routing:
                 lambda: tool.on_invoke_tool(context, arguments),
                 as_json=_response,
             )
-            return answer.value
+            return answer.value if answer.own else as_text(answer.value)  # else the SDK would write it as Python does
 
         copied.on_invoke_tool = on_invoke_tool
         return copied
