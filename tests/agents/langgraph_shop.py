@@ -126,3 +126,17 @@ class Silent(TypedDict):
 
 
 silent = StateGraph(Silent).add_node("say", lambda _: {"text": "hi"}).add_edge(START, "say").compile()
+
+
+def _asks(*tools: Any) -> Any:
+    """A node that asks a model with these tools only."""
+    model = ScriptedChat().bind_tools(tools)
+    return lambda state: {"messages": [model.invoke(state["messages"])]}
+
+
+two_models = (
+    StateGraph(State)
+    .add_sequence([("look", _asks(TOOLS["get_order"])), ("decide", _asks(TOOLS["cancel_order"]))])
+    .add_edge(START, "look")
+    .compile()
+)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from kinds import HERE, recorded
-from shop import CRITERIA, EVAL_SET, PROMPT_TOKENS, REPLY_TOKENS
+from shop import CRITERIA, EVAL_SET, PROMPT_TOKENS, REPLY_TOKENS, cancel_order, get_order
 
 import assay
 from assay.agents import agent_of
@@ -150,6 +150,28 @@ def test_instructions_and_tools_are_those_the_model_got() -> None:
     assert shop.name == "shop"
     assert "Speak to Kim." in shop.instructions
     assert shop.tool_names == ("transfer_to_agent", "get_order", "cancel_order", "remember")
+
+
+def test_a_tool_that_comes_with_a_later_request_is_declared() -> None:
+    """A toolset may give other tools each time that the model is asked, as ADK's `SkillToolset` does."""
+    from adk_shop.agent import ScriptedLlm
+    from google.adk.agents import Agent
+    from google.adk.tools.base_toolset import BaseToolset
+    from google.adk.tools.function_tool import FunctionTool
+
+    class Opening(BaseToolset):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self._use_invocation_cache = False
+
+        async def get_tools(self, readonly_context: Any = None) -> list[Any]:
+            called = any(event.get_function_calls() for event in readonly_context.session.events)
+            return [FunctionTool(one) for one in ([get_order, cancel_order] if called else [get_order])]
+
+    agent = Agent(name="shop", model=ScriptedLlm(model="scripted"), tools=[Opening()])
+    about = recorded(agent, "Where is A-17?").trace.invocations[0].about
+    assert about is not None
+    assert [one.tool_names for one in about.agents] == [("get_order", "cancel_order")]
 
 
 def test_a_sub_agent_takes_over() -> None:

@@ -334,6 +334,16 @@ def test_openai_agents_that_are_handed_over_to() -> None:
 
 
 @pytest.mark.agents
+def test_openai_models_hear_json() -> None:
+    """What is injected, written as JSON and not as Python writes a dictionary."""
+    pytest.importorskip("agents.lifecycle")
+    import openai_shop
+
+    recording = held(openai_shop.quiet, injecting(injected_response={"item": None}), "Where is A-17?")
+    assert recording.trace.invocations[0].reply == '{"item":null}'
+
+
+@pytest.mark.agents
 def test_pydantic_output_is_no_tool() -> None:
     """The tool that the library makes for structured output is left alone."""
     pytest.importorskip("pydantic_ai")

@@ -62,6 +62,13 @@ def test_a_runnable_is_talked_to_with_its_messages() -> None:
     assert about.agents[0].instructions == INSTRUCTIONS
 
 
+def test_a_graph_declares_the_tools_of_all_its_models() -> None:
+    """Each node asks its model with tools of its own; no other node's tool is missing."""
+    about = recorded("langgraph_shop:two_models", "hello").trace.invocations[0].about
+    assert about is not None
+    assert [one.tool_names for one in about.agents] == [("get_order", "cancel_order")]
+
+
 def test_a_state_without_messages_is_told() -> None:
     """A graph that cannot be talked to fails with what its state holds."""
     one = recorded("langgraph_shop:silent", "hello")

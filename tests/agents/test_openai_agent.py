@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import pytest
 from kinds import recorded
+from shop import get_order
 
-from assay.data.case import SessionInput
-from assay.data.trace import Message, Thought, ToolCall, ToolResult
+import assay
+from assay.data.case import EvalCase, EvalSet, SessionInput
+from assay.data.trace import Invocation, Message, Thought, ToolCall, ToolResult
 
 pytestmark = pytest.mark.agents
 pytest.importorskip("agents.lifecycle")
+
+from agents import Agent, function_tool, handoff  # noqa: E402
+from openai_shop import ScriptedModel, cashier  # noqa: E402
 
 TARGET = "openai-agents:openai_shop:agent"
 
@@ -22,6 +27,16 @@ def test_state_is_the_context() -> None:
     assert invocation.steps is not None
     assert isinstance(invocation.steps[1], ToolResult)
     assert invocation.steps[1].response == "Kim is here."
+
+
+@pytest.mark.parametrize("name", ["transfer_to_cashier", "escalate"])
+def test_an_agent_that_does_not_hand_over_has_itself_to_blame(name: str) -> None:
+    """The tools of the other agent are there, whatever the tool is called by which it would have been reached."""
+    handing = handoff(cashier, tool_name_override=name)
+    agent = Agent(name="shop", model=ScriptedModel(), handoffs=[handing], tools=[function_tool(get_order)])
+    case = EvalCase("visit", (Invocation(Message("hello"), (ToolCall("visit"),)),))
+    (result,) = assay.evaluate(EvalSet("shop", (case,)), agent, {"tool_trajectory_avg_score": 1.0}).cases
+    assert (result.verdict, result.evidence) == ("failed", ())
 
 
 def test_a_handover_is_a_call_with_its_result() -> None:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from kinds import recorded
+from shop import cancel_order, get_order
 
 from assay.data.case import SessionInput
 from assay.data.trace import Thought, ToolCall, ToolResult
 
 pytestmark = pytest.mark.agents
 pytest.importorskip("pydantic_ai")
+
+from pydantic_ai import Agent, RunContext, Tool  # noqa: E402
+from pydantic_ai_shop import model  # noqa: E402
 
 TARGET = "pydantic-ai:pydantic_ai_shop:agent"
 
@@ -49,3 +55,15 @@ def test_a_refused_call_has_its_refusal_as_result() -> None:
     assert isinstance(refusal, ToolResult)
     assert refusal.id == call.id
     assert invocation.reply == "Sorry."
+
+
+def test_a_tool_that_is_declared_once_is_declared() -> None:
+    """One that is prepared for the first request only was there."""
+
+    async def first(context: RunContext[Any], definition: Any) -> Any:
+        return definition if context.run_step == 1 else None
+
+    agent = Agent(model, name="shop", tools=[Tool(get_order, prepare=first), cancel_order])
+    about = recorded(agent, "Where is A-17?").trace.invocations[0].about
+    assert about is not None
+    assert about.agents[0].tool_names == ("get_order", "cancel_order")

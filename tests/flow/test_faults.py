@@ -243,12 +243,15 @@ def test_an_expected_tool_that_the_agent_does_not_declare_is_the_expectations() 
         [],
         [agent("shop")],
         [agent("shop", "find", "transfer_to_agent")],
+        [AgentDetails("shop", "", ({"name": "find"}, {"name": "escalate", "hands_over_to": "manager"}))],
+        [agent("shop", "find", "hosted_mcp")],
+        [agent("shop", "find", "mcp_server")],
         [agent("shop", "find"), agent("payment", "pay")],
         [agent("shop", "find", "fetch")],
     ],
 )
 def test_where_not_every_declaration_is_known_nothing_is_missing(agents: list[AgentDetails]) -> None:
-    """Nothing declared, an agent to hand over to, several agents (others may not have been reached), or declared."""
+    """Nothing declared, others to hand over to or to ask, several agents (some may not be reached), or declared."""
     assert blamed(scored(CALLS, heard(*agents), expected=expecting("fetch")))[0] == "agent"
 
 

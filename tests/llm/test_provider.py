@@ -210,6 +210,15 @@ def test_a_thinking_budget_is_translated() -> None:
         settings_for("openai", {"thinking_budget": 1024})
 
 
+@pytest.mark.parametrize("budget", [10240, None])
+def test_a_thinking_budget_that_nobody_asked_for_is_none(budget: int | None) -> None:
+    """google-adk writes its default whatever the model is; where there are no budgets that says nothing."""
+    unasked = {"include_thoughts": False, "thinking_budget": budget, "thinking_level": None}
+    assert settings_for("openai", {"thinking_config": unasked}) == settings_for("openai", {})
+    with pytest.raises(ConfigError, match="thinking_budget"):
+        settings_for("openai", {"thinking_config": {**unasked, "thinking_budget": 1024}})
+
+
 @pytest.mark.parametrize(
     ("headers", "body", "seconds"),
     [

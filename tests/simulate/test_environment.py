@@ -13,7 +13,7 @@ from assay.data.case import EvalCase
 from assay.data.spent import Spent
 from assay.data.trace import About, AgentDetails, Injected, Invocation, Message, ToolCall, ToolResult, Trace
 from assay.errors import SimulatedToolError
-from assay.llm.model import CallError, Named, Prompt, Reply
+from assay.llm.model import CallError, Model, Named, Prompt, Reply
 from assay.llm.scripted import Scripted
 from assay.simulate.environment import SimulatedEnvironment, SimulatedEnvironments
 from assay.simulate.environment_options import environment_options
@@ -36,6 +36,17 @@ class Tool:
     async def __call__(self) -> Any:
         self.asked += 1
         return {"answer": self.asked}
+
+
+class Slow:
+    """A model that takes ten seconds."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    async def __call__(self, prompt: Prompt) -> Reply:
+        await asyncio.sleep(10)
+        return await self._model(prompt)
 
 
 def asked(environment: SimulatedEnvironment, tool: Tool | None = None, name: str = "get", **args: Any) -> ToolResult:
@@ -204,6 +215,28 @@ def test_calls_side_by_side_know_of_each_other() -> None:
 
     assert [one.response for one in asyncio.run(both())] == [{"id": 1}, {"id": 2}]
     assert fenced(model.prompts[1], "earlier") == '{"args": {"n": 1}, "tool": "create"} answered {"id": 1}'
+
+
+def test_how_long_others_take_does_not_change_what_a_model_is_asked() -> None:
+    """A real tool beside two played calls, in no time or after both: the prompts are the same, as in a cassette."""
+
+    def prompts(seconds: float) -> list[Prompt]:
+        model = Scripted(["1", "2", "3"])
+        environment = made(PLAYED, Slow(model))
+
+        async def real() -> Any:
+            await asyncio.sleep(seconds)
+            return {"found": True}
+
+        async def conversation() -> None:
+            names = ("create", "create", "find")
+            await asyncio.gather(*(environment.answer(ToolCall(name), DECLARED, real) for name in names))
+            await environment.answer(ToolCall("create"), DECLARED, real)
+
+        clock.run(conversation())
+        return model.prompts
+
+    assert prompts(0) == prompts(60)
 
 
 def test_a_reply_that_is_no_json_is_asked_for_once_more() -> None:

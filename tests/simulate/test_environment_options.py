@@ -69,7 +69,7 @@ def test_both_spellings_are_read() -> None:
                 }
             ],
             "simulationModel": "m",
-            "simulation_model_configuration": {"maxTokens": 3},
+            "simulation_model_configuration": {"maxOutputTokens": 3, "thinkingConfig": {"thinkingBudget": 0}},
             "environmentData": "data",
             "chaosEffects": [{"effect": "stale", "toolName": "get_*"}],
             "randomSeed": 9,
@@ -79,7 +79,7 @@ def test_both_spellings_are_read() -> None:
     assert read == EnvironmentOptions(
         (SimulatedTool("get", (injection,), Strategy.PLAYED),),
         "m",
-        {"maxTokens": 3},
+        {"max_output_tokens": 3, "thinking_config": {"thinkingBudget": 0}},
         "data",
         chaos_effects=(Chaos("stale", tool_name="get_*"),),
         random_seed=9,
@@ -90,6 +90,14 @@ def test_an_empty_response_is_a_response() -> None:
     """Google's own reader takes `{}` for none."""
     (one,) = options(injecting(injected_response={})).tool_simulation_configs
     assert one.injection_configs[0].injected_response == {}
+
+
+def test_an_empty_list_is_none_given() -> None:
+    """Of tools or of effects, where there is the other."""
+    effects = [{"effect": "empty"}]
+    assert options({"tool_simulation_configs": [], "chaos_effects": effects}) == options({"chaos_effects": effects})
+    injection = injecting(injected_response={})
+    assert options({**injection, "chaos_effects": []}) == options(injection)
 
 
 @pytest.mark.parametrize("raw", ["MOCK_STRATEGY_TOOL_SPEC", 1])
@@ -104,9 +112,9 @@ def test_strategies_by_name_and_number(raw: Any) -> None:
         ({}, f"{AT}/tool_simulation_configs: must hold at least one tool, or there must be chaos_effects"),
         (
             {"tool_simulation_configs": []},
-            f"{AT}/tool_simulation_configs: must be an array of one object or more, got an empty array",
+            f"{AT}/tool_simulation_configs: must hold at least one tool, or there must be chaos_effects",
         ),
-        ({"chaos_effects": {}}, f"{AT}/chaos_effects: must be an array of one object or more, got an empty object"),
+        ({"chaos_effects": {}}, f"{AT}/chaos_effects: must be an array, got an empty object"),
         (tool(), f"{FIRST}: must have injection_configs or a mock_strategy_type"),
         ({"tool_simulation_configs": [{}]}, f"{FIRST}: object missing required field `tool_name`"),
         (

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from assay.agents.declared import declaring
 from assay.agents.plain import plain
 from assay.agents.routing import routed
 from assay.agents.stopwatch import Stopwatch
@@ -218,11 +219,10 @@ class _Watch:
         self.times = Stopwatch()
 
     def asked(self, name: str, request: Any) -> None:
-        """An agent asks its model; its instructions and tools are those of its first request, as in ADK."""
+        """An agent asks its model; its instructions are those of its first request, as in ADK, its tools of all."""
         config = request.config
-        if name not in self.agents:
-            tools = tuple(one for tool in config.tools or () for one in _declarations(tool))
-            self.agents[name] = AgentDetails(name, _text(config.system_instruction), tools)
+        known = self.agents.get(name) or AgentDetails(name, _text(config.system_instruction))
+        self.agents[name] = declaring(known, (one for tool in config.tools or () for one in _declarations(tool)))
         self.times.start("model", name)
 
 

@@ -9,6 +9,7 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from assay.agents.declared import declaring
 from assay.agents.plain import plain
 from assay.agents.stopwatch import Stopwatch
 from assay.agents.tool_nodes import declaration, has_tools, routed_graph
@@ -207,11 +208,11 @@ class _Watch:
         return usages
 
     def asked(self, messages: list[Any], parameters: dict[str, Any], name: str, run: str) -> None:
-        """A chat model is asked."""
-        if name not in self.agents:
-            texts = [str(message.text) for message in messages if message.type == "system"]
-            tools = tuple(declaration(tool) for tool in parameters.get("tools") or () if isinstance(tool, dict))
-            self.agents[name] = AgentDetails(name, "\n\n".join(texts), tools)
+        """A chat model is asked; a graph may have several, each with tools of its own."""
+        texts = (str(message.text) for message in messages if message.type == "system")
+        known = self.agents.get(name) or AgentDetails(name, "\n\n".join(texts))
+        tools = (declaration(tool) for tool in parameters.get("tools") or () if isinstance(tool, dict))
+        self.agents[name] = declaring(known, tools)
         self.times.start("model", run)
 
     def replied(self, response: Any, run: str) -> None:

@@ -15,7 +15,7 @@ from assay.agents.stopwatch import Stopwatch
 from assay.data.case import EvalCase
 from assay.data.noun import Json
 from assay.data.seams import Environment, Item
-from assay.data.trace import About, AgentDetails, Message, Thought, ToolCall, ToolResult, Usage
+from assay.data.trace import HANDOVER, About, AgentDetails, Message, Thought, ToolCall, ToolResult, Usage
 from assay.errors import UsageError
 from assay.formats.messages import arguments_of, response_of
 from assay.importing import import_extra, import_object
@@ -105,7 +105,7 @@ class _Routing:
                 lambda: tool.on_invoke_tool(context, arguments),
                 as_json=_response,
             )
-            return answer.value
+            return answer.value if answer.own else as_text(answer.value)  # else the SDK would write it as Python does
 
         copied.on_invoke_tool = on_invoke_tool
         return copied
@@ -233,17 +233,20 @@ def _usage(used: Any, model: Any) -> Usage:
 
 
 def _declaration(tool: Any) -> dict[str, Any]:
-    """How a tool, or an agent to hand over to, is declared to the model."""
+    """How a tool, or an agent to hand over to, is declared to the model; of the latter we add which it is."""
     if hasattr(tool, "params_json_schema"):
-        name, description, schema = tool.name, tool.description, tool.params_json_schema
-    elif hasattr(tool, "on_invoke_handoff"):
-        name, description, schema = tool.tool_name, tool.tool_description, tool.input_json_schema
-    elif hasattr(tool, "get_all_tools"):
+        return _declared(tool.name, tool.description, tool.params_json_schema)
+    if hasattr(tool, "on_invoke_handoff"):
+        declared = _declared(tool.tool_name, tool.tool_description, tool.input_json_schema)
+        return {**declared, HANDOVER: tool.agent_name}
+    if hasattr(tool, "get_all_tools"):
         handoff = import_extra("agents", EXTRA).Handoff
-        name, description = handoff.default_tool_name(tool), handoff.default_tool_description(tool)
-        schema = {}
-    else:
-        return {"name": str(getattr(tool, "name", type(tool).__name__))}
+        declared = _declared(handoff.default_tool_name(tool), handoff.default_tool_description(tool), {})
+        return {**declared, HANDOVER: tool.name}
+    return {"name": str(getattr(tool, "name", type(tool).__name__))}
+
+
+def _declared(name: str, description: str, schema: Any) -> dict[str, Any]:
     return {"name": name, "description": description, "parameters_json_schema": plain(schema)}
 
 

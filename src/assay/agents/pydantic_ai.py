@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from assay.agents.declared import declaring
 from assay.agents.plain import as_text, plain
 from assay.agents.routing import routed
 from assay.agents.stopwatch import Stopwatch
@@ -74,7 +75,7 @@ class PydanticSession:
 
     @property
     def about(self) -> About:
-        """What the agent sent to its model in its latest request, and its dependencies."""
+        """What the agent sent to its model in the latest run, and its dependencies."""
         agents = () if self._details is None else (self._details,)
         return About(agents, plain(self._deps) if isinstance(plain(self._deps), dict) else None)
 
@@ -126,9 +127,9 @@ class _Watch:
         parameters = request_context.model_request_parameters
         self._outputs = {tool.name for tool in parameters.output_tools}
         tools = (*parameters.function_tools, *parameters.native_tools)
-        self.details = AgentDetails(
-            self.name, _instructions(request_context.messages, parameters), tuple(map(_declaration, tools))
-        )
+        known = self.details.tool_declarations if self.details else ()
+        asked = AgentDetails(self.name, _instructions(request_context.messages, parameters), known)
+        self.details = declaring(asked, map(_declaration, tools))
         self._items += self._results(request_context.messages[-1])
         self._calls += 1
         call = str(self._calls)

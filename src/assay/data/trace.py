@@ -123,6 +123,10 @@ class Event(Noun, frozen=True):
     extra: Extra = None
 
 
+HANDOVER = "hands_over_to"
+"""The key of ours in a tool's declaration that names the agent to which it hands over."""
+
+
 class AgentDetails(Noun, frozen=True):
     """One agent of the system under test: its instructions and the declarations of its tools (JSON as declared)."""
 

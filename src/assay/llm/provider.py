@@ -38,6 +38,9 @@ SETTINGS = {
 
 KNOWN_SETTINGS = (*SETTINGS, "thinking_budget", "thinking_config", "safety_settings")
 
+ADK_BUDGET = 10_240
+"""The thinking budget that google-adk writes into a `thinking_config` where nobody asked for one."""
+
 KEYS = {
     "google": ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
     "openai": ("OPENAI_API_KEY",),
@@ -127,6 +130,8 @@ def _thinking(provider: str, value: Json) -> dict[str, Any]:
     if provider == "anthropic":
         enabled = {"type": "enabled", "budget_tokens": budget} if budget else {"type": "disabled"}
         return {"anthropic_thinking": enabled}
+    if isinstance(value, dict) and budget in {None, ADK_BUDGET}:
+        return {}
     raise ConfigError(f"setting 'thinking_budget': {provider} has none; use thinking: low, medium or high")
 
 

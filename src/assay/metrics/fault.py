@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import get_args
 
 from assay.data.case import EvalCase
+from assay.data.noun import Json
 from assay.data.outcome import Criterion, Fault, FaultSide, Injection, Outcome, Score, Verdict
 from assay.data.recording import Recording
-from assay.data.trace import Invocation, Message, ToolCall, Trace
+from assay.data.trace import HANDOVER, Invocation, Message, ToolCall, Trace
 from assay.errors import nearest
 from assay.metrics.response import ResponseMatch
 from assay.metrics.response_evaluation import ResponseEvaluation
@@ -18,8 +19,10 @@ from assay.metrics.trajectory import ToolTrajectory
 from assay.text.display import shortened
 
 SIMULATOR = "per_turn_user_simulator_quality_v1"
-_HANDOVER = "transfer_to_"
+_TRANSFER = "transfer_to_"
 """How the tools begin by which ADK, the OpenAI Agents SDK and LangGraph hand over to another agent."""
+_SERVERS = {"hosted_mcp", "mcp_server"}
+"""What the OpenAI Agents SDK and Pydantic AI declare for an MCP server that the model's provider asks."""
 
 Said = Iterator[tuple[FaultSide, str]]
 
@@ -102,11 +105,17 @@ def _undeclared(metric: ToolTrajectory, trace: Trace, case: EvalCase) -> Iterato
 
 
 def _declared(trace: Trace) -> set[str]:
-    """The tools that there are, none where that is not known: an agent that was not reached declares others."""
+    """The tools that there are, none where that is not known: a server, or an agent that was not reached, has more."""
     agents = [agent for one in trace.invocations for agent in (one.about.agents if one.about else ())]
-    names = {name for agent in agents for name in agent.tool_names}
-    alone = len({agent.name for agent in agents}) == 1
-    return names if alone and not any(name.startswith(_HANDOVER) for name in names) else set()
+    tools = [tool for agent in agents for tool in agent.tools]
+    alone = len({agent.name for agent in agents}) == 1 and not any(map(_leads_elsewhere, tools))
+    return {str(tool["name"]) for tool in tools} if alone else set()
+
+
+def _leads_elsewhere(tool: dict[str, Json]) -> bool:
+    """Whether a tool is one by which tools are reached that its agent does not declare."""
+    name = str(tool["name"])
+    return HANDOVER in tool or name.startswith(_TRANSFER) or name in _SERVERS
 
 
 def _contradictory(metric: ToolTrajectory, case: EvalCase) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from assay.data.case import EvalCase
@@ -31,8 +31,8 @@ from assay.text.globs import fits
 
 Place = tuple[Json, ...]
 """Where a call is made: case, attempt, tool, arguments, and which time."""
-Source = Callable[[list[Injected]], Awaitable[Json]]
-"""Gives an answer before chaos, and says what it injects to have it, before it does."""
+Source = Callable[[], Awaitable[Json]]
+"""Gives an answer before chaos, and notes what it injects to have it, before it does."""
 
 _SHOWN = 200
 _LISTED = 10
@@ -71,8 +71,21 @@ class SimulatedEnvironments:
         ]
 
 
+@dataclass(eq=False)
+class _Made:
+    """A call that an agent made, with its place, and what came of it so far: what was injected, and each answer."""
+
+    call: ToolCall
+    declared: dict[str, Json]
+    real: Real
+    place: Place
+    injected: list[Injected] = field(default_factory=list)
+    answers: list[Json] = field(default_factory=list)
+    played: bool = False
+
+
 class SimulatedEnvironment:
-    """The environment of one conversation: what its tools answered, and how often each call was made.
+    """The environment of one conversation: the calls that were made, in their order, and what each was answered.
 
     A call is answered by the first injection of its tool that hits, else by whoever plays the tool, else by the tool
     itself; then the chaos effects that hit happen to the answer, in their order. What hits depends on the seed, the
@@ -90,8 +103,8 @@ class SimulatedEnvironment:
         self._conversation = (case_id, attempt)
         self._times: Counter[str] = Counter()
         self._told: Counter[str] = Counter()
-        self._answered: list[Answered] = []
-        self._begun: list[tuple[ToolCall, list[Injected]]] = []
+        self._made: list[_Made] = []
+        self._begun: list[_Made] = []
         self._playing = asyncio.Lock()
         self.asking = ""
         self._played = 0
@@ -104,34 +117,35 @@ class SimulatedEnvironment:
     def begun(self) -> list[ToolResult]:
         """Hand over the calls that are not answered, or never were, with what was injected into them so far."""
         begun, self._begun = self._begun, []
-        return [_result(call, None, injected) for call, injected in begun]
+        return [_result(one, None) for one in begun]
 
     async def answer(self, call: ToolCall, declared: dict[str, Json], real: Real) -> ToolResult:
         """Answer a call; raises SimulatedToolError where that cannot be done."""
-        injected: list[Injected] = []
-        self._begun.append((call, injected))
-        response = await self._response(call, declared, real, injected)
-        self._begun = [one for one in self._begun if one[1] is not injected]
-        return _result(call, response, injected)
-
-    async def _response(self, call: ToolCall, declared: dict[str, Json], real: Real, injected: list[Injected]) -> Json:
-        """What a call is answered; each thing is `injected` as it is begun."""
         self._times[_key(call)] += 1
-        place = (*self._conversation, call.name, call.args, self._times[_key(call)])
-        effects = list(self._effects(call, place))
+        made = _Made(call, declared, real, (*self._conversation, call.name, call.args, self._times[_key(call)]))
+        self._made.append(made)
+        self._begun.append(made)
+        response = await self._response(made)
+        self._begun = [one for one in self._begun if one is not made]
+        return _result(made, response)
+
+    async def _response(self, made: _Made) -> Json:
+        """What a call is answered; each thing is `injected` as it is begun."""
+        call, injected = made.call, made.injected
+        effects = list(self._effects(made))
         for one, _ in effects:
             if one.effect == "timeout":
                 injected.append(Injected("timeout", f"after {one.seconds:g} s", one.invalidates))
                 await asyncio.sleep(one.seconds)
                 return TIMED_OUT
-        earlier = [one.response for one in self._answered if _key(one.call) == _key(call)]
-        ask = self._source(call, declared, real, place)
-        response = await ask(injected)
+        earlier = [answer for one in self._made if _key(one.call) == _key(call) for answer in one.answers]
+        ask = self._source(made)
+        response = await ask()
         for one, _ in effects:
             if one.effect == "duplicated":
                 twice = "the call was made twice"
                 injected[:] = [Injected("duplicated", twice, one.invalidates)]  # nobody hears the first answer
-                response = await ask(injected)
+                response = await ask()
         for one, where in effects:
             before = response
             if one.effect == "stale":
@@ -143,60 +157,66 @@ class SimulatedEnvironment:
                 injected.append(Injected(one.effect, was, one.invalidates))
         return response
 
-    def _effects(self, call: ToolCall, place: Place) -> Iterator[tuple[Chaos, float]]:
+    def _effects(self, made: _Made) -> Iterator[tuple[Chaos, float]]:
         """The chaos effects that happen to the answer of a call, with where in the answer."""
         for i, one in enumerate(self._options.chaos_effects):
-            if fits(call.name, one.tool_name) and holds(call.args, one.match_args):
+            if fits(made.call.name, one.tool_name) and holds(made.call.args, one.match_args):
                 seed = self._seed(one.random_seed)
-                if chance("chaos", seed, i, *place) < one.probability:
-                    yield one, chance("where", seed, i, *place)
+                if chance("chaos", seed, i, *made.place) < one.probability:
+                    yield one, chance("where", seed, i, *made.place)
 
     def _seed(self, own: int | None) -> int:
         return self._options.random_seed if own is None else own
 
-    def _source(self, call: ToolCall, declared: dict[str, Json], real: Real, place: Place) -> Source:
+    def _source(self, made: _Made) -> Source:
         """Who answers a call: the first injection that hits, whoever plays the tool, or the tool itself."""
-        tool = self._tools.get(call.name)
+        tool = self._tools.get(made.call.name)
         for i, one in enumerate(tool.injection_configs if tool else ()):
-            drawn = chance("injection", self._seed(one.random_seed), i, *place)
-            if holds(call.args, one.match_args) and drawn < one.injection_probability:
-                return lambda injected: self._injected(one, call, injected)
+            drawn = chance("injection", self._seed(one.random_seed), i, *made.place)
+            if holds(made.call.args, one.match_args) and drawn < one.injection_probability:
+                return lambda: self._injected(one, made)
         strategy = tool.mock_strategy_type if tool else Strategy.REAL
         if strategy is Strategy.PLAYED and self._player is not None:
-            player = self._player
-            return lambda injected: self._by_player(player, call, declared, injected)
+            player, known = self._player, [one for one in self._made if one.answers]
+            made.played = True
+            return lambda: self._by_player(player, made, known)
         if strategy is Strategy.RECORDED:
-            return lambda injected: self._as_recorded(call, injected)
-        return lambda _: self._by_tool(call, real)
+            return lambda: self._as_recorded(made)
+        return lambda: self._by_tool(made)
 
-    async def _injected(self, one: InjectionConfig, call: ToolCall, injected: list[Injected]) -> Json:
+    async def _injected(self, one: InjectionConfig, made: _Made) -> Json:
         if one.injected_latency_seconds:
-            injected.append(Injected("latency", f"{one.injected_latency_seconds:g} s", one.invalidates))
+            made.injected.append(Injected("latency", f"{one.injected_latency_seconds:g} s", one.invalidates))
             await asyncio.sleep(one.injected_latency_seconds)
         error = one.injected_error
         if error is not None:
             told = f"{error.injected_http_error_code}: {error.error_message}"
-            injected.append(Injected("error", told, one.invalidates))
-            return self._kept(call, error.response)
+            made.injected.append(Injected("error", told, one.invalidates))
+            return _kept(made, error.response)
         told = shortened(compact(one.injected_response), _SHOWN)
-        injected.append(Injected("response", told, one.invalidates))
-        return self._kept(call, one.injected_response)
+        made.injected.append(Injected("response", told, one.invalidates))
+        return _kept(made, one.injected_response)
 
-    async def _by_player(
-        self, player: Player, call: ToolCall, declared: dict[str, Json], injected: list[Injected]
-    ) -> Json:
-        """One call after the other, so that each knows what was answered before it."""
-        injected.append(Injected("played", f"by {self._options.simulation_model}"))
+    async def _by_player(self, player: Player, made: _Made, known: list[_Made]) -> Json:
+        """One call after the other, so that each knows what was answered before it.
+
+        Of calls side by side it knows those that were played before it: how long the others take is no matter of the
+        conversation, and must not change what the model is asked.
+        """
+        made.injected.append(Injected("played", f"by {self._options.simulation_model}"))
         async with self._playing:
             self._played += 1
             draw = compact([*self._conversation, self._played])
-            self.asking = call.name
-            response = self._kept(call, await player.answer(call, declared, self._answered, draw=draw))
+            shown = [one for one in self._made if one.played or one in known]
+            earlier = [Answered(one.call, answer) for one in shown for answer in one.answers]
+            self.asking = made.call.name
+            response = _kept(made, await player.answer(made.call, made.declared, earlier, draw=draw))
             self.asking = ""
             return response
 
-    async def _as_recorded(self, call: ToolCall, injected: list[Injected]) -> Json:
+    async def _as_recorded(self, made: _Made) -> Json:
         """The recorded answers to the same call, one after the other; the last goes on."""
+        call = made.call
         answers = self._examples.get(call.name, {}).get(compact(call.args))
         if not answers:
             known = ", ".join(list(self._examples.get(call.name, {}))[:_LISTED])
@@ -204,21 +224,22 @@ class SimulatedEnvironment:
             raise SimulatedToolError(f"no recorded answer to {asked}; recorded arguments: {known}")
         place = min(self._told[_key(call)], len(answers) - 1)
         self._told[_key(call)] += 1
-        injected.append(Injected("recorded", f"answer {place + 1} of {len(answers)}"))
-        return self._kept(call, answers[place])
+        made.injected.append(Injected("recorded", f"answer {place + 1} of {len(answers)}"))
+        return _kept(made, answers[place])
 
-    async def _by_tool(self, call: ToolCall, real: Real) -> Json:
-        return self._kept(call, await real())
+    async def _by_tool(self, made: _Made) -> Json:
+        return _kept(made, await made.real())
 
-    def _kept(self, call: ToolCall, response: Json) -> Json:
-        """Remember an answer."""
-        self._answered.append(Answered(call, response))
-        return response
+
+def _kept(made: _Made, response: Json) -> Json:
+    """Remember an answer."""
+    made.answers.append(response)
+    return response
 
 
 def _key(call: ToolCall) -> str:
     return compact([call.name, call.args])
 
 
-def _result(call: ToolCall, response: Json, injected: list[Injected]) -> ToolResult:
-    return ToolResult(call.name, response, call.id, injected=tuple(injected))
+def _result(made: _Made, response: Json) -> ToolResult:
+    return ToolResult(made.call.name, response, made.call.id, injected=tuple(made.injected))

@@ -13,7 +13,7 @@ from assay.errors import ConfigError, nearest
 from assay.formats.reading import Place, pointer, shown
 from assay.llm.model import DEFAULT_MODEL
 from assay.simulate.examples import Examples, examples_in
-from assay.simulate.options import Inner, Options
+from assay.simulate.options import Inner, Options, settings
 
 KEY = "environment_simulation_config"
 _AT: Place = ((), KEY)
@@ -141,15 +141,12 @@ def _one_of(allowed: Sequence[str], reading: Options, raw: Any, at: Place, *, be
     return raw
 
 
-def _injections(reading: Options, raw: Any, at: Place) -> Sequence[InjectionConfig]:
-    if not isinstance(raw, list | tuple):
-        reading.wrong(at, f"must be an array, got {shown(raw)}")
-        return ()
-    found = [reading.read(one, InjectionConfig, (at, i)) for i, one in enumerate(raw)]
+def _injections(reading: Options, raw: Any, at: Place) -> list[InjectionConfig | None]:
+    found = reading.all_of(raw, InjectionConfig, at)
     for i, one in enumerate(found):
         if one is not None and (one.injected_error is None) == (one.injected_response is None):
             reading.wrong((at, i), "must have exactly one of injected_error and injected_response")
-    return [one for one in found if one is not None]
+    return found
 
 
 _INNER: Inner = {
@@ -158,6 +155,7 @@ _INNER: Inner = {
     "injection_configs": _injections,
     "injected_error": lambda reading, raw, at: reading.read(raw, InjectedError, at),
     "mock_strategy_type": _strategy,
+    "simulation_model_configuration": settings,
     "effect": lambda reading, raw, at: _one_of(get_args(Effect), reading, raw, at),
 }
 """The fields that hold more than one value, or one of few, with what reads them."""

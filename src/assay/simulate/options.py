@@ -9,7 +9,7 @@ import msgspec
 
 from assay.data.noun import Noun
 from assay.errors import nearest
-from assay.formats.reading import Place, pointer, shown, spellings
+from assay.formats.reading import Place, pointer, shown, snake, spellings
 
 N = TypeVar("N", bound=Noun)
 Inner = Mapping[str, "Callable[[Options, Any, Place], Any]"]
@@ -68,10 +68,14 @@ class Options:
                 values[name] = value
         return values
 
-    def all_of(self, raw: Any, kind: type[N], at: Place) -> list[N]:
-        """Return the objects of an array, which must hold one at least."""
-        if not isinstance(raw, list | tuple) or not raw:
-            self.wrong(at, f"must be an array of one object or more, got {shown(raw)}")
+    def all_of(self, raw: Any, kind: type[N], at: Place) -> list[N | None]:
+        """Return the objects of an array, each None where it cannot be read."""
+        if not isinstance(raw, list | tuple):
+            self.wrong(at, f"must be an array, got {shown(raw)}")
             return []
-        found = [self.read(one, kind, (at, i)) for i, one in enumerate(raw)]
-        return [one for one in found if one is not None]
+        return [self.read(one, kind, (at, i)) for i, one in enumerate(raw)]
+
+
+def settings(_: Options, raw: Any, __: Place) -> Any:
+    """Return a model's settings with their names in snake_case."""
+    return {snake(name): value for name, value in raw.items()} if isinstance(raw, dict) else raw

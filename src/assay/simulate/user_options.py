@@ -11,7 +11,7 @@ from assay.errors import ConfigError, collecting
 from assay.formats.reading import Place, shown
 from assay.llm.model import DEFAULT_MODEL
 from assay.simulate.instructions import validated
-from assay.simulate.options import Inner, Options
+from assay.simulate.options import Inner, Options, settings
 
 KEY = "user_simulator_config"
 STOP_SIGNAL = "</finished>"
@@ -75,12 +75,4 @@ def _type(reading: Options, raw: Any, at: Place) -> Any:
     return raw
 
 
-def _settings(_: Options, raw: Any, __: Place) -> Any:
-    return {_snake(name): value for name, value in raw.items()} if isinstance(raw, dict) else raw
-
-
-def _snake(name: str) -> str:
-    return "".join(f"_{char.lower()}" if char.isupper() else char for char in name)
-
-
-_INNER: Inner = {"type": _type, "model_configuration": _settings}
+_INNER: Inner = {"type": _type, "model_configuration": settings}
