@@ -9,7 +9,8 @@ AGENTS_langgraph := langchain langgraph
 AGENTS_openai := openai-agents
 AGENTS_pydantic-ai := pydantic-ai-slim
 EVERY_KIND := $(addprefix tests/agents/test_,breaks.py conversation.py environments.py flow.py refusals.py shape.py)
-# Most of what is installed is never imported: what is, Python compiles at its first import.
+# Most of what is installed is never imported: what is, Python compiles at its first import, and keeps.
+unexport PYTHONDONTWRITEBYTECODE
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile
 PIP_BUILD := $(PIP_INSTALL) --build-constraint constraints-build.txt
 

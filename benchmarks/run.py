@@ -18,6 +18,7 @@ def main() -> None:
     parser.add_argument("--peer", required=True, help="the Python of an environment with google-adk")
     parser.add_argument("bench", nargs="*", choices=[*BENCHES, []], help="only these")
     arguments = parser.parse_args()
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else every process of both sides compiles what it imports
     cores = os.cpu_count()
     print(f"{platform.machine()}, {cores} cores, Python {platform.python_version()}, load {os.getloadavg()[0]:.1f}")
     print("CPU is user and system time of whole processes; both sides in turn, medians; MB are 10^6 bytes")

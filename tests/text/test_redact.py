@@ -48,6 +48,12 @@ def test_json_stays_json() -> None:
             json.loads(redact(one.text)[0])
 
 
+def test_a_secret_key_of_aws_may_have_no_digit() -> None:
+    """One of forty characters in a thousand has none, and is no word either."""
+    secret = "wQmBLwiexgrpQioKJaJrNqkhHeC+XGyQ/qcrbMHh"
+    assert redact(f"aws_secret_access_key = {secret}")[0] == "aws_secret_access_key = [REDACTED:pair]"
+
+
 @pytest.mark.parametrize(("text", "left"), [("a@b.io", "[REDACTED:email]"), ("plain", "plain"), ("", "")])
 def test_the_rest_of_a_text_stays(text: str, left: str) -> None:
     """Only the secret is replaced, by its kind."""
@@ -75,11 +81,12 @@ def test_a_connection_string_keeps_its_host() -> None:
     [
         ("smtp://me@mail:S3cr3t!x@relay:25", "smtp://me@mail:[REDACTED:connection_string]@relay:25"),
         (r"https:\/\/app:S3cr3t!x@db\/orders", r"https:\/\/app:[REDACTED:connection_string]@db\/orders"),
+        ("?to=%22redis://app:S3cr3t*@db%22", "?to=%22redis://app:[REDACTED:connection_string]@db%22"),
     ],
-    ids=["an address as user", "escaped slashes"],
+    ids=["an address as user", "escaped slashes", "after an escaped quote"],
 )
 def test_a_password_in_an_unusual_connection_string_goes(text: str, left: str) -> None:
-    """The user may be an e-mail address, and JSON may escape the slashes."""
+    """The user may be an e-mail address, JSON may escape the slashes, and a URL what stands before."""
     assert redact(text)[0] == left
 
 
