@@ -6,6 +6,8 @@ import argparse
 import importlib
 import os
 import platform
+import sys
+from multiprocessing import get_context
 from pathlib import Path
 
 BENCHES = ("startup", "whole_run", "rouge", "trajectory", "loading", "value", "judge", "conversations")
@@ -20,10 +22,22 @@ def main() -> None:
     arguments = parser.parse_args()
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else every process of both sides compiles what it imports
     cores = os.cpu_count()
-    print(f"{platform.machine()}, {cores} cores, Python {platform.python_version()}, load {os.getloadavg()[0]:.1f}")
-    print("CPU is user and system time of whole processes; both sides in turn, medians; MB are 10^6 bytes")
+    print(
+        f"{platform.machine()}, {cores} cores, Python {platform.python_version()}, load {os.getloadavg()[0]:.1f}",
+        flush=True,
+    )
+    print("CPU is user and system time of whole processes; both sides in turn, medians; MB are 10^6 bytes", flush=True)
     for name in arguments.bench or BENCHES:
-        importlib.import_module(name).main(str(Path(arguments.peer).absolute()))
+        # In a process of its own: the system counts the peak memory of whoever starts a process as that process's too.
+        bench = get_context("spawn").Process(target=_run, args=(name, str(Path(arguments.peer).absolute())))
+        bench.start()
+        bench.join()
+        if bench.exitcode:
+            sys.exit(bench.exitcode)
+
+
+def _run(name: str, peer: str) -> None:
+    importlib.import_module(name).main(peer)
 
 
 if __name__ == "__main__":
