@@ -17,6 +17,7 @@ import assay
 from assay import Criterion, EvalCase, EvalSet, Invocation, Message, ResponseMatch, Trace
 from assay.cli import main
 from assay.value import weights
+from reasonings import reasoning
 
 KEYS = [
     *("id", "score", "complexity", "novelty", "tool_diversity", "outcome_confidence"),
@@ -24,26 +25,14 @@ KEYS = [
 ]
 
 
+STEPS = [
+    {"step_id": 0, "type": "tool_call", "tool": {"name": "grep"}, "output_summary": "a"},
+    {"step_id": 1, "type": "tool_call", "tool": {"name": "fix"}, "output_summary": "b"},
+]
+
+
 def _trace(number: int = 0, **changes: Any) -> dict[str, Any]:
-    return {
-        "@context": "https://openknowledgepulse.org/schema/v1",
-        "@type": "ReasoningTrace",
-        "id": f"kp:trace:{number}",
-        "metadata": {
-            "created_at": "2026-01-02T03:04:05Z",
-            "task_domain": "testing",
-            "success": True,
-            "quality_score": 0,
-            "visibility": "private",
-            "privacy_level": "private",
-        },
-        "task": {"objective": "Find the leak"},
-        "steps": [
-            {"step_id": 0, "type": "tool_call", "tool": {"name": "grep"}, "output_summary": "a"},
-            {"step_id": 1, "type": "tool_call", "tool": {"name": "fix"}, "output_summary": "b"},
-        ],
-        "outcome": {"result_summary": "Fixed", "confidence": 0.8},
-    } | changes
+    return reasoning(number, **{"steps": STEPS, **changes})
 
 
 GOOD, WEAK = _trace(0), _trace(1, steps=[{"step_id": 0, "type": "thought", "content": "hm"}])

@@ -50,8 +50,8 @@ def test_json_stays_json() -> None:
 
 def test_a_secret_key_of_aws_may_have_no_digit() -> None:
     """One of forty characters in a thousand has none, and is no word either."""
-    secret = "wQmBLwiexgrpQioKJaJrNqkhHeC+XGyQ/qcrbMHh"
-    assert redact(f"aws_secret_access_key = {secret}")[0] == "aws_secret_access_key = [REDACTED:pair]"
+    letters = "wQmBLwiexgrpQioKJaJrNqkhHeC+XGyQ/qcrbMHh"
+    assert redact(f"aws_secret_access_key = {letters}")[0] == "aws_secret_access_key = [REDACTED:pair]"
 
 
 @pytest.mark.parametrize(("text", "left"), [("a@b.io", "[REDACTED:email]"), ("plain", "plain"), ("", "")])
