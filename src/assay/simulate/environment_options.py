@@ -110,12 +110,7 @@ def environment_options(raw: Mapping[str, Json], *, lenient: bool = False) -> tu
     Raises ConfigError that lists every problem; an unknown key is a warning where `lenient`.
     """
     reading = Options(_INNER, lenient=lenient)
-    options = reading.read(raw, EnvironmentOptions, _AT)
-    if options is not None:
-        _check(options, reading)
-    if options is None or reading.problems:
-        raise ConfigError(*reading.problems)
-    return options, reading.warnings
+    return reading.read_whole(raw, EnvironmentOptions, _AT, _check), reading.warnings
 
 
 def examples_of(options: EnvironmentOptions) -> Examples:

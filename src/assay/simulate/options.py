@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from assay.data.noun import Noun
-from assay.errors import nearest
+from assay.errors import ConfigError, nearest
 from assay.formats.reading import Place, pointer, shown, snake, spellings
 
 N = TypeVar("N", bound=Noun)
@@ -28,6 +28,18 @@ class Options:
     def wrong(self, at: Place, problem: str) -> None:
         """Note a problem."""
         self.problems.append(f"{pointer(at)}: {problem}")
+
+    def read_whole(self, raw: Any, kind: type[N], at: Place, check: Callable[[N, Options], None]) -> N:
+        """Return a whole part of a configuration, in which `check` notes what its single fields cannot tell.
+
+        Raises ConfigError that lists every problem.
+        """
+        options = self.read(raw, kind, at)
+        if options is not None:
+            check(options, self)
+        if options is None or self.problems:
+            raise ConfigError(*self.problems)
+        return options
 
     def read(self, raw: Any, kind: type[N], at: Place) -> N | None:
         """Return an object with the objects in it; None where it cannot be read."""

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import Any, Literal
 
 from assay.data.noun import Json, Noun
-from assay.errors import ConfigError, collecting
+from assay.errors import collecting
 from assay.formats.reading import Place, shown
 from assay.llm.model import DEFAULT_MODEL
 from assay.simulate.instructions import validated
@@ -49,12 +49,7 @@ def user_options(raw: Mapping[str, Json], *, lenient: bool = False) -> tuple[Use
     if raw.get("type") == "llm_audio":
         return UserOptions(type="llm_audio"), [f"/{KEY}/type: {NO_SPEECH}"]
     reading = Options(_INNER, lenient=lenient)
-    options = reading.read(raw, UserOptions, _AT)
-    if options is not None:
-        _check(options, reading)
-    if options is None or reading.problems:
-        raise ConfigError(*reading.problems)
-    return options, reading.warnings
+    return reading.read_whole(raw, UserOptions, _AT, _check), reading.warnings
 
 
 def _check(options: UserOptions, reading: Options) -> None:
