@@ -8,6 +8,7 @@ import itertools
 import queue
 import types
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from typing import Any, get_args, get_origin
 
 from assay.agents.plain import plain
@@ -58,12 +59,8 @@ class Calls:
                 value = tool(**args)
                 return await value if inspect.isawaitable(value) else value
 
-            tell(made)
-            try:
+            with _telling(tell, made):
                 value = await self._asked(tool, made, real)
-            except Exception as error:
-                tell(_failed(made, error))
-                raise
             tell(ToolResult(made.name, plain(value), made.id))
             return value
 
@@ -76,12 +73,8 @@ class Calls:
             """Call a tool, which runs in the thread that calls it, and return its answer."""
             made = self.begin(tool, args)
             here = _Here(tool, args, loop)
-            tell(made)
-            try:
+            with _telling(tell, made):
                 value = here.run() if self.environment is None else here.wait(self._asked, tool, made)
-            except Exception as error:
-                tell(_failed(made, error))
-                raise
             tell(ToolResult(made.name, plain(value), made.id))
             return value
 
@@ -91,6 +84,17 @@ class Calls:
         if self.environment is None:
             return await real()
         return (await routed(self.environment, made, declaration(tool), real)).value
+
+
+@contextmanager
+def _telling(tell: Tell, made: ToolCall) -> Iterator[None]:
+    """Tell of a call before it is made, and of its failure."""
+    tell(made)
+    try:
+        yield
+    except Exception as error:
+        tell(_failed(made, error))
+        raise
 
 
 class _Here:
