@@ -43,14 +43,14 @@ $(VERTEX)/.ready: pyproject.toml constraints-vertex.txt constraints-build.txt
 
 demo: $(VENV)/.ready ## Run the example agent on its eval set, and show the report
 	@# One case of the example fails, so that there is something to see: exit code 1 is right here.
-	@$(BIN)/assay run examples --agent examples.agent:reply || [ $$? -eq 1 ]
-	@$(BIN)/assay value examples/traces.jsonl
+	@$(BIN)/fairtrial run examples --agent examples.agent:reply || [ $$? -eq 1 ]
+	@$(BIN)/fairtrial value examples/traces.jsonl
 
 test: $(VENV)/.ready ## Run every test that needs no more than Python
 	$(BIN)/pytest -n 2 -m "not postgres and not peer and not vertex and not agents"
 
-test-postgres: $(VENV)/.ready ## Run the tests that need Postgres: ASSAY_TEST_POSTGRES=postgresql+pg8000://...
-	@test -n "$$ASSAY_TEST_POSTGRES" || { echo "test-postgres lacks ASSAY_TEST_POSTGRES, a SQLAlchemy URL of a server" >&2; exit 1; }
+test-postgres: $(VENV)/.ready ## Run the tests that need Postgres: FAIRTRIAL_TEST_POSTGRES=postgresql+pg8000://...
+	@test -n "$$FAIRTRIAL_TEST_POSTGRES" || { echo "test-postgres lacks FAIRTRIAL_TEST_POSTGRES, a SQLAlchemy URL of a server" >&2; exit 1; }
 	$(BIN)/pytest -m postgres
 
 .venv-agents/%/.ready: pyproject.toml constraints-agents-%.txt constraints-build.txt
@@ -84,7 +84,7 @@ imports: $(VENV)/.ready ## Check which way imports point
 	$(BIN)/lint-imports
 
 docs: $(VENV)/.ready ## Write what is generated: the JSON Schema of the report
-	$(BIN)/python -m assay.report.json > docs/report.schema.json
+	$(BIN)/python -m fairtrial.reports.json_report > docs/report.schema.json
 
 bench: $(VENV)/.ready $(PEER)/.ready ## Measure side by side with google-adk 2.13
 	$(BIN)/python benchmarks/run.py --peer $(PEER)/bin/python

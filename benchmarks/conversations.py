@@ -33,7 +33,7 @@ def main(_peer: str) -> None:
 
 
 def _held(cases: int, attempts: int, turns: int, latency: float, users: str) -> measuring.Taken:
-    script = measuring.SIDES / "conversations_assay.py"
+    script = measuring.SIDES / "conversations_fairtrial.py"
     numbers = map(str, (cases, attempts, turns, _AT_ONCE, latency))
     taken = measuring.run([measuring.OURS, script, *numbers, users])
     assert taken.said["held"] == cases * attempts, "a conversation is missing"

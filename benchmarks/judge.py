@@ -21,18 +21,18 @@ from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.output import OutputObjectDefinition
 
-from assay import api
-from assay.data.case import EvalCase, EvalSet
-from assay.data.outcome import Criterion
-from assay.data.rubric import Rubric
-from assay.data.trace import Invocation, Message, Trace
-from assay.judge.judges import JudgeOptions, Judges
-from assay.llm.exchange import Exchange
-from assay.llm.model import Prompt, Reply
-from assay.llm.provider import Provider
-from assay.metrics.asking import VALIDITY, question
-from assay.metrics.response_judged import FinalResponseMatch
-from assay.metrics.rubrics import FinalResponseRubrics
+from fairtrial import api
+from fairtrial.judge.judges import JudgeOptions, Judges
+from fairtrial.llm.model_pool import ModelPool
+from fairtrial.llm.provider import Provider
+from fairtrial.metrics.asking import VALIDITY, question
+from fairtrial.metrics.response_judged import FinalResponseMatch
+from fairtrial.metrics.rubrics import FinalResponseRubrics
+from fairtrial.records.case import EvalCase, EvalSet
+from fairtrial.records.reply import Prompt, Reply
+from fairtrial.records.result import Criterion
+from fairtrial.records.rubric import Rubric
+from fairtrial.records.trace import Invocation, Message, Trace
 
 SIDES = Path(__file__).parent / "sides"
 MODEL = "openai/gpt-4o-mini"
@@ -80,7 +80,7 @@ def judged(cases: int, turns: int, items: int = 0, *, at_once: int | None = None
 
     `at_once` bounds the cases that are open and the calls in flight; without it all cases are open.
     """
-    judges = Judges(Exchange(concurrency=at_once), model=MODEL)
+    judges = Judges(ModelPool(concurrency=at_once), model=MODEL)
     judge = judges.judge(JudgeOptions())
     rubrics = tuple(Rubric(f"r{number}", f"The reply has property {number}.") for number in range(items))
     metric = FinalResponseRubrics(judge, rubrics) if items else FinalResponseMatch(judge)
@@ -283,7 +283,7 @@ def _prompt(turn: Invocation) -> Prompt:
 def main(peer: str) -> None:
     """Run all of it."""
     os.environ.setdefault("OPENAI_API_KEY", "none")
-    print("judge: 10 cases x 4 invocations x 5 votes, mean latency 0.4 s; assay, google-adk with its defaults")
+    print("judge: 10 cases x 4 invocations x 5 votes, mean latency 0.4 s; fairtrial, google-adk with its defaults")
     _warm()
     free(peer)
     limited(peer)

@@ -31,9 +31,9 @@ def _load(peer: str, file: Path, size: float) -> None:
         return float(taken.said["cpu"])
 
     ours, theirs = measuring.in_turn(
-        lambda: side(measuring.OURS, "load_assay.py"), lambda: side(peer, "load_adk.py"), times=_TIMES
+        lambda: side(measuring.OURS, "load_fairtrial.py"), lambda: side(peer, "load_adk.py"), times=_TIMES
     )
-    ours_peak, theirs_peak = peaks["load_assay.py"], peaks["load_adk.py"]
+    ours_peak, theirs_peak = peaks["load_fairtrial.py"], peaks["load_adk.py"]
     measuring.line("CPU, imports not counted", f"{ours:.2f} s", f"{theirs:.2f} s")
     measuring.target("CPU, theirs / ours", theirs / ours, "times", at_least=5)
     measuring.line("peak memory of the process", f"{ours_peak:,.0f} MB", f"{theirs_peak:,.0f} MB")
@@ -43,8 +43,8 @@ def _load(peer: str, file: Path, size: float) -> None:
 
 def _score(file: Path) -> None:
     """Planning is part of scoring; traced is every allocation after loading, not the memory that loading freed."""
-    measuring.heading(f"`assay score` of the same {_CASES:,} cases against themselves, default criteria and store")
+    measuring.heading(f"`fairtrial score` of the same {_CASES:,} cases against themselves, default criteria and store")
     with tempfile.TemporaryDirectory() as store:
-        said = measuring.run([measuring.OURS, measuring.SIDES / "score_assay.py", file, store]).said
+        said = measuring.run([measuring.OURS, measuring.SIDES / "score_fairtrial.py", file, store]).said
     measuring.line("CPU of planning and scoring, a case", f"{1e6 * said['cpu'] / _CASES:.0f} µs")
     measuring.target("memory that scoring adds at its peak, a case", said["added"] / _CASES, "bytes", at_most=300)

@@ -17,7 +17,7 @@ def main(peer: str) -> None:
         return float(taken.said["pairs"] / taken.said["cpu"])
 
     ours, theirs = measuring.in_turn(
-        lambda: side(measuring.OURS, "rouge_assay.py", _PAIRS_OURS),
+        lambda: side(measuring.OURS, "rouge_fairtrial.py", _PAIRS_OURS),
         lambda: side(peer, "rouge_adk.py", _PAIRS_THEIRS),
         times=_TIMES,
     )

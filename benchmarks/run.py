@@ -1,4 +1,4 @@
-"""How fast is assay beside google-adk? Prints what it measures: the number, the target, reached or not."""
+"""How fast is fairtrial beside google-adk? Prints what it measures: the number, the target, reached or not."""
 
 from __future__ import annotations
 

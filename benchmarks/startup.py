@@ -10,11 +10,11 @@ _TIMES = 7
 
 
 def main(peer: str) -> None:
-    measuring.heading("start: `assay --help`, `adk eval --help`")
-    assay = Path(measuring.OURS).with_name("assay")
+    measuring.heading("start: `fairtrial --help`, `adk eval --help`")
+    fairtrial = Path(measuring.OURS).with_name("fairtrial")
     adk = Path(peer).with_name("adk")
     ours, theirs = measuring.in_turn(
-        lambda: measuring.run([assay, "--help"]).cpu,
+        lambda: measuring.run([fairtrial, "--help"]).cpu,
         lambda: measuring.run([adk, "eval", "--help"]).cpu,
         times=_TIMES,
     )

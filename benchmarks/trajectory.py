@@ -39,7 +39,7 @@ def _compare(peer: str, count: int, match_type: str, differing: int) -> None:
         return speed
 
     ours, theirs = measuring.in_turn(
-        lambda: side(measuring.OURS, "trajectory_assay.py"),
+        lambda: side(measuring.OURS, "trajectory_fairtrial.py"),
         lambda: side(peer, "trajectory_adk.py"),
         times=_TIMES,
     )

@@ -88,7 +88,7 @@ def trace(rng: random.Random, number: int, words: int = 12) -> dict[str, object]
         },
         "task": {"objective": f"Review change {number}"},
         "steps": steps,
-        "outcome": {"result_summary": "Done", "confidence": 0.9},
+        "outcome": {"result_summary": "ChunkResult", "confidence": 0.9},
     }
 
 
@@ -104,7 +104,7 @@ def write(path: Path, count: int, words: int = 12) -> Path:
 
 MEASURED = """
 import json, os, resource, sys, threading, time
-from assay.cli import main
+from fairtrial.cli import main
 def watch():
     page = os.sysconf("SC_PAGE_SIZE")
     while True:
@@ -117,7 +117,7 @@ main()
 
 
 def command(file: Path, *options: str) -> tuple[float, float, list[float]]:
-    """Run `assay value` on a file; return wall seconds, CPU seconds, and its memory in MB twice a second."""
+    """Run `fairtrial value` on a file; return wall seconds, CPU seconds, and its memory in MB twice a second."""
     before = os.times()
     started = time.perf_counter()
     output = str(file.with_suffix(".out"))
@@ -156,7 +156,7 @@ def without_embedder(folder: Path, traces: int, lines: int) -> None:
 def novelty(count: int = 40_000) -> None:
     import numpy as np
 
-    from assay.value.novelty import VectorCache
+    from fairtrial.valuation.novelty import VectorCache
 
     heading("novelty in sequence mode, cache of 1,000 full, one core")
     vectors = np.random.default_rng(1).normal(size=(count, 384)).astype(np.float32)
@@ -171,7 +171,7 @@ def novelty(count: int = 40_000) -> None:
 
 
 def with_model(folder: Path, count: int) -> None:
-    from assay.value.embed import LONGEST, MiniLM, installed_embedder
+    from fairtrial.valuation.embed import LONGEST, MiniLM, installed_embedder
 
     heading("value with the model")
     model = installed_embedder()
@@ -194,7 +194,7 @@ def with_model(folder: Path, count: int) -> None:
 
 
 def redaction() -> None:
-    from assay.text.redact import redact_json
+    from fairtrial.text.redact import redact_json
 
     heading("redaction before sharing")
     rng = random.Random(3)
@@ -209,7 +209,7 @@ def redaction() -> None:
 def recall(each: int = 10) -> None:
     """Print what is found of each kind of secret, and what is wrongly taken of each kind of look-alike."""
     sys.path.append(str(Path(__file__).parents[1] / "tests"))
-    from assay.text.redact import redact
+    from fairtrial.text.redact import redact
     from secret_corpus import negatives, positives
 
     rng = random.Random(11)

@@ -25,20 +25,20 @@ def main(peer: str) -> None:
         theirs = [adk, "eval", "shop", "shop.evalset.json", *options]
         measuring.run(theirs, cwd=folder, codes=_NOT_PASSED)
         recorded = next(folder.glob("shop/.adk/eval_history/*.evalset_result.json")).rename(folder / "recorded.json")
-        _compare("assay score", ["score", recorded], theirs, folder)
-        _compare("assay run", ["run", "shop.evalset.json", "--agent", "shop_agent:reply"], theirs, folder)
+        _compare("fairtrial score", ["score", recorded], theirs, folder)
+        _compare("fairtrial run", ["run", "shop.evalset.json", "--agent", "shop_agent:reply"], theirs, folder)
 
 
 def _compare(what: str, arguments: list[str | Path], theirs: list[str | Path], folder: Path) -> None:
-    ours = [Path(measuring.OURS).with_name("assay"), *arguments, "--config", "test_config.json"]
+    ours = [Path(measuring.OURS).with_name("fairtrial"), *arguments, "--config", "test_config.json"]
 
     def fresh() -> float:
-        shutil.rmtree(folder / ".assay", ignore_errors=True)
+        shutil.rmtree(folder / ".fairtrial", ignore_errors=True)
         return measuring.run(ours, cwd=folder, codes=_NOT_PASSED).cpu
 
     def evaluated() -> float:
         return measuring.run(theirs, cwd=folder, codes=_NOT_PASSED).cpu
 
-    assay, adk = measuring.in_turn(fresh, evaluated, times=_TIMES)
-    measuring.line(f"CPU of {what}, adk eval", f"{assay:.2f} s", f"{adk:.2f} s")
-    measuring.target(f"CPU, adk eval / {what} (default store)", adk / assay, "times", at_least=8)
+    fairtrial, adk = measuring.in_turn(fresh, evaluated, times=_TIMES)
+    measuring.line(f"CPU of {what}, adk eval", f"{fairtrial:.2f} s", f"{adk:.2f} s")
+    measuring.target(f"CPU, adk eval / {what} (default store)", adk / fairtrial, "times", at_least=8)

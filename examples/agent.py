@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from assay import ToolCall, ToolResult, Trace
+from fairtrial import ToolCall, ToolResult, Trace
 
 ORDERS = {
     "A-17": {"item": "teapot", "state": "shipped", "arrives": "Friday"},

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
-from assay.data.case import EvalCase
-from assay.data.outcome import Criterion, Metric, Score
-from assay.data.recording import Recording
-from assay.data.trace import Invocation, Message, Step, ToolCall, Trace
-from assay.data.work import Work
-from assay.formats.recognise import Loaded, read
+from fairtrial.formats.recognise import Loaded, read
+from fairtrial.planned_case import PlannedCase
+from fairtrial.records.attempt import Recording
+from fairtrial.records.case import EvalCase
+from fairtrial.records.result import Criterion, Metric
+from fairtrial.records.score import Score
+from fairtrial.records.trace import Invocation, Message, Step, ToolCall, Trace
 
 
 def call(name: str, **args: Any) -> ToolCall:
@@ -38,10 +40,10 @@ def case(*invocations: Invocation, name: str = "case") -> EvalCase:
     return EvalCase(name, invocations)
 
 
-def work(*criteria: Criterion, expected: EvalCase | None = None, position: int = 0) -> Work:
+def work(*criteria: Criterion, expected: EvalCase | None = None, position: int = 0) -> PlannedCase:
     """A case at its place, to be held against these criteria."""
     one = expected or case(turn(reply="hello"))
-    return Work(position, one.id, one, criteria)
+    return PlannedCase(position, one.id, one, criteria)
 
 
 def recording(*invocations: Invocation, name: str = "case") -> Recording:
@@ -75,3 +77,10 @@ def eval_set(*conversation: dict[str, Any], **more: Any) -> dict[str, Any]:
 def said(text: str, role: str = "user") -> dict[str, Any]:
     """A genai content of one text."""
     return {"role": role, "parts": [{"text": text}]}
+
+
+def files_of_evaluations(shared: Path) -> list[Path]:
+    """The JSON files that evaluations hold: eval sets, configs, sessions, results; traces have tests of their own."""
+    others = {"agents-cli", "traces"}
+    data = shared / "data"
+    return [file for file in sorted(data.rglob("*.json")) if file.relative_to(data).parts[0] not in others]

@@ -20,9 +20,9 @@ from typing import Any
 
 import pytest
 
-from assay import Score, ToolCall, Trace
-from assay.cli import main
-from assay.data.case import EvalCase
+from fairtrial import Score, ToolCall, Trace
+from fairtrial.cli import main
+from fairtrial.records.case import EvalCase
 
 STOPPED = Path("stop_waiting")
 """A file in the current folder that ends the waiting of `patient`."""
@@ -44,7 +44,7 @@ class Done:
         return json.loads(self.out)
 
 
-def assay(*arguments: str | Path) -> Done:
+def fairtrial(*arguments: str | Path) -> Done:
     """Run a command in this process, as the console script does."""
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2))
     code: Any = 0
@@ -62,7 +62,7 @@ def start(*arguments: str | Path, **more: Any) -> subprocess.Popen[str]:
     """Start a command in a process of its own, both its streams piped."""
     path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
     return subprocess.Popen(
-        [str(Path(sys.executable).parent / "assay"), *map(str, arguments)],
+        [str(Path(sys.executable).parent / "fairtrial"), *map(str, arguments)],
         **{
             "stdout": subprocess.PIPE,
             "stderr": subprocess.PIPE,

@@ -18,18 +18,20 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile(
-    "assay", derandomize=True, max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    "fairtrial", derandomize=True, max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
-settings.load_profile("assay")
+settings.load_profile("fairtrial")
 
-SHARED = Path(os.environ.get("ASSAY_SHARED", Path(__file__).parents[2] / "shared"))
+SHARED = Path(os.environ.get("FAIRTRIAL_SHARED", Path(__file__).parents[2] / "shared"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip, saying so, what needs a folder or a server that is not there."""
     lacking = {
-        "shared": "" if SHARED.is_dir() else f"needs the folder {SHARED} (or ASSAY_SHARED)",
-        "postgres": "" if os.environ.get("ASSAY_TEST_POSTGRES") else "needs a Postgres URL in ASSAY_TEST_POSTGRES",
+        "shared": "" if SHARED.is_dir() else f"needs the folder {SHARED} (or FAIRTRIAL_SHARED)",
+        "postgres": ""
+        if os.environ.get("FAIRTRIAL_TEST_POSTGRES")
+        else "needs a Postgres URL in FAIRTRIAL_TEST_POSTGRES",
     }
     for item in items:
         for marker, reason in lacking.items():

@@ -1,4 +1,4 @@
-"""Scripted judges for tests: what they answer is said per item, read from the schema as a real model would."""
+"""ScriptedModel judges for tests: what they answer is said per item, read from the schema as a real model would."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ from typing import Any
 
 import pytest
 
-from assay.data.case import EvalCase
-from assay.data.outcome import Metric, Score
-from assay.data.trace import Invocation, Message, Step, Trace
-from assay.judge.ballot import Ballot
-from assay.judge.judge import Judge
-from assay.llm.model import Named, Prompt
-from assay.llm.scripted import Line, Scripted
+from fairtrial.judge.judge import Judge
+from fairtrial.llm.model import NamedModel
+from fairtrial.records.ballot import Ballot
+from fairtrial.records.case import EvalCase
+from fairtrial.records.reply import Prompt
+from fairtrial.records.result import Metric
+from fairtrial.records.score import Score
+from fairtrial.records.trace import Invocation, Message, Step, Trace
+from fairtrial.testing import Line, ScriptedModel
 
-SHARED = Path(os.environ.get("ASSAY_SHARED") or Path(__file__).resolve().parents[2] / "shared")
+SHARED = Path(os.environ.get("FAIRTRIAL_SHARED") or Path(__file__).resolve().parents[2] / "shared")
 
 Say = Callable[[str, Prompt], "str | dict[str, Any] | None"]
 """What to answer on an item: an answer, fields of an entry, or None to leave it out."""
@@ -59,9 +61,9 @@ class Bench:
     """A judge with everything that it was asked and everything that it decided."""
 
     def __init__(self, say: Say | Sequence[Line], *, votes: int = 5, all_votes: bool = False) -> None:
-        self.model = Scripted((lambda prompt: reply(prompt, say)) if callable(say) else say)
+        self.model = ScriptedModel((lambda prompt: reply(prompt, say)) if callable(say) else say)
         self.ballots: dict[str, Ballot] = {}
-        self.judge = Judge((Named("m", self.model),), votes=votes, all_votes=all_votes, keep=self._keep)
+        self.judge = Judge((NamedModel("m", self.model),), votes=votes, all_votes=all_votes, keep=self._keep)
 
     def _keep(self, ballot: Ballot) -> None:
         self.ballots[ballot.id] = ballot

@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from assay.data.case import EvalCase, EvalSet
-from assay.data.work import Work
-from assay.load import Wanted, chosen, works
 from builders import eval_set, said
+from fairtrial.loading import LoadedSet, plan_cases, select_cases
+from fairtrial.planned_case import PlannedCase
+from fairtrial.records.case import EvalCase, EvalSet
 
 SET = eval_set({"user_content": said("hi")})
 
@@ -27,10 +27,10 @@ def config(**criteria: float) -> dict[str, Any]:
     return {"criteria": criteria}
 
 
-def todo(*sets: EvalSet, only: tuple[str, ...] = ()) -> list[Work]:
+def todo(*sets: EvalSet, only: tuple[str, ...] = ()) -> list[PlannedCase]:
     """The cases of these sets that are chosen."""
-    wanted = [Wanted(one, ()) for one in sets]
-    return chosen(works(wanted), wanted, only)
+    wanted = [LoadedSet(one, ()) for one in sets]
+    return select_cases(plan_cases(wanted), wanted, only)
 
 
 def cases(name: str, *ids: str) -> EvalSet:

@@ -1,4 +1,4 @@
-"""Traces, and an embedder that needs no model, for the tests of `assay.value`."""
+"""Traces, and an embedder that needs no model, for the tests of `fairtrial.value`."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from assay.concurrency import concurrently
+from fairtrial.concurrency import concurrently
 
 
 async def numbers(count: int, taken: list[int] | None = None) -> AsyncIterator[int]:

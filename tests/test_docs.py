@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from assay import api
+from fairtrial import api
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
@@ -39,7 +39,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a command line with this environment's `assay`."""
+    """Run a command line with this environment's `fairtrial`."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "COLUMNS": "120", "PYTHONPATH": str(folder)}
     return subprocess.run(
@@ -86,7 +86,7 @@ def _without_times(text: str) -> str:
 def test_readme_shows_the_real_output(folder: Path) -> None:
     """What the README prints below its example is what the example prints."""
     shown = re.search(
-        r"```sh\n(assay run [^\n]*?)(?:  # [^\n]*)?\n```\n\n```text\n(.*?)```",
+        r"```sh\n(fairtrial run [^\n]*?)(?:  # [^\n]*)?\n```\n\n```text\n(.*?)```",
         (ROOT / "README.md").read_text(),
         re.DOTALL,
     )

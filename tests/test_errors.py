@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.errors import FormatError, nearest
+from fairtrial.errors import FormatError, nearest
 
 
 def test_every_problem_names_its_file() -> None:

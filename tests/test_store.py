@@ -18,21 +18,22 @@ import pytest
 from sqlalchemy.dialects import registry
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 
-from assay.api import reread
-from assay.data.outcome import CaseResult, Outcome, Quote, Range, Score
-from assay.data.recording import Failure, Recording
-from assay.data.summary import RunInfo
-from assay.data.trace import Message, Thought, ToolResult, Trace
-from assay.errors import UsageError
-from assay.llm.model import Reply
-from assay.store import Store
 from builders import call, recording, turn
+from fairtrial.api import reread
+from fairtrial.errors import UsageError
+from fairtrial.records.attempt import Failure, Recording
+from fairtrial.records.reply import Reply
+from fairtrial.records.result import CaseResult, Outcome
+from fairtrial.records.run import RunInfo
+from fairtrial.records.score import Quote, Range, Score
+from fairtrial.records.trace import Message, Thought, ToolResult, Trace
+from fairtrial.store import Store
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A database of each kind."""
-    return f"sqlite:///{tmp_path}/a b/run.db" if request.param == "sqlite" else os.environ["ASSAY_TEST_POSTGRES"]
+    return f"sqlite:///{tmp_path}/a b/run.db" if request.param == "sqlite" else os.environ["FAIRTRIAL_TEST_POSTGRES"]
 
 
 class Other(SQLiteDialect_pysqlite):
@@ -46,7 +47,9 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     """An open store in a database of each kind."""
     registry.register("other", __name__, "Other")
     opened = Store(
-        os.environ["ASSAY_TEST_POSTGRES"] if request.param == "postgres" else f"{request.param}:///{tmp_path}/run.db"
+        os.environ["FAIRTRIAL_TEST_POSTGRES"]
+        if request.param == "postgres"
+        else f"{request.param}:///{tmp_path}/run.db"
     )
     yield opened
     opened.close()
@@ -97,7 +100,7 @@ def test_a_recording_that_may_wait_is_committed_with_the_next_results(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever reads the database sees neither or both."""
-    monkeypatch.setattr("assay.store.SECONDS", 3600.0)
+    monkeypatch.setattr("fairtrial.store.SECONDS", 3600.0)
     writer, reader, name = Store(url), Store(url), f"run-{uuid.uuid4().hex}"
     writer.add_recording(name, 0, recording(turn()), may_wait=True)
     writer.add_result(name, result(0))
@@ -208,8 +211,8 @@ def test_two_processes_write_at_once(url: str) -> None:
 
 AGENT = """
     import os, signal, sys
-    from assay.api import execute, plan_run, resume
-    from assay.store import Store
+    from fairtrial.api import execute, plan_run, resume
+    from fairtrial.store import Store
 
     DIES_AT = sys.argv[2]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from shop import INSTRUCTIONS, ORDERS, PROMPT_TOKENS, REPLY_TOKENS, TOOLS, move
 
-from assay.data.trace import About, AgentDetails, Message, ToolCall, ToolResult, Trace, Usage
+from fairtrial.records.trace import About, AgentDetails, Message, ToolCall, ToolResult, Trace, Usage
 
 _ORDER = {"type": "object", "properties": {"order_id": {"type": "string"}}, "required": ["order_id"]}
 _DECLARATIONS = tuple(

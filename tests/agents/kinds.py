@@ -14,9 +14,9 @@ from chat_server import ChatServer, agent
 from msgspec.structs import replace
 from shop import CRITERIA, TOOLS, saying
 
-import assay
-from assay.data.case import SessionInput
-from assay.data.recording import Recording
+import fairtrial
+from fairtrial.records.attempt import Recording
+from fairtrial.records.case import SessionInput
 
 HERE = Path(__file__).parent
 
@@ -50,7 +50,7 @@ class Kind:
     """
 
     reached: Callable[[], AbstractContextManager[str]]
-    module: str = "assay"
+    module: str = "fairtrial"
     untold: frozenset[str] = frozenset()
     streams: bool = True
     remote: bool = False
@@ -94,7 +94,7 @@ KINDS = {
 
 def marks_of(kind: Kind) -> tuple[pytest.MarkDecorator, ...]:
     """The marks of a test with a kind of agent: one that needs a framework runs in its environment."""
-    return () if kind.module in ("assay", "httpx2") else (pytest.mark.agents,)
+    return () if kind.module in ("fairtrial", "httpx2") else (pytest.mark.agents,)
 
 
 def every(chosen: Callable[[Kind], bool]) -> pytest.MarkDecorator:
@@ -121,5 +121,5 @@ def recorded(target: Any, *queries: str, session: SessionInput | None = None, **
     """What is recorded of a conversation in which a user says this."""
     eval_set = saying(*queries)
     case = replace(eval_set.cases[0], session_input=session)
-    run = assay.evaluate(replace(eval_set, cases=(case,)), target, CRITERIA, **options)
+    run = fairtrial.evaluate(replace(eval_set, cases=(case,)), target, CRITERIA, **options)
     return next(run.recordings)[1]

@@ -6,8 +6,8 @@ import threading
 from dataclasses import dataclass
 from typing import Any
 
-from assay.data.case import EvalCase, EvalSet
-from assay.data.trace import Invocation, Message, ToolCall
+from fairtrial.records.case import EvalCase, EvalSet
+from fairtrial.records.trace import Invocation, Message, ToolCall
 
 INSTRUCTIONS = "You help the customers of a shop."
 ORDERS = {"A-17": {"item": "teapot", "state": "shipped"}, "B-42": {"item": "lamp", "state": "in preparation"}}

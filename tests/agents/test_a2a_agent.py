@@ -7,7 +7,7 @@ import socket
 import pytest
 from kinds import every, reached, recorded
 
-from assay.data.trace import Message
+from fairtrial.records.trace import Message
 
 pytestmark = pytest.mark.agents
 pytest.importorskip("a2a")

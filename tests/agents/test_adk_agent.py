@@ -15,11 +15,11 @@ import pytest
 from kinds import HERE, recorded
 from shop import CRITERIA, EVAL_SET, PROMPT_TOKENS, REPLY_TOKENS, cancel_order, get_order
 
-import assay
-from assay.agents import agent_of
-from assay.data.case import EvalCase, EvalSet, SessionInput
-from assay.data.trace import Event, Invocation, Message, Step, Thought, ToolCall, ToolResult, Usage
-from assay.formats.adk.write import dumps
+import fairtrial
+from fairtrial.agents import agent_of
+from fairtrial.formats.adk.write import dumps
+from fairtrial.records.case import EvalCase, EvalSet, SessionInput
+from fairtrial.records.trace import Event, Invocation, Message, Step, Thought, ToolCall, ToolResult, Usage
 
 pytestmark = [
     pytest.mark.agents,
@@ -82,11 +82,11 @@ def by_adk(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def ours() -> Iterator[assay.Run]:
+def ours() -> Iterator[fairtrial.Run]:
     """Our run of the same agent on the same eval set."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(HERE))
-        yield assay.evaluate(PARITY, TARGET, CRITERIA)
+        yield fairtrial.evaluate(PARITY, TARGET, CRITERIA)
 
 
 def did(steps: Sequence[Step] | None) -> list[tuple[Any, ...]]:
@@ -102,9 +102,9 @@ def did(steps: Sequence[Step] | None) -> list[tuple[Any, ...]]:
     ]
 
 
-def test_what_happens_is_what_happens_under_adk(by_adk: Path, ours: assay.Run) -> None:
+def test_what_happens_is_what_happens_under_adk(by_adk: Path, ours: fairtrial.Run) -> None:
     """The same calls, results, messages, replies, tokens, instructions and tools through `adk eval` and through us."""
-    under_adk = {one.case_id: one.trace for one in assay.load_recordings(by_adk)}
+    under_adk = {one.case_id: one.trace for one in fairtrial.load_recordings(by_adk)}
     assert set(under_adk) == {case.id for case in PARITY.cases}
     for _, recording in ours.recordings:
         theirs = under_adk[recording.case_id]
@@ -118,7 +118,7 @@ def test_what_happens_is_what_happens_under_adk(by_adk: Path, ours: assay.Run) -
             ]
 
 
-def test_scores_are_those_of_adk(by_adk: Path, ours: assay.Run) -> None:
+def test_scores_are_those_of_adk(by_adk: Path, ours: fairtrial.Run) -> None:
     """Every deterministic criterion gives every case the same number and the same verdict, but for a thought.
 
     ADK scores the thought beside a reply as part of it. Of "Ten euros. Only." against "Ten euros." two of three words
@@ -275,14 +275,14 @@ def test_an_agent_is_recognised_without_a_prefix() -> None:
 def test_a_folder_without_agent_is_refused(code: str, problem: str, tmp_path: Path) -> None:
     """What cannot be loaded is said before anything runs."""
     target = folder_with(tmp_path / f"bad_{abs(hash(code))}", code)
-    with pytest.raises(assay.UsageError, match=problem):
+    with pytest.raises(fairtrial.UsageError, match=problem):
         agent_of(target)
 
 
 def test_the_folder_nearest_to_a_misspelt_one_is_offered() -> None:
     """Of those beside it."""
     shop = Path(__file__).with_name("adk_shop")
-    with pytest.raises(assay.UsageError, match="did you mean 'adk_shop'"):
+    with pytest.raises(fairtrial.UsageError, match="did you mean 'adk_shop'"):
         agent_of(f"adk:{shop.with_name('adk_shp')}")
 
 

@@ -8,9 +8,9 @@ import pytest
 from kinds import KINDS, every, every_kind, reached
 from shop import HUGE, RELEASED, saying
 
-import assay
-from assay.data.recording import Recording
-from assay.data.trace import ToolCall, ToolResult
+import fairtrial
+from fairtrial.records.attempt import Recording
+from fairtrial.records.trace import ToolCall, ToolResult
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
@@ -28,8 +28,8 @@ def released() -> Iterator[None]:
 
 def held(target: str, *queries: str, reply_timeout: float | None = None) -> tuple[Recording, Recording]:
     """The recordings of a conversation in which the user says this, and of one beside it."""
-    eval_set = assay.EvalSet("two", (*saying(*queries, name="one").cases, *saying("hello", name="other").cases))
-    run = assay.evaluate(eval_set, target, {"response_match_score": 0.5}, reply_timeout=reply_timeout)
+    eval_set = fairtrial.EvalSet("two", (*saying(*queries, name="one").cases, *saying("hello", name="other").cases))
+    run = fairtrial.evaluate(eval_set, target, {"response_match_score": 0.5}, reply_timeout=reply_timeout)
     one, other = (recording for _, recording in run.recordings)
     return one, other
 
@@ -68,7 +68,7 @@ def test_no_server_is_a_failure(kind: str) -> None:
     """Where nobody listens any more the case fails, and the run ends."""
     with reached(kind) as target:
         pass
-    run = assay.evaluate(saying("hello"), target, {"response_match_score": 0.5})
+    run = fairtrial.evaluate(saying("hello"), target, {"response_match_score": 0.5})
     assert run.verdict == "failed"
     ((_, one),) = run.recordings
     assert one.failure is not None

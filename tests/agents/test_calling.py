@@ -9,19 +9,19 @@ from typing import Any
 
 import pytest
 
-from assay import EvalCase, Invocation, Message, Recording, ToolCall, ToolResult, Trace
-from assay.agents import agent_of
-from assay.agents.calling import declaration
-from assay.data.work import Environments, Work
-from assay.record import record
-from assay.simulate.scripted import ScriptedEnvironment
+from fairtrial import EvalCase, Invocation, Message, Recording, ToolCall, ToolResult, Trace
+from fairtrial.agents import agent_of
+from fairtrial.agents.calling import declaration
+from fairtrial.planned_case import Environments, PlannedCase
+from fairtrial.recording import record
+from fairtrial.testing import ScriptedEnvironment
 
 Call = Callable[..., Any]
 
 
 def held(function: Callable[..., Any], environments: Environments | None = None, **more: Any) -> Recording:
     """One conversation of one message."""
-    work = Work(0, "case", EvalCase("case", (Invocation(Message("hi")),)), (), environments=environments)
+    work = PlannedCase(0, "case", EvalCase("case", (Invocation(Message("hi")),)), (), environments=environments)
 
     async def first() -> Recording:
         (found,) = [one async for _, one in record([work], agent_of(function), **more)]
@@ -202,7 +202,7 @@ def test_ids_go_on_from_message_to_message() -> None:
     case = EvalCase("case", (Invocation(Message("one")), Invocation(Message("two"))))
 
     async def whole() -> Recording:
-        (found,) = [one async for _, one in record([Work(0, "case", case, ())], agent_of(plain_agent))]
+        (found,) = [one async for _, one in record([PlannedCase(0, "case", case, ())], agent_of(plain_agent))]
         return found
 
     ids = [call.id for one in asyncio.run(whole()).trace.invocations for call in one.tool_calls]

@@ -6,8 +6,8 @@ import pytest
 from kinds import KINDS, every, every_kind, reached, recorded
 from shop import CRITERIA, EVAL_SET, INSTRUCTIONS, PROMPT_TOKENS, REPLY_TOKENS, saying
 
-import assay
-from assay.data.trace import Message, ToolCall, ToolResult
+import fairtrial
+from fairtrial.records.trace import Message, ToolCall, ToolResult
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
@@ -19,7 +19,7 @@ pytestmark = [
 def test_a_conversation_is_scored(kind: str) -> None:
     """Two turns with tool calls pass the deterministic criteria; every call of a model that is told of is counted."""
     with reached(kind) as target:
-        run = assay.evaluate(EVAL_SET, target, CRITERIA)
+        run = fairtrial.evaluate(EVAL_SET, target, CRITERIA)
     assert run.verdict == "passed"
     means = {one.criterion: one.mean.value for one in run.summary.criteria}
     assert means["tool_call_count_v1"] == 1.5
@@ -80,9 +80,9 @@ def test_time_is_split(kind: str) -> None:
 def test_sessions_never_mix(kind: str) -> None:
     """50 conversations of 6 turns at once: each reply carries the token of its own conversation."""
     sets = [saying(*(f"hello {name}-{turn}" for turn in range(6)), name=str(name)) for name in range(50)]
-    many = assay.EvalSet("many", tuple(case for one in sets for case in one.cases))
+    many = fairtrial.EvalSet("many", tuple(case for one in sets for case in one.cases))
     with reached(kind) as target:
-        run = assay.evaluate(many, target, {"response_match_score": 0.0}, concurrency=50)
+        run = fairtrial.evaluate(many, target, {"response_match_score": 0.0}, concurrency=50)
     for _, one in run.recordings:
         assert one.failure is None
         replies = [invocation.reply for invocation in one.trace.invocations]

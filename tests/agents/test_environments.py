@@ -12,16 +12,16 @@ import shop
 from kinds import every, reached
 from msgspec.structs import replace
 
-import assay
 import clock
-from assay.agents import agent_of
-from assay.data.recording import Recording
-from assay.data.trace import Injected, ToolResult
-from assay.data.work import Environments, Work
-from assay.record import record
-from assay.simulate.environment import TIMED_OUT, SimulatedEnvironments
-from assay.simulate.environment_options import environment_options
-from assay.simulate.scripted import ScriptedEnvironment
+import fairtrial
+from fairtrial.agents import agent_of
+from fairtrial.planned_case import Environments, PlannedCase
+from fairtrial.recording import record
+from fairtrial.records.attempt import Recording
+from fairtrial.records.trace import Injection, ToolResult
+from fairtrial.simulate.environment import TIMED_OUT, SimulatedEnvironments
+from fairtrial.simulate.environment_options import environment_options
+from fairtrial.testing import ScriptedEnvironment
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
@@ -59,7 +59,7 @@ def held(
             return held(agent_of(target), environments, *queries, reply_timeout=reply_timeout)
     if isinstance(environments, Mapping):
         environments = SimulatedEnvironments(environment_options(environments)[0])
-    work = Work(0, "case", shop.saying(*queries).cases[0], (), environments=environments)
+    work = PlannedCase(0, "case", shop.saying(*queries).cases[0], (), environments=environments)
 
     async def first() -> Recording:
         (found,) = [one async for _, one in record([work], agent_of(agent), reply_timeout=reply_timeout)]
@@ -181,7 +181,7 @@ def test_other_tools_are_left_alone(kind: str) -> None:
     """A tool that the configuration does not name answers as ever, and an effect is that of its own call only."""
     recording = held(kind, injecting(injected_response={"item": "none"}, invalidates=True), "Cancel B-42")
     assert [(one.name, one.response, one.injected) for one in results(recording)] == [
-        ("get_order", {"item": "none"}, (Injected("response", '{"item": "none"}', invalidates=True),)),
+        ("get_order", {"item": "none"}, (Injection("response", '{"item": "none"}', invalidates=True),)),
         ("cancel_order", {"cancelled": True}, ()),
     ]
 
@@ -195,11 +195,11 @@ def test_what_was_begun_is_known_of_a_call_that_was_cut_off(kind: str) -> None:
     assert (recording.failure.side, recording.failure.cause) == ("agent", "no reply within 3 seconds")
     (broken,) = recording.trace.invocations
     assert ([one.name for one in broken.tool_calls], results(recording)) == (["get_order"], [])
-    (unheard,) = broken.unheard
-    assert (unheard.name, unheard.response, unheard.injected) == (
+    (unreported_injections,) = broken.unreported_injections
+    assert (unreported_injections.name, unreported_injections.response, unreported_injections.injected) == (
         "get_order",
         None,
-        (Injected("latency", "100 s", invalidates=True),),
+        (Injection("latency", "100 s", invalidates=True),),
     )
 
 
@@ -243,8 +243,8 @@ def test_the_agent_itself_is_not_changed(kind: str, orders: Orders) -> None:
     config = injecting(injected_response={"item": "none"})
     with reached(kind) as target:
         agent = agent_of(target)
-        first = assay.evaluate(shop.saying("Where is A-17?"), agent, shop.CRITERIA, environment=config)
-        second = assay.evaluate(shop.saying("Where is A-17?"), agent, shop.CRITERIA)
+        first = fairtrial.evaluate(shop.saying("Where is A-17?"), agent, shop.CRITERIA, environment=config)
+        second = fairtrial.evaluate(shop.saying("Where is A-17?"), agent, shop.CRITERIA)
     assert [results(one)[0].response for run in (first, second) for _, one in run.recordings] == [
         {"item": "none"},
         {"item": "A-17", "state": "state 1"},
@@ -273,11 +273,11 @@ def test_the_same_seed_is_the_same_run(kind: str, monkeypatch: pytest.MonkeyPatc
     """Whether 1 or 16 conversations are held at once, the same happens to the same calls, and not always the same."""
     monkeypatch.setattr(shop, "ORDERS", {"A-17": {"item": "teapot"}, "B-42": {"item": "lamp"}})
     case = shop.saying("Where is A-17?", "Cancel B-42").cases[0]
-    eval_set = assay.EvalSet("shop", tuple(replace(case, id=f"case {i}") for i in range(12)))
+    eval_set = fairtrial.EvalSet("shop", tuple(replace(case, id=f"case {i}") for i in range(12)))
 
     def heard(concurrency: int) -> list[list[Any]]:
         with reached(kind) as target:
-            run = assay.evaluate(
+            run = fairtrial.evaluate(
                 eval_set, target, shop.CRITERIA, attempts=2, concurrency=concurrency, environment=RANDOM
             )
         return [[(one.name, one.response, told(one)) for one in results(recording)] for _, recording in run.recordings]
@@ -413,5 +413,5 @@ def test_a_graph_whose_tools_cannot_be_reached_is_refused() -> None:
     pytest.importorskip("langgraph")
     import langgraph_shop
 
-    with pytest.raises(assay.UsageError, match="no ToolNode is in the graph"):
-        assay.evaluate(shop.saying("hi"), langgraph_shop.counting, shop.CRITERIA, environment=EMPTIED)
+    with pytest.raises(fairtrial.UsageError, match="no ToolNode is in the graph"):
+        fairtrial.evaluate(shop.saying("hi"), langgraph_shop.counting, shop.CRITERIA, environment=EMPTIED)

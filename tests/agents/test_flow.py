@@ -11,18 +11,18 @@ import pytest
 from kinds import KINDS, every_kind, reached
 from shop import CRITERIA, EVAL_SET
 
-import assay
-from assay import api
-from assay.api import Run
-from assay.data.case import EvalCase, EvalSet, Scenario
-from assay.data.rubric import Rubric
-from assay.data.trace import ToolCall
-from assay.formats.adk.write import dumps
-from assay.judge.judges import Judges
-from assay.llm.exchange import Exchange
-from assay.llm.model import Prompt
-from assay.llm.scripted import Scripted
-from commands import assay as command
+import fairtrial
+from commands import fairtrial as command
+from fairtrial import api
+from fairtrial.api import Run
+from fairtrial.formats.adk.write import dumps
+from fairtrial.judge.judges import Judges
+from fairtrial.llm.model_pool import ModelPool
+from fairtrial.records.case import EvalCase, EvalSet, Scenario
+from fairtrial.records.reply import Prompt
+from fairtrial.records.rubric import Rubric
+from fairtrial.records.trace import ToolCall
+from fairtrial.testing import ScriptedModel
 from judged import reply as judged
 
 pytest.importorskip("jinja2")
@@ -83,7 +83,7 @@ def _best(_item: str, prompt: Prompt) -> str:
 
 def judges() -> Judges:
     """Judges and users that one scripted model plays, under the name that both have by default."""
-    return Judges(Exchange(own={"gemini-2.5-flash": Scripted(models)}), votes=1)
+    return Judges(ModelPool(own={"gemini-2.5-flash": ScriptedModel(models)}), votes=1)
 
 
 def verdicts(run: Run) -> dict[tuple[str, str], tuple[str, float | None]]:
@@ -102,9 +102,9 @@ def test_what_is_recorded_can_be_held_against_every_criterion(kind: str, tmp_pat
     eval_set = EvalSet("both", (FIXED, SCENARIO))
     file = tmp_path / "recorded.jsonl"
     with reached(kind) as target:
-        at_once = assay.evaluate(eval_set, target, ALL, judges=judges())
+        at_once = fairtrial.evaluate(eval_set, target, ALL, judges=judges())
         assert api.write_recordings(api.plan_run(eval_set, target, ALL, judges=judges()), file) == 2
-    scored = assay.score(file, eval_set, ALL, judges=judges())
+    scored = fairtrial.score(file, eval_set, ALL, judges=judges())
     found = verdicts(scored)
     assert found == verdicts(at_once)
     assert scored.verdict == "passed"
@@ -118,7 +118,7 @@ def test_what_is_recorded_can_be_held_against_every_criterion(kind: str, tmp_pat
 
 @every_kind
 def test_the_command_line_records_what_it_can_score(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`assay record`, then `assay score`: the same verdicts as `assay run`."""
+    """`fairtrial record`, then `fairtrial score`: the same verdicts as `fairtrial run`."""
     monkeypatch.chdir(tmp_path)
     Path("shop.evalset.json").write_bytes(dumps(EVAL_SET))
     Path("test_config.json").write_text(json.dumps({"criteria": CRITERIA}))

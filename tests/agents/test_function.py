@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from assay.agents import agent_of
-from assay.data.trace import Message, ToolCall, Trace
-from assay.errors import UsageError
 from builders import case, turn
 from commands import enter
+from fairtrial.agents import agent_of
+from fairtrial.errors import UsageError
+from fairtrial.records.trace import Message, ToolCall, Trace
 
 
 def plain(_trace: Trace) -> str:

@@ -10,11 +10,11 @@ from chat_server import Answer, ChatServer, Reset, Script, Silence, agent, compl
 from kinds import recorded
 from shop import CRITERIA, EVAL_SET, saying
 
-import assay
-from assay.agents import agent_of
-from assay.agents.http import KEY
-from assay.data.recording import Recording
-from assay.data.trace import Message, Thought, ToolCall, Usage
+import fairtrial
+from fairtrial.agents import agent_of
+from fairtrial.agents.http import KEY
+from fairtrial.records.attempt import Recording
+from fairtrial.records.trace import Message, Thought, ToolCall, Usage
 
 
 def answered(script: Script, *queries: str, **options: Any) -> Recording:
@@ -26,7 +26,7 @@ def answered(script: Script, *queries: str, **options: Any) -> Recording:
 def test_each_request_carries_the_conversation_so_far() -> None:
     """The second request holds both user messages and the first reply, and no calls that are answered already."""
     with ChatServer(agent) as server:
-        assay.evaluate(EVAL_SET, f"{server.url}#shop-1", CRITERIA)
+        fairtrial.evaluate(EVAL_SET, f"{server.url}#shop-1", CRITERIA)
         body, _ = server.requests[1]
     assert body == {
         "model": "shop-1",
@@ -76,7 +76,7 @@ def test_a_key_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> No
     """The key is sent as a bearer token, and is no part of what is kept of the run."""
     monkeypatch.setenv(KEY, "sesame")
     with ChatServer(agent) as server:
-        run = assay.evaluate(saying("hello"), server.url, CRITERIA)
+        run = fairtrial.evaluate(saying("hello"), server.url, CRITERIA)
         _, headers = server.requests[0]
     assert headers["authorization"] == "Bearer sesame"
     assert "sesame" not in repr(run.info)
@@ -130,9 +130,9 @@ def test_each_history_is_its_own() -> None:
         return completion({"role": "assistant", "content": json.dumps(said)})
 
     sets = [saying(*(f"{name} {turn}" for turn in range(6)), name=str(name)) for name in range(50)]
-    eval_set = assay.EvalSet("many", tuple(case for one in sets for case in one.cases))
+    eval_set = fairtrial.EvalSet("many", tuple(case for one in sets for case in one.cases))
     with ChatServer(script) as server:
-        run = assay.evaluate(eval_set, server.url, {"response_match_score": 0.0}, concurrency=50)
+        run = fairtrial.evaluate(eval_set, server.url, {"response_match_score": 0.0}, concurrency=50)
     for _, one in run.recordings:
         assert one.failure is None
         for turn, invocation in enumerate(one.trace.invocations):

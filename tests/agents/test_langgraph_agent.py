@@ -8,8 +8,8 @@ import pytest
 from kinds import recorded
 from shop import INSTRUCTIONS
 
-from assay.data.case import SessionInput
-from assay.data.trace import Thought
+from fairtrial.records.case import SessionInput
+from fairtrial.records.trace import Thought
 
 pytestmark = pytest.mark.agents
 pytest.importorskip("langgraph")

@@ -6,9 +6,9 @@ import pytest
 from kinds import recorded
 from shop import get_order
 
-import assay
-from assay.data.case import EvalCase, EvalSet, SessionInput
-from assay.data.trace import Invocation, Message, Thought, ToolCall, ToolResult
+import fairtrial
+from fairtrial.records.case import EvalCase, EvalSet, SessionInput
+from fairtrial.records.trace import Invocation, Message, Thought, ToolCall, ToolResult
 
 pytestmark = pytest.mark.agents
 pytest.importorskip("agents.lifecycle")
@@ -35,7 +35,7 @@ def test_an_agent_that_does_not_hand_over_has_itself_to_blame(name: str) -> None
     handing = handoff(cashier, tool_name_override=name)
     agent = Agent(name="shop", model=ScriptedModel(), handoffs=[handing], tools=[function_tool(get_order)])
     case = EvalCase("visit", (Invocation(Message("hello"), (ToolCall("visit"),)),))
-    (result,) = assay.evaluate(EvalSet("shop", (case,)), agent, {"tool_trajectory_avg_score": 1.0}).cases
+    (result,) = fairtrial.evaluate(EvalSet("shop", (case,)), agent, {"tool_trajectory_avg_score": 1.0}).cases
     assert (result.verdict, result.evidence) == ("failed", ())
 
 

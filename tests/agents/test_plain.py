@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.agents.plain import plain
+from fairtrial.agents.plain import plain
 
 
 @dataclass

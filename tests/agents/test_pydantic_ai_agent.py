@@ -8,8 +8,8 @@ import pytest
 from kinds import recorded
 from shop import cancel_order, get_order
 
-from assay.data.case import SessionInput
-from assay.data.trace import Thought, ToolCall, ToolResult
+from fairtrial.records.case import SessionInput
+from fairtrial.records.trace import Thought, ToolCall, ToolResult
 
 pytestmark = pytest.mark.agents
 pytest.importorskip("pydantic_ai")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from kinds import KINDS, marks_of
 
-from assay.agents import agent_of
-from assay.errors import UsageError
+from fairtrial.agents import agent_of
+from fairtrial.errors import UsageError
 
 REFUSED = [
     ("http", "http:host", "must be a URL"),

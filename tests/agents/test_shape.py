@@ -9,7 +9,7 @@ import pytest
 from kinds import KINDS, every_kind, reached
 from shop import CRITERIA, EVAL_SET
 
-import assay
+import fairtrial
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
@@ -79,6 +79,6 @@ def without(value: Any, names: set[str]) -> Any:
 def test_a_recording_has_the_same_shape(kind: str) -> None:
     """Calls, results, ids, messages, tokens, instructions and tools are where they are for every other kind."""
     with reached(kind) as target:
-        run = assay.evaluate(EVAL_SET, target, CRITERIA)
+        run = fairtrial.evaluate(EVAL_SET, target, CRITERIA)
     (_, recording) = next(run.recordings)
     assert shape(msgspec.json.decode(msgspec.json.encode(recording))) == without(RECORDING, set(KINDS[kind].untold))

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from assay.api import Run, evaluate, execute, plan_run, plan_score, reread, resume, runs, score
-from assay.data.case import EvalCase, EvalSet, Scenario
-from assay.data.outcome import CaseResult, Criterion, Verdict
-from assay.data.recording import Failure, Recording
-from assay.data.trace import Trace
-from assay.errors import ConfigError, UsageError
-from assay.metrics.response import ResponseMatch
 from builders import call, case, eval_set, recording, said, trace, turn
+from fairtrial.api import Run, evaluate, execute, plan_run, plan_score, reread, resume, runs, score
+from fairtrial.errors import ConfigError, UsageError
+from fairtrial.metrics.response import ResponseMatch
+from fairtrial.records.attempt import Failure, Recording
+from fairtrial.records.case import EvalCase, EvalSet, Scenario
+from fairtrial.records.result import CaseResult, Criterion, Verdict
+from fairtrial.records.trace import Trace
 
 SET = EvalSet("greetings", (case(turn(reply="hello"), name="a"), case(turn(reply="hello"), name="b")))
 MATCHES = {"response_match_score": 1.0}

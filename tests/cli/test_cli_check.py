@@ -1,4 +1,4 @@
-"""Does `assay check` say what files are, and what is wrong with them?"""
+"""Does `fairtrial check` say what files are, and what is wrong with them?"""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from commands import MATCH, assay, enter, eval_set, session, write
+from commands import MATCH, enter, eval_set, fairtrial, session, write
 
 
 @pytest.fixture(autouse=True)
@@ -20,7 +20,7 @@ def test_files_say_what_they_are() -> None:
     write("a.evalset.json", eval_set("one", "two"))
     write("b.session.json", session("s", "hi", "ok"))
     write("c.json", MATCH)
-    done = assay("check", "a.evalset.json", "b.session.json", "c.json")
+    done = fairtrial("check", "a.evalset.json", "b.session.json", "c.json")
     assert done.out.splitlines() == [
         "✓ a.evalset.json: eval set, 2 cases",
         "✓ b.session.json: session, 1 recording",
@@ -33,7 +33,7 @@ def test_every_problem_is_listed() -> None:
     """A file with problems gets them all, each with its place, and the exit code is 2; the others are still told of."""
     write("a.evalset.json", {"eval_set_id": "a", "eval_cases": [{"conversation": 5}, {"eval_id": 3}]})
     write("b.evalset.json", eval_set("one"))
-    done = assay("check", "a.evalset.json", "b.evalset.json")
+    done = fairtrial("check", "a.evalset.json", "b.evalset.json")
     assert done.code == 2
     assert "✗ a.evalset.json: cannot be read" in done.out
     assert "    error: /eval_cases/0/conversation" in done.out
@@ -45,7 +45,7 @@ def test_what_is_not_there_is_a_problem_among_others(tmp_path: Path) -> None:
     """A file that does not exist, and a folder without JSON, are told of like any other; the rest is still checked."""
     write("b.evalset.json", eval_set("one"))
     (tmp_path / "empty").mkdir()
-    done = assay("check", "a.evalset.json", "empty", "b.evalset.json")
+    done = fairtrial("check", "a.evalset.json", "empty", "b.evalset.json")
     assert (done.code, done.out.splitlines()) == (
         2,
         [
@@ -61,7 +61,7 @@ def test_what_is_not_there_is_a_problem_among_others(tmp_path: Path) -> None:
 def test_a_config_is_checked_to_the_end() -> None:
     """A config that can be read but not used is a problem."""
     write("c.json", {"criteria": {"response_match_score": 1.5}})
-    done = assay("check", "c.json")
+    done = fairtrial("check", "c.json")
     assert done.code == 2
     assert "error: /criteria/response_match_score: must be a number from 0 to 1" in done.out
 
@@ -69,7 +69,7 @@ def test_a_config_is_checked_to_the_end() -> None:
 def test_repairs_are_warnings() -> None:
     """What was read in spite of a mistake is a warning with line and column, and the exit code is 0."""
     Path("c.json").write_text('{"criteria": {"response_match_score": 0.8,}}', encoding="utf-8")
-    done = assay("check", "c.json")
+    done = fairtrial("check", "c.json")
     assert done.code == 0
     assert "    warning: line 1" in done.out
 
@@ -77,8 +77,8 @@ def test_repairs_are_warnings() -> None:
 def test_lenient_makes_unknown_options_warnings() -> None:
     """--lenient is for files newer than this version."""
     write("c.json", {"criteria": {"response_match_score": {"threshold": 1, "colour": 1}}})
-    assert assay("check", "c.json").code == 2
-    lenient = assay("check", "c.json", "--lenient")
+    assert fairtrial("check", "c.json").code == 2
+    lenient = fairtrial("check", "c.json", "--lenient")
     assert (lenient.code, "warning: " in lenient.out) == (0, True)
 
 
@@ -87,7 +87,7 @@ def test_folders_are_searched() -> None:
     write("evals/a.evalset.json", eval_set("one"))
     write("evals/deep/c.json", MATCH)
     write("evals/folder.json/d.jsonl", session("s", "hi", "ok"))
-    done = assay("check", "evals")
+    done = fairtrial("check", "evals")
     assert [line.split(":")[0] for line in done.out.splitlines()] == [
         "✓ evals/a.evalset.json",
         "✓ evals/deep/c.json",
@@ -100,7 +100,7 @@ def test_hostile_names_are_shown_as_text() -> None:
     metric = {"code_config": {"name": "commands.polite"}}
     name = "mine\x1b[31m\u202e"
     write("evil\x1b[2J.json", {"criteria": {name: 0.5}, "custom_metrics": {name: metric}})
-    done = assay("check", ".")
+    done = fairtrial("check", ".")
     assert done.code == 0
     assert "\x1b" not in done.out
     assert "\u202e" not in done.out
@@ -108,10 +108,10 @@ def test_hostile_names_are_shown_as_text() -> None:
 
 
 def test_every_problem_of_a_config_is_listed() -> None:
-    """Wrong thresholds, misspelt options and unknown criteria are said together, as `assay run` says them too."""
+    """Wrong thresholds, misspelt options and unknown criteria are said together, as `fairtrial run` says them too."""
     options = {"threshold": 3, "rouge_typ": "rouge1", "tokens": "letters"}
     write("c.json", {"criteria": {"response_match_score": options, "safety_v2": 1.0}})
-    done = assay("check", "c.json")
+    done = fairtrial("check", "c.json")
     assert done.code == 2
     problems = [line.strip().removeprefix("error: ") for line in done.out.splitlines()[1:]]
     assert [problem.partition(": ")[0].removeprefix("/criteria/") for problem in problems] == [
@@ -121,15 +121,15 @@ def test_every_problem_of_a_config_is_listed() -> None:
         "safety_v2",
     ]
     write("a.evalset.json", eval_set("one"))
-    refused = assay("run", "a.evalset.json", "--agent", "commands:obedient", "--config", "c.json")
-    assert refused.err.removeprefix("assay: ").splitlines() == [f"c.json: {problem}" for problem in problems]
+    refused = fairtrial("run", "a.evalset.json", "--agent", "commands:obedient", "--config", "c.json")
+    assert refused.err.removeprefix("fairtrial: ").splitlines() == [f"c.json: {problem}" for problem in problems]
 
 
 def test_a_persona_that_nobody_knows_is_a_problem() -> None:
-    """A scenario that `assay run` would refuse is no usable one."""
+    """A scenario that `fairtrial run` would refuse is no usable one."""
     scenario = {"starting_prompt": "Hi", "conversation_plan": "Ask.", "user_persona": "novice"}
     write("s.json", {"scenarios": [scenario]})
-    done = assay("check", "s.json")
+    done = fairtrial("check", "s.json")
     assert done.code == 2
     assert "user_persona: there is no persona 'novice'; did you mean 'NOVICE'?" in done.out
 
@@ -148,8 +148,8 @@ def test_what_nobody_simulates_with_is_checked_too(options: dict[str, object], p
     """A mistake in the simulator's config is said, and nothing runs, although no case is a scenario."""
     write("c.json", {**MATCH, "user_simulator_config": options})
     write("a.evalset.json", eval_set("one"))
-    checked = assay("check", "c.json")
-    refused = assay("run", "a.evalset.json", "--agent", "commands:obedient", "--config", "c.json")
+    checked = fairtrial("check", "c.json")
+    refused = fairtrial("run", "a.evalset.json", "--agent", "commands:obedient", "--config", "c.json")
     assert (checked.code, refused.code) == (2, 2)
     assert f"    error: /user_simulator_config{problem}" in checked.out
     assert f"/user_simulator_config{problem}" in refused.err

@@ -1,4 +1,4 @@
-"""Does `assay criteria` explain what there is, and print configs that work?"""
+"""Does `fairtrial criteria` explain what there is, and print configs that work?"""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from assay.metrics.entries import CATALOG, QUESTIONS, RECIPES
-from commands import assay, enter, eval_set, start, write
+from commands import enter, eval_set, fairtrial, start, write
+from fairtrial.metrics.entries import CATALOG, QUESTIONS, RECIPES
 
 BUILT = [name for name, one in CATALOG.items() if one.metric]
 
 
 def test_the_table_names_every_criterion() -> None:
     """Without a name every criterion has a row that says whether it is built, and the nine questions follow."""
-    done = assay("criteria")
+    done = fairtrial("criteria")
     assert done.code == 0
     rows = {line.split()[0]: line for line in done.out.splitlines() if line.startswith(" ") and line.strip()}
     assert {name: "not yet" in rows[name] for name in CATALOG} == {name: name not in BUILT for name in CATALOG}
@@ -44,7 +44,7 @@ def test_in_a_narrow_terminal_nothing_of_the_table_is_lost() -> None:
 @pytest.mark.parametrize("name", CATALOG)
 def test_each_criterion_is_explained(name: str) -> None:
     """A name gets its purpose, its options with their defaults, and a sample; one that is not built says so."""
-    done = assay("criteria", name)
+    done = fairtrial("criteria", name)
     assert done.code == 0
     assert done.out.startswith(f"{name}\n")
     assert "When to use it:" in done.out
@@ -57,35 +57,35 @@ def test_each_criterion_is_explained(name: str) -> None:
 def test_each_sample_is_a_config(name: str, tmp_path: Path) -> None:
     """The sample at the end of an explanation can be used; that of a criterion which is not built is refused."""
     sample = tmp_path / "sample.json"
-    sample.write_text("{" + assay("criteria", name).out.rpartition("\n{")[2], encoding="utf-8")
-    done = assay("check", sample)
+    sample.write_text("{" + fairtrial("criteria", name).out.rpartition("\n{")[2], encoding="utf-8")
+    done = fairtrial("check", sample)
     assert done.code == (0 if name in BUILT else 2), done.out
 
 
 @pytest.mark.parametrize("situation", RECIPES)
 def test_each_situation_prints_a_config(situation: str, tmp_path: Path) -> None:
     """--for prints nothing but a config, ready to be written into a file."""
-    done = assay("criteria", "--for", situation)
+    done = fairtrial("criteria", "--for", situation)
     assert set(done.json["criteria"]) == set(RECIPES[situation])
     file = tmp_path / "test_config.json"
     file.write_text(done.out, encoding="utf-8")
-    assert assay("check", file).code == (0 if all(name in BUILT for name in RECIPES[situation]) else 2)
+    assert fairtrial("check", file).code == (0 if all(name in BUILT for name in RECIPES[situation]) else 2)
 
 
 def test_misspelt_names_get_the_nearest() -> None:
     """An unknown criterion is refused with the nearest known name."""
-    done = assay("criteria", "response_match")
+    done = fairtrial("criteria", "response_match")
     assert (done.code, "did you mean 'response_match_score'?" in done.err) == (2, True)
 
 
 def test_a_name_and_a_situation_exclude_each_other() -> None:
     """NAME and --for together are refused."""
-    assert assay("criteria", "safety_v1", "--for", "ci").code == 2
+    assert fairtrial("criteria", "safety_v1", "--for", "ci").code == 2
 
 
 def test_unknown_situations_are_refused() -> None:
     """--for lists what it takes."""
-    done = assay("criteria", "--for", "everything")
+    done = fairtrial("criteria", "--for", "everything")
     assert (done.code, "'ci'" in done.err) == (2, True)
 
 
@@ -95,6 +95,6 @@ def test_what_is_not_built_refuses_to_run(name: str, tmp_path: Path, monkeypatch
     enter(tmp_path, monkeypatch)
     write("c.json", {"criteria": {name: 0.5}})
     write("a.evalset.json", eval_set("one"))
-    done = assay("run", "a.evalset.json", "--agent", "commands:obedient", "--config", "c.json", "--store", "none")
+    done = fairtrial("run", "a.evalset.json", "--agent", "commands:obedient", "--config", "c.json", "--store", "none")
     assert done.code == 2
     assert f"c.json: /criteria/{name}: this criterion is not built yet" in done.err

@@ -8,14 +8,14 @@ import sys
 
 import pytest
 
-import assay as package
-from assay.cli import COMMANDS
-from commands import assay
+import fairtrial as package
+from commands import fairtrial
+from fairtrial.cli import COMMANDS
 
 _HEAVY = ("sqlalchemy", "rich", "nltk", "numpy", "msgspec", "asyncio", "regex")
 _LIGHT = """
 import json, sys
-from assay.cli import main
+from fairtrial.cli import main
 try:
     main({arguments})
 except SystemExit:
@@ -36,49 +36,49 @@ def test_help_is_light(arguments: list[str]) -> None:
     """Help loads no command and nothing that they need."""
     loaded = modules(*arguments)
     assert not loaded & set(_HEAVY)
-    own = {name for name in loaded if name.startswith("assay.")}
-    assert own <= {"assay.cli", "assay.cli.exit_codes", "assay.errors"}
+    own = {name for name in loaded if name.startswith("fairtrial.")}
+    assert own <= {"fairtrial.cli", "fairtrial.cli.exit_codes", "fairtrial.errors", "fairtrial.version"}
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_each_command_helps_with_an_example(name: str) -> None:
     """Every command exists, and its help says what it is for with an example and all options explained."""
-    done = assay(name, "--help")
+    done = fairtrial(name, "--help")
     assert done.code == 0
-    assert f"  assay {name}" in done.out
-    assert done.out.startswith(f"Usage: assay {name} ")
-    assert assay(name, "-h").out == done.out
+    assert f"  fairtrial {name}" in done.out
+    assert done.out.startswith(f"Usage: fairtrial {name} ")
+    assert fairtrial(name, "-h").out == done.out
 
 
 def test_help_lists_commands_and_exit_codes() -> None:
-    """`assay --help` names every command and what the exit codes mean."""
-    done = assay("--help")
+    """`fairtrial --help` names every command and what the exit codes mean."""
+    done = fairtrial("--help")
     assert done.code == 0
     assert all(f"\n  {name} " in done.out for name in COMMANDS)
     assert "Exit codes: 0 passed, 1 failed, 3" in done.out
 
 
 def test_version() -> None:
-    """`assay --version` prints the version of the package."""
-    assert assay("--version").out == f"assay, version {package.__version__}\n"
+    """`fairtrial --version` prints the version of the package."""
+    assert fairtrial("--version").out == f"fairtrial, version {package.__version__}\n"
 
 
 @pytest.mark.parametrize(("typed", "meant"), [("scor", "score"), ("shwo", "show"), ("critera", "criteria")])
 def test_misspelt_commands_get_the_nearest(typed: str, meant: str) -> None:
     """An unknown command is refused with the nearest known one."""
-    done = assay(typed)
+    done = fairtrial(typed)
     assert (done.code, f"did you mean {meant!r}?" in done.err) == (2, True)
 
 
 def test_nothing_to_do_is_help() -> None:
     """Without a command there is help, and the exit code of wrong usage."""
-    done = assay()
+    done = fairtrial()
     assert (done.code, "Commands:" in done.err + done.out) == (2, True)
 
 
 def test_hostile_arguments_come_back_as_text() -> None:
     """What is quoted in a message cannot control the terminal."""
-    done = assay("show", "x\x1b[31m", "--store", "sqlite://")
+    done = fairtrial("show", "x\x1b[31m", "--store", "sqlite://")
     assert done.code == 2
     assert "\x1b" not in done.err
 
@@ -86,5 +86,5 @@ def test_hostile_arguments_come_back_as_text() -> None:
 @pytest.mark.parametrize("option", ["--json", "--config"])
 def test_a_name_that_no_file_can_have_is_a_message(option: str) -> None:
     """What the system does not even look for is said shortly, without a traceback."""
-    done = assay("run", ".", "--agent", "commands:obedient", option, "a" * 5000)
+    done = fairtrial("run", ".", "--agent", "commands:obedient", option, "a" * 5000)
     assert (done.code, "aaa…: File name too long" in done.err, len(done.err) < 300) == (2, True, True)

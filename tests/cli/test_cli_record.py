@@ -1,4 +1,4 @@
-"""Does `assay record` write what `assay score` reads?"""
+"""Does `fairtrial record` write what `fairtrial score` reads?"""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-import assay as package
-from commands import assay
+import fairtrial as package
+from commands import fairtrial
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -25,10 +25,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.usefixtures("folder")
 def test_scoring_later_gives_what_running_gives() -> None:
     """The same outcomes, whether an agent is run and scored or recorded and scored."""
-    ran = assay("run", "examples", "--agent", "examples.agent:reply", "--store", "none", "--json", "-")
-    done = assay("record", "examples/shop.evalset.json", "--agent", "examples.agent:reply", "-o", "a.jsonl")
+    ran = fairtrial("run", "examples", "--agent", "examples.agent:reply", "--store", "none", "--json", "-")
+    done = fairtrial("record", "examples/shop.evalset.json", "--agent", "examples.agent:reply", "-o", "a.jsonl")
     assert (done.code, done.out) == (0, "3 of 3 conversations recorded in a.jsonl, 0 broken\n")
-    scored = assay("score", "a.jsonl", "--against", "examples/shop.evalset.json", "--store", "none", "--json", "-")
+    scored = fairtrial("score", "a.jsonl", "--against", "examples/shop.evalset.json", "--store", "none", "--json", "-")
     for mine, theirs in zip(scored.json["cases"], ran.json["cases"], strict=True):
         kept = [one for one in mine["outcomes"] if one["criterion"] != "invocation_duration_v1"]
         assert kept == [one for one in theirs["outcomes"] if one["criterion"] != "invocation_duration_v1"]
@@ -36,7 +36,7 @@ def test_scoring_later_gives_what_running_gives() -> None:
 
 def test_lines_are_in_the_order_of_cases_and_attempts(folder: Path) -> None:
     """However the conversations ended; nothing else is left in the folder."""
-    assay("record", "examples", "--agent", "examples.agent:reply", "-o", "a.jsonl", "--attempts", "2", "-q")
+    fairtrial("record", "examples", "--agent", "examples.agent:reply", "-o", "a.jsonl", "--attempts", "2", "-q")
     read = [(one.case_id, one.attempt) for one in package.load_recordings("a.jsonl")]
     ids = ["order_status", "cancel_after_asking", "korean_order_status"]
     assert read == [(name, attempt) for name in ids for attempt in (1, 2)]
@@ -46,7 +46,7 @@ def test_lines_are_in_the_order_of_cases_and_attempts(folder: Path) -> None:
 def test_what_broke_is_written_and_told(folder: Path) -> None:
     """Exit code 1, the cause on stderr, the failure in the file."""
     (folder / "bad.py").write_text("def reply(trace):\n    raise RuntimeError('no luck')\n")
-    done = assay("record", "examples", "--agent", "bad:reply", "-o", "a.jsonl", "--only", "order_status")
+    done = fairtrial("record", "examples", "--agent", "bad:reply", "-o", "a.jsonl", "--only", "order_status")
     assert done.code == 1
     assert "order_status, attempt 1: RuntimeError: no luck" in done.err
     (one,) = package.load_recordings("a.jsonl")
@@ -63,7 +63,7 @@ def test_an_interruption_keeps_what_is_finished(folder: Path) -> None:
         "    return 'hello'\n"
     )
     arguments = ("--agent", "stopping:reply", "-o", "a.jsonl", "--concurrency", "1")
-    done = assay("record", "examples/shop.evalset.json", *arguments)
+    done = fairtrial("record", "examples/shop.evalset.json", *arguments)
     assert done.code == 130
     assert [one.case_id for one in package.load_recordings("a.jsonl")] == ["order_status"]
 
@@ -71,6 +71,6 @@ def test_an_interruption_keeps_what_is_finished(folder: Path) -> None:
 @pytest.mark.usefixtures("folder")
 def test_a_file_that_cannot_be_written_is_found_out_first() -> None:
     """Exit code 2 before anything runs."""
-    done = assay("record", "examples", "--agent", "examples.agent:reply", "-o", "nowhere/a.jsonl")
+    done = fairtrial("record", "examples", "--agent", "examples.agent:reply", "-o", "nowhere/a.jsonl")
     assert done.code == 2
     assert "nowhere/a.jsonl.part: No such file or directory" in done.err

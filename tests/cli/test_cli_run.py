@@ -1,4 +1,4 @@
-"""Does `assay run` do what its options say?"""
+"""Does `fairtrial run` do what its options say?"""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from commands import MATCH, Done, assay, case, enter, eval_set, write
+from commands import MATCH, Done, case, enter, eval_set, fairtrial, write
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +23,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run(*arguments: str | Path, agent: str = "commands:obedient", store: str = "none") -> Done:
     """Run the test agent without keeping anything."""
-    return assay("run", *arguments, "--agent", agent, "--store", store)
+    return fairtrial("run", *arguments, "--agent", agent, "--store", store)
 
 
 def verdicts(done: Done) -> dict[str, str]:
@@ -122,10 +122,10 @@ def test_wrong_usage_is_two_and_names_the_trouble(arguments: list[str], said: st
 
 def test_a_report_that_cannot_be_written_at_the_end_is_named_after_the_verdict() -> None:
     """The run is done, and its other reports are there: exit code 2, and no traceback."""
-    done = assay(
+    done = fairtrial(
         "run", "trips.evalset.json", "--agent", "commands:in_the_way", "--junit", "report.xml", "--json", "report.json"
     )
-    assert (done.code, done.err.strip()) == (2, "assay: --junit: cannot write report.xml: Is a directory")
+    assert (done.code, done.err.strip()) == (2, "fairtrial: --junit: cannot write report.xml: Is a directory")
     assert "PASSED" in done.out
     assert json.loads(Path("report.json").read_bytes())["verdict"] == "passed"
 
@@ -147,7 +147,7 @@ def test_targets_that_are_no_agent(target: str, said: str) -> None:
 
 def test_agent_is_needed() -> None:
     """Without --agent nothing runs."""
-    done = assay("run", "trips.evalset.json", "--store", "none")
+    done = fairtrial("run", "trips.evalset.json", "--store", "none")
     assert (done.code, "--agent" in done.err) == (2, True)
 
 
@@ -262,7 +262,7 @@ def test_what_an_agent_prints_stays_out_of_the_json() -> None:
 def test_what_a_process_of_an_agent_prints_stays_out_of_the_json(tmp_path: Path) -> None:
     """A tool server that an agent starts inherits its standard output: with --json - that goes to stderr too."""
     (tmp_path / "shelling.py").write_text("import os\ndef reply(trace):\n    os.system('echo from a process')\n")
-    command = [sys.executable, "-c", "from assay.cli import main; main()", "run", "trips.evalset.json"]
+    command = [sys.executable, "-c", "from fairtrial.cli import main; main()", "run", "trips.evalset.json"]
     options = ["--agent", "shelling:reply", "--store", "none", "--json", "-"]
     done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
     assert json.loads(done.stdout)["verdict"] == "failed"
@@ -278,18 +278,18 @@ def test_reports_go_to_files_in_new_folders() -> None:
 
 
 def test_store_none_leaves_nothing() -> None:
-    """--store none keeps no file, and offers no `assay show`."""
+    """--store none keeps no file, and offers no `fairtrial show`."""
     before = set(Path().iterdir())
     done = run("trips.evalset.json")
     assert set(Path().iterdir()) == before
-    assert "assay show" not in done.out
+    assert "fairtrial show" not in done.out
 
 
 def test_the_default_store_is_in_the_current_folder() -> None:
-    """Without --store the run is kept in .assay/assay.db, and the output says how to see it."""
-    done = assay("run", "trips.evalset.json", "--agent", "commands:obedient")
-    assert Path(".assay/assay.db").is_file()
-    assert "assay show 20" in done.out
+    """Without --store the run is kept in .fairtrial/fairtrial.db, and the output says how to see it."""
+    done = fairtrial("run", "trips.evalset.json", "--agent", "commands:obedient")
+    assert Path(".fairtrial/fairtrial.db").is_file()
+    assert "fairtrial show 20" in done.out
 
 
 def test_scenarios_need_somebody_who_plays_the_user(monkeypatch: pytest.MonkeyPatch) -> None:

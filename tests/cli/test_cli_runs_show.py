@@ -1,4 +1,4 @@
-"""Do `assay runs` and `assay show` read the store back?"""
+"""Do `fairtrial runs` and `fairtrial show` read the store back?"""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from assay.data.outcome import CaseResult, Outcome, Score
-from assay.data.summary import RunInfo
-from assay.store import Store
-from commands import MATCH, assay, case, enter, eval_set, write
+from commands import MATCH, case, enter, eval_set, fairtrial, write
+from fairtrial.records.result import CaseResult, Outcome
+from fairtrial.records.run import RunInfo
+from fairtrial.records.score import Score
+from fairtrial.store import Store
 
 KEPT = "sqlite:///kept/here.db"
 
@@ -26,7 +27,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run(*more: str) -> str:
     """Run the test agent, and return the id of the run."""
-    done = assay(
+    done = fairtrial(
         "run", "trips.evalset.json", "--agent", "commands:obedient", "--store", KEPT, "--json", "r.json", *more
     )
     assert done.code == 1
@@ -37,7 +38,7 @@ def run(*more: str) -> str:
 def test_runs_are_listed_newest_first() -> None:
     """Each run has a row: its id, its verdict, what it was."""
     first, second = run(), run("--only", "good", "--only", "crash")
-    done = assay("runs", "--store", KEPT)
+    done = fairtrial("runs", "--store", KEPT)
     rows = [line.split() for line in done.out.splitlines()[2:]]
     assert [row[:2] for row in rows] == [[second, "failed"], [first, "failed"]]
     assert rows[0][3:] == ["run", "trips.evalset.json", "--agent", "commands:obedient"]
@@ -48,8 +49,8 @@ def test_a_run_that_did_not_end_says_so() -> None:
     store = Store(KEPT)
     store.begin(RunInfo("20260101-000000-aaaaaa", "2026-01-01T00:00:00.000+00:00", "0", "run", {"paths": ["x"]}))
     store.close()
-    assert "not finished" in assay("runs", "--store", KEPT).out
-    assert "NOT FINISHED, so far unscored" in assay("show", "2026", "--store", KEPT).out
+    assert "not finished" in fairtrial("runs", "--store", KEPT).out
+    assert "NOT FINISHED, so far unscored" in fairtrial("show", "2026", "--store", KEPT).out
 
 
 def test_the_json_of_a_run_that_did_not_end_has_not_passed() -> None:
@@ -58,14 +59,14 @@ def test_the_json_of_a_run_that_did_not_end_has_not_passed() -> None:
     store.begin(RunInfo("20260101-000000-aaaaaa", "2026-01-01T00:00:00.000+00:00", "0", "run", {"paths": ["x"]}))
     store.add_result("20260101-000000-aaaaaa", CaseResult("a", 0, (Outcome("match", Score(1.0), 0.8),)))
     store.close()
-    assert "NOT FINISHED, so far passed" in assay("show", "2026", "--store", KEPT).out
-    assert assay("show", "2026", "--json", "--store", KEPT).json["verdict"] == "unscored"
+    assert "NOT FINISHED, so far passed" in fairtrial("show", "2026", "--store", KEPT).out
+    assert fairtrial("show", "2026", "--json", "--store", KEPT).json["verdict"] == "unscored"
 
 
 def test_show_prints_the_report_again() -> None:
-    """`assay show RUN` shows the same as the run did, times apart."""
-    done = assay("run", "trips.evalset.json", "--agent", "commands:obedient", "--store", KEPT)
-    shown = assay("show", "2", "--store", KEPT)
+    """`fairtrial show RUN` shows the same as the run did, times apart."""
+    done = fairtrial("run", "trips.evalset.json", "--agent", "commands:obedient", "--store", KEPT)
+    shown = fairtrial("show", "2", "--store", KEPT)
     assert shown.code == 0
     first_line, last_line = "criteria: ", "run 2"
     body = [line for line in done.out.splitlines() if not line.startswith((first_line, last_line))]
@@ -73,9 +74,9 @@ def test_show_prints_the_report_again() -> None:
 
 
 def test_show_one_case_in_full() -> None:
-    """`assay show RUN CASE` shows everything about a case: the traceback of a crash too."""
+    """`fairtrial show RUN CASE` shows everything about a case: the traceback of a crash too."""
     run_id = run()
-    done = assay("show", run_id, "crash", "--store", KEPT)
+    done = fairtrial("show", run_id, "crash", "--store", KEPT)
     assert "agent: RuntimeError: the agent fell over" in done.out
     assert "Traceback (most recent call last):" in done.out
     assert "good" not in done.out
@@ -84,14 +85,14 @@ def test_show_one_case_in_full() -> None:
 @pytest.mark.parametrize(("pattern", "shown"), [("fail[1]", {"fail[1]"}), ("*a*", {"fail[1]", "crash"})])
 def test_show_takes_ids_and_globs(pattern: str, shown: set[str]) -> None:
     """CASE is an id, brackets included, or a glob."""
-    done = assay("show", run(), pattern, "--store", KEPT)
+    done = fairtrial("show", run(), pattern, "--store", KEPT)
     assert set(re.findall(r"^[✓✗!] (\S+)", done.out, re.MULTILINE)) == shown
 
 
 def test_show_json_is_the_report() -> None:
-    """`assay show RUN --json` prints what --json wrote."""
+    """`fairtrial show RUN --json` prints what --json wrote."""
     run_id = run()
-    assert assay("show", run_id, "--json", "--store", KEPT).json == json.loads(Path("r.json").read_bytes())
+    assert fairtrial("show", run_id, "--json", "--store", KEPT).json == json.loads(Path("r.json").read_bytes())
 
 
 @pytest.mark.parametrize(
@@ -107,7 +108,7 @@ def test_what_is_not_there_is_refused(arguments: list[str], said: str) -> None:
     """An id of no run, of several runs, or of no case ends with 2."""
     run_id = run()
     run()
-    done = assay("show", *(run_id if one == "RUN" else one for one in arguments), "--store", KEPT)
+    done = fairtrial("show", *(run_id if one == "RUN" else one for one in arguments), "--store", KEPT)
     assert (done.code, said in done.err) == (2, True), done.err
 
 
@@ -117,22 +118,22 @@ def test_show_lists_what_spoiled_invalid_attempts() -> None:
     write("trips.evalset.json", eval_set("good", "fail", blank))
     run_id = run("--junit", "r.xml")
     said = "expectation: response_match_score: the reference of invocation 1 is blank, and no call is expected there"
-    shown = assay("show", run_id, "--store", KEPT).out
+    shown = fairtrial("show", run_id, "--store", KEPT).out
     listed = shown[shown.index("invalid attempts") :].splitlines()
     assert [line.strip() for line in listed[1:]] == ["✗ blank  failed", said]
-    assert said in assay("show", run_id, "blank", "--store", KEPT).out
-    again = assay("show", run_id, "--json", "--store", KEPT).json
+    assert said in fairtrial("show", run_id, "blank", "--store", KEPT).out
+    again = fairtrial("show", run_id, "--json", "--store", KEPT).json
     faults = [one["fault"] and one["fault"]["side"] for one in again["cases"]]
     assert faults == [None, "agent", "expectation"]
     assert again == json.loads(Path("r.json").read_bytes())
 
 
 def test_large_runs_are_shown_in_full() -> None:
-    """`assay show` leaves nothing out, however many cases there are."""
+    """`fairtrial show` leaves nothing out, however many cases there are."""
     write("trips.evalset.json", eval_set(*(f"good_{i}" for i in range(205)), "fail"))
-    done = assay("run", "trips.evalset.json", "--agent", "commands:obedient", "--store", KEPT)
+    done = fairtrial("run", "trips.evalset.json", "--agent", "commands:obedient", "--store", KEPT)
     assert len(re.findall("^[✓✗] ", done.out, re.MULTILINE)) == 1 + 1
-    assert len(re.findall("^[✓✗] ", assay("show", "2", "--store", KEPT).out, re.MULTILINE)) == 206 + 1
+    assert len(re.findall("^[✓✗] ", fairtrial("show", "2", "--store", KEPT).out, re.MULTILINE)) == 206 + 1
 
 
 @pytest.mark.parametrize(
@@ -141,13 +142,13 @@ def test_large_runs_are_shown_in_full() -> None:
 def test_where_there_is_no_store_none_is_made(command: list[str]) -> None:
     """Reading says that there is nothing to read, and leaves no folder behind."""
     before = sorted(Path.cwd().rglob("*"))
-    done = assay(*command)
-    assert (done.code, "there is no store at sqlite:///.assay/assay.db" in done.err) == (2, True), done.err
+    done = fairtrial(*command)
+    assert (done.code, "there is no store at sqlite:///.fairtrial/fairtrial.db" in done.err) == (2, True), done.err
     assert sorted(Path.cwd().rglob("*")) == before
 
 
 def test_a_database_without_runs_is_no_store() -> None:
     """A database of somebody else's is not written to."""
     Path("other.db").touch()
-    done = assay("runs", "--store", "sqlite:///other.db")
+    done = fairtrial("runs", "--store", "sqlite:///other.db")
     assert (done.code, "there is no store at sqlite:///other.db" in done.err) == (2, True), done.err

@@ -1,4 +1,4 @@
-"""Does `assay score` hold recordings against the right expectations?"""
+"""Does `fairtrial score` hold recordings against the right expectations?"""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from commands import MATCH, Done, assay, case, enter, eval_set, session, write
+from commands import MATCH, Done, case, enter, eval_set, fairtrial, session, write
 
 
 @pytest.fixture(autouse=True)
@@ -19,7 +19,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def score(*arguments: str | Path) -> Done:
     """Score without keeping anything, with the results on stdout."""
-    return assay("score", *arguments, "--json", "-", "--store", "none", "--config", "test_config.json")
+    return fairtrial("score", *arguments, "--json", "-", "--store", "none", "--config", "test_config.json")
 
 
 def verdicts(done: Done) -> dict[str, str]:
@@ -117,7 +117,7 @@ def test_messages_that_differ_are_a_warning() -> None:
 
 def results(folder: str, eval_set_file: str) -> None:
     """Run the test agent on an eval set, and keep ADK's result file."""
-    done = assay(
+    done = fairtrial(
         "run", eval_set_file, "--agent", "commands:obedient", "--adk-results", folder, "--store", "none", "--quiet"
     )
     assert done.code in (0, 1)
@@ -153,7 +153,7 @@ def test_recordings_that_name_their_eval_set_go_to_its_cases() -> None:
 def test_attempts_survive_the_way_through_adk() -> None:
     """A case written once for each attempt is read as attempts again."""
     write("mixed.evalset.json", eval_set("good", name="mixed"))
-    assay(
+    fairtrial(
         *("run", "mixed.evalset.json", "--agent", "commands:obedient", "--attempts", "3"),
         *("--adk-results", "out", "--store", "none", "--quiet"),
     )
@@ -171,14 +171,14 @@ def test_without_any_expectation_the_way_to_one_is_named() -> None:
     """Only where nobody chose the criteria: those by default need an expectation."""
     write("alone/a.session.json", session("a", "a", "ok"))
     said = "warning: the recordings do not say what was expected; --against EVALSET does"
-    assert said in assay("score", "alone/a.session.json", "--store", "none").err
+    assert said in fairtrial("score", "alone/a.session.json", "--store", "none").err
     assert said not in score("alone/a.session.json").err
-    assert said not in assay("score", "alone", "--against", "trips.evalset.json", "--store", "none").err
+    assert said not in fairtrial("score", "alone", "--against", "trips.evalset.json", "--store", "none").err
 
 
 def test_something_recorded_is_needed() -> None:
     """RECORDED is required, and a file that holds no conversation is refused."""
-    assert assay("score").code == 2
+    assert fairtrial("score").code == 2
     done = score("test_config.json")
     assert (done.code, "holds EvalConfig" in done.err) == (2, True)
 

@@ -1,4 +1,4 @@
-"""The command `assay value`: what it prints and writes, and how it ends."""
+"""The command `fairtrial value`: what it prints and writes, and how it ends."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-import assay
-from assay import Criterion, EvalCase, EvalSet, Invocation, Message, ResponseMatch, Trace
-from assay.cli import main
-from assay.value import weights
+import fairtrial
+from fairtrial import Criterion, EvalCase, EvalSet, Invocation, Message, ResponseMatch, Trace
+from fairtrial.cli import main
+from fairtrial.valuation import weights
 from reasonings import reasoning
 
 KEYS = [
@@ -51,7 +51,7 @@ def _file(folder: Path, *traces: dict[str, Any], name: str = "traces.jsonl") -> 
 def _whole(args: tuple[str, ...]) -> None:
     """Run the command as the entry point does, with its way of telling errors."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", ["assay", "value", *args])
+        patch.setattr(sys, "argv", ["fairtrial", "value", *args])
         main()
 
 
@@ -82,7 +82,7 @@ def test_the_table_shows_dimensions_and_totals(tmp_path: Path) -> None:
 def test_ids_and_numbers_are_whole_in_a_narrow_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A table that would be too wide is a list; where there is nothing to tell, as in a refused trace, nothing is."""
     long = "step-by-step-" * 4
-    monkeypatch.setattr("assay.cli.console._PIPED_WIDTH", 60)
+    monkeypatch.setattr("fairtrial.cli.console._PIPED_WIDTH", 60)
     shown = _run(_file(tmp_path, GOOD | {"id": f"kp:trace:{long}"}, BAD)).stdout
     assert f"{long}\n    score {GOOD_SCORE:.4f}, C 0.145, N 0.500, D 1.000, O 0.800\n" in shown
     assert "\n2\n    score refused\n" in shown
@@ -284,7 +284,7 @@ def test_a_missing_embedder_is_said_once_and_loudly(tmp_path: Path) -> None:
     code = (
         "import importlib.util as u; real = u.find_spec\n"
         "u.find_spec = lambda name, *a: None if name == 'tokenizers' else real(name, *a)\n"
-        "from assay.cli.value import value; value()"
+        "from fairtrial.cli.value_command import value; value()"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, _file(tmp_path, GOOD, GOOD), "--json"], capture_output=True, text=True, check=True
@@ -295,7 +295,7 @@ def test_a_missing_embedder_is_said_once_and_loudly(tmp_path: Path) -> None:
 
 def test_the_real_model_over_processes(tmp_path: Path) -> None:
     """With the model, the same trace again has novelty 0 and names the first; two processes give what one gives."""
-    from assay.value.embed import installed_embedder
+    from fairtrial.valuation.embed import installed_embedder
 
     if installed_embedder() is None:
         pytest.skip("the model is not installed")
@@ -326,7 +326,7 @@ def _stored(folder: Path, replies: list[str]) -> str:
         "s", tuple(EvalCase(str(n), (Invocation(Message("q"), None, Message("yes")),)) for n in range(3))
     )
     criteria = [Criterion("response_match_score", ResponseMatch(), threshold=1.0)]
-    assay.score(traces, expected, criteria, match="session", store=store)
+    fairtrial.score(traces, expected, criteria, match="session", store=store)
     return store
 
 
@@ -347,10 +347,10 @@ def test_confidence_is_asked_for_even_of_a_stored_run(tmp_path: Path) -> None:
 
 
 def test_reasoning_traces_are_scored_like_any_recording(tmp_path: Path) -> None:
-    """`assay score` reads them, and trace_value_v1 is what `assay value` says without embedder."""
+    """`fairtrial score` reads them, and trace_value_v1 is what `fairtrial value` says without embedder."""
     (tmp_path / "config.json").write_text('{"criteria": {"trace_value_v1": 0.5}}')
     store = f"sqlite:///{tmp_path}/runs.db"
-    run = assay.score(_file(tmp_path, GOOD, WEAK), criteria=tmp_path / "config.json", store=store)
+    run = fairtrial.score(_file(tmp_path, GOOD, WEAK), criteria=tmp_path / "config.json", store=store)
     values = {
         case.case_id: outcome.score.value
         for case in run.cases

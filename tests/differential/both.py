@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from assay import EvalCase, Invocation, Score, Trace
-from assay.data.config import CriterionSpec, EvalConfig
-from assay.formats.adk.evalset import invocations
-from assay.formats.reading import Reading
-from assay.metrics.catalog import build
+from fairtrial import EvalCase, Invocation, Score, Trace
+from fairtrial.formats.adk.evalset import invocations
+from fairtrial.formats.reading import Diagnostics
+from fairtrial.metrics.catalog import build
+from fairtrial.records.eval_config import CriterionSpec, EvalConfig
 
 pytest.importorskip("google.adk", reason="google-adk is not installed: make test-peer")
 with warnings.catch_warnings():  # its imports warn; the tests import this module before they import more of it
@@ -61,7 +61,7 @@ def turn(calls: list[Json], *, events: bool = False, reply: str = "Done.") -> Js
 
 def ours(raw: list[Json]) -> tuple[Invocation, ...]:
     """Load invocations with our reader; it finds nothing wrong."""
-    reading = Reading("both")
+    reading = Diagnostics("both")
     loaded = invocations(raw, (), reading)
     assert not reading.errors
     assert not reading.warnings

@@ -8,7 +8,7 @@ import both
 import msgspec
 import pytest
 
-from assay import Outcome, Verdict, api
+from fairtrial import Outcome, Verdict, api
 
 pytestmark = both.PEER
 

@@ -11,11 +11,11 @@ import pytest
 from google.adk.evaluation.eval_set import EvalSet as PeerEvalSet
 from google.adk.tools.environment_simulation.environment_simulation_config import EnvironmentSimulationConfig
 
-from assay.data.case import EvalCase, EvalSet
-from assay.data.trace import Injected, Invocation, Message, ToolCall, ToolResult
-from assay.errors import ConfigError
-from assay.formats.adk.write import dumps
-from assay.simulate.environment_options import environment_options
+from fairtrial.errors import ConfigError
+from fairtrial.formats.adk.write import dumps
+from fairtrial.records.case import EvalCase, EvalSet
+from fairtrial.records.trace import Injection, Invocation, Message, ToolCall, ToolResult
+from fairtrial.simulate.environment_options import environment_options
 
 pytestmark = both.PEER
 
@@ -84,7 +84,7 @@ def test_where_we_differ(config: dict[str, Any], here: bool) -> None:
 
 def test_google_adk_reads_what_was_injected() -> None:
     """A recording with injections is an eval set to it, and keeps them."""
-    result = ToolResult("get", {"a": 1}, "1", "shop", injected=(Injected("error", "500: no"),))
+    result = ToolResult("get", {"a": 1}, "1", "shop", injected=(Injection("error", "500: no"),))
     recorded = Invocation(Message("hi"), (ToolCall("get", id="1", author="shop"), result), Message("ok"))
     theirs = PeerEvalSet.model_validate_json(dumps(EvalSet("s", (EvalCase("c", (recorded,)),))))
-    assert "assay_injected" in theirs.model_dump_json()
+    assert "fairtrial_injected" in theirs.model_dump_json()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from assay.text.rouge import characters
+from fairtrial.text.rouge import characters
 
 pytestmark = both.PEER
 NAME = "response_match_score"

@@ -9,8 +9,8 @@ from typing import Any, cast
 
 import pytest
 
-import assay
-from assay import CaseResult, Criterion, EvalCase, EvalSet, Invocation, Message, Score, ToolCall, Trace, Verdict
+import fairtrial
+from fairtrial import CaseResult, Criterion, EvalCase, EvalSet, Invocation, Message, Score, ToolCall, Trace, Verdict
 
 CASES = EvalSet(
     "two", tuple(EvalCase(name, (Invocation(Message(name), (), Message("ok")),)) for name in ("bad", "fine"))
@@ -64,7 +64,7 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
 
 def results(agent: Callable[..., Any]) -> tuple[CaseResult, CaseResult]:
     """The results of an agent on a case where it misbehaves and one where it does not."""
-    run = assay.evaluate(CASES, agent, {"response_match_score": 0.8})
+    run = fairtrial.evaluate(CASES, agent, {"response_match_score": 0.8})
     bad, fine = run.cases
     assert len(list(run.recordings)) == 2
     return bad, fine
@@ -111,7 +111,7 @@ def test_agents_that_yield(reply: Callable[[], Any], cause: str) -> None:
         for step in [given] if isinstance(given, str) else given:
             yield step
 
-    run = assay.evaluate(CASES, agent, {"response_match_score": 0.8})
+    run = fairtrial.evaluate(CASES, agent, {"response_match_score": 0.8})
     bad, fine = run.cases
     check(bad, fine, cause)
     (_, recording), _ = run.recordings
@@ -127,7 +127,7 @@ def test_what_an_agent_gives_is_scored_as_it_is_kept() -> None:
         yield "ok"
 
     expected = Invocation(Message("hi"), (ToolCall("t", {"x": [1, 2]}),), Message("ok"))
-    run = assay.evaluate(EvalSet("one", (EvalCase("a", (expected,)),)), agent, {"tool_trajectory_avg_score": 1})
+    run = fairtrial.evaluate(EvalSet("one", (EvalCase("a", (expected,)),)), agent, {"tool_trajectory_avg_score": 1})
     assert run.verdict is Verdict.PASSED
 
 
@@ -137,7 +137,7 @@ def test_a_second_parameter_with_a_default_is_no_seam() -> None:
     def agent(conversation: Trace, style: str = "plain") -> str:
         return "ok" if style == "plain" else conversation.session_id
 
-    assert assay.evaluate(CASES, agent, {"response_match_score": 0.8}).verdict is Verdict.PASSED
+    assert fairtrial.evaluate(CASES, agent, {"response_match_score": 0.8}).verdict is Verdict.PASSED
 
 
 METRICS: dict[str, tuple[Callable[[], Any], str]] = {
@@ -160,7 +160,7 @@ def test_metrics(give: Callable[[], Any], reason: str) -> None:
         del trace
         return give() if case.id == "bad" else 1.0
 
-    run = assay.evaluate(CASES, lambda _: "ok", [Criterion("mine", metric, 0.5)])
+    run = fairtrial.evaluate(CASES, lambda _: "ok", [Criterion("mine", metric, 0.5)])
     bad, fine = run.cases
     assert (bad.verdict, fine.verdict) == (Verdict.UNSCORED, Verdict.PASSED)
     assert bad.outcomes[0].score.value is None

@@ -11,14 +11,14 @@ from typing import Any
 import jsonschema
 import pytest
 
-import assay
-from assay import ToolResult, UsageError, api
-from assay.data.trace import Injected
-from assay.judge.judges import Judges
-from assay.llm.cassette import MissingEntryError, Recorder, load_cassette
-from assay.llm.exchange import Exchange
-from assay.llm.scripted import Scripted
-from commands import assay as command
+import fairtrial
+from commands import fairtrial as command
+from fairtrial import ToolResult, UsageError, api
+from fairtrial.judge.judges import Judges
+from fairtrial.llm.cassette import CassetteWriter, MissingEntryError, load_cassette
+from fairtrial.llm.model_pool import ModelPool
+from fairtrial.records.trace import Injection
+from fairtrial.testing import ScriptedModel
 from loopback import Loopback, Status
 
 ERROR = {"injected_error": {"injected_http_error_code": 503, "error_message": "down"}, "invalidates": True}
@@ -73,7 +73,7 @@ RUN = ("run", "s.evalset.json", "--agent", "shop_agent:reply")
 
 @pytest.mark.usefixtures("folder")
 def test_what_was_injected_stands_in_every_report() -> None:
-    """In the terminal for each case, in `assay show` one by one, and in the JSON as the schema has it."""
+    """In the terminal for each case, in `fairtrial show` one by one, and in the JSON as the schema has it."""
     done = command(*RUN, "--json", "report.json")
     assert done.code == 0, done.err
     assert done.out.count("injected: error (get_order)") == CASES
@@ -138,12 +138,12 @@ def test_a_fault_that_invalidates_reaches_every_output(
 
 @pytest.mark.usefixtures("folder")
 def test_recordings_keep_what_was_injected() -> None:
-    """What `assay record` writes is scored as the run itself, injections and all."""
+    """What `fairtrial record` writes is scored as the run itself, injections and all."""
     assert command("record", *RUN[1:], "-o", "a.jsonl", "-q").code == 0
-    (first, *_) = assay.load_recordings("a.jsonl")
+    (first, *_) = fairtrial.load_recordings("a.jsonl")
     result = (first.trace.invocations[0].steps or ())[-1]
     assert isinstance(result, ToolResult)
-    assert result.injected == (Injected("error", "503: down", invalidates=True),)
+    assert result.injected == (Injection("error", "503: down", invalidates=True),)
     done = command("score", "a.jsonl", "--against", "s.evalset.json", "--store", "none", "--json", "-")
     assert [one["injected"][0]["effect"] for one in done.json["cases"]] == ["error"] * CASES
 
@@ -162,7 +162,7 @@ def test_a_changed_environment_is_another_run(folder: Path) -> None:
 def test_a_mapping_stands_in_place_of_the_configuration(folder: Path, seed: int) -> None:
     """In Python, with its own signature."""
     given = {"random_seed": seed, "chaos_effects": [{"effect": "empty"}]}
-    run = assay.evaluate(folder / "s.evalset.json", "shop_agent:reply", environment=given)
+    run = fairtrial.evaluate(folder / "s.evalset.json", "shop_agent:reply", environment=given)
     assert replies(run) == ["It says {}."] * CASES
     assert run.info.signatures["environment"]["chaos_effects"] == [{"effect": "empty"}]
     assert run.info.signatures["environment"].get("random_seed", 0) == seed
@@ -180,15 +180,15 @@ def test_a_mapping_stands_in_place_of_the_configuration(folder: Path, seed: int)
 def test_what_cannot_be_an_environment_is_refused(folder: Path, given: Any, problem: str) -> None:
     """Before anything runs, and as what a user can repair."""
     with pytest.raises(UsageError, match=problem):
-        assay.evaluate(folder / "s.evalset.json", "shop_agent:reply", environment=given)
+        fairtrial.evaluate(folder / "s.evalset.json", "shop_agent:reply", environment=given)
 
 
 def test_callers_may_name_who_answers(folder: Path) -> None:
     """Anything with the shape of the seam."""
-    environment = assay.ScriptedEnvironment({"get_order": [{"state": "lost"}]})
-    run = assay.evaluate(folder / "s.evalset.json", "shop_agent:reply", environment=environment)
+    environment = fairtrial.ScriptedEnvironment({"get_order": [{"state": "lost"}]})
+    run = fairtrial.evaluate(folder / "s.evalset.json", "shop_agent:reply", environment=environment)
     assert replies(run) == ["It says {'state': 'lost'}."] * CASES
-    assert run.info.signatures["environment"]["metric"] == "assay.simulate.scripted:ScriptedEnvironment"
+    assert run.info.signatures["environment"]["metric"] == "fairtrial.testing:ScriptedEnvironment"
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_agents_whose_tools_cannot_be_reached_are_refused(agent: str, why: str) 
 
 
 def test_a_wrong_configuration_is_found_before_anything_runs(folder: Path) -> None:
-    """Every problem with file and pointer, by `assay run` and `assay check`."""
+    """Every problem with file and pointer, by `fairtrial run` and `fairtrial check`."""
     configured(folder, {**DOWN, "simulation_modle": "m", "chaos_effects": [{"effect": "slow"}]})
     done = command(*RUN)
     assert done.code == 2
@@ -232,7 +232,7 @@ def test_lenient_runs_with_what_it_knows(folder: Path) -> None:
 DECLARING = """
 from contextlib import asynccontextmanager
 
-from assay.data.trace import About, AgentDetails, Message
+from fairtrial.records.trace import About, AgentDetails, Message
 
 
 class Session:
@@ -260,7 +260,7 @@ def test_a_configured_tool_that_no_agent_has_is_told(folder: Path) -> None:
 
 def judges(model: Callable[..., Any] | None = None, **more: Any) -> Judges:
     """The way to a model that plays tools."""
-    return Judges(Exchange(own={"openai/tools": Scripted(model)} if model else {}, **more))
+    return Judges(ModelPool(own={"openai/tools": ScriptedModel(model)} if model else {}, **more))
 
 
 def test_a_played_tool_is_replayed_from_a_cassette(folder: Path) -> None:
@@ -270,9 +270,9 @@ def test_a_played_tool_is_replayed_from_a_cassette(folder: Path) -> None:
     tape = folder / "tape.jsonl"
 
     def run(judges: Judges, **more: Any) -> list[str]:
-        return replies(assay.evaluate(folder / "s.evalset.json", "shop_agent:reply", judges=judges, **more))
+        return replies(fairtrial.evaluate(folder / "s.evalset.json", "shop_agent:reply", judges=judges, **more))
 
-    first = run(judges(lambda _: f'{{"n": {next(numbers)}}}', recorder=Recorder(tape)), concurrency=8)
+    first = run(judges(lambda _: f'{{"n": {next(numbers)}}}', recorder=CassetteWriter(tape)), concurrency=8)
     assert sorted(first) == [f"It says {{'n': {n}}}." for n in range(CASES)]
     entries = load_cassette(tape)
     assert len(entries) == CASES
@@ -306,7 +306,7 @@ def test_without_a_key_nothing_runs(folder: Path, monkeypatch: pytest.MonkeyPatc
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(UsageError, match="OPENAI_API_KEY"):
-        assay.evaluate(folder / "s.evalset.json", "shop_agent:reply")
+        fairtrial.evaluate(folder / "s.evalset.json", "shop_agent:reply")
 
 
 def test_each_eval_set_has_the_environment_of_its_own_configuration(folder: Path) -> None:
@@ -316,7 +316,7 @@ def test_each_eval_set_has_the_environment_of_its_own_configuration(folder: Path
         text = (folder / "s.evalset.json").read_text().replace('"s"', f'"{name}"')
         (folder / name / "s.evalset.json").write_text(text)
         configured(folder / name, environment)
-    run = assay.evaluate([folder / "a", folder / "b"], "shop_agent:reply")
+    run = fairtrial.evaluate([folder / "a", folder / "b"], "shop_agent:reply")
     down = "It says {'error_code': 503, 'error_message': 'down'}."
     assert replies(run) == [down] * CASES + ["It says {}."] * CASES
     assert {"environment", "b/environment"} <= run.info.signatures.keys()

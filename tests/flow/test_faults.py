@@ -14,28 +14,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-import assay
-from assay import api
-from assay.agents.scripted import ScriptedAgent
-from assay.aggregate import aggregate
-from assay.data.case import EvalCase, EvalSet, Scenario
-from assay.data.outcome import CaseResult, Criterion, Fault, Injection, Outcome, Score
-from assay.data.recording import EndedBy, Failure, Recording
-from assay.data.summary import CriterionSummary, Estimate
-from assay.data.trace import About, AgentDetails, Injected, Invocation, Message, ToolResult, Trace
-from assay.data.work import Work
-from assay.judge.judge import Judge
-from assay.llm.model import CallError, Named, Prompt
-from assay.llm.scripted import Scripted
-from assay.metrics.fault import SIMULATOR, evidence
-from assay.metrics.response import ResponseMatch
-from assay.metrics.response_judged import FinalResponseMatch
-from assay.metrics.rubrics import FinalResponseRubrics
-from assay.metrics.simulator import UserSimulatorQuality
-from assay.metrics.trajectory import ToolTrajectory
-from assay.score import score_case
-from assay.simulate.scripted import ScriptedUsers
+import fairtrial
 from builders import call, turn
+from fairtrial import api
+from fairtrial.aggregation import aggregate
+from fairtrial.judge.judge import Judge
+from fairtrial.llm.model import CallError, NamedModel
+from fairtrial.metrics.fault import SIMULATOR, evidence
+from fairtrial.metrics.response import ResponseMatch
+from fairtrial.metrics.response_judged import FinalResponseMatch
+from fairtrial.metrics.rubrics import FinalResponseRubrics
+from fairtrial.metrics.simulator import UserSimulatorQuality
+from fairtrial.metrics.trajectory import ToolTrajectory
+from fairtrial.planned_case import PlannedCase
+from fairtrial.records.attempt import EndedBy, Failure, Recording
+from fairtrial.records.case import EvalCase, EvalSet, Scenario
+from fairtrial.records.reply import Prompt
+from fairtrial.records.result import CaseResult, Criterion, Fault, InvocationInjection, Outcome
+from fairtrial.records.score import Score
+from fairtrial.records.summary import CriterionSummary, Estimate
+from fairtrial.records.trace import About, AgentDetails, Injection, Invocation, Message, ToolResult, Trace
+from fairtrial.scoring import score_case
+from fairtrial.testing import ScriptedAgent, ScriptedModel, ScriptedUsers
 from judged import Say, fenced, reply
 
 GOOD = Criterion("good", lambda trace, _: trace.invocations[-1].reply == "good", 1.0)
@@ -50,7 +50,7 @@ def judge(say: Say | Exception, votes: int = 1) -> Judge:
             raise say
         return reply(prompt, say)
 
-    return Judge((Named("m", Scripted(line)),), votes=votes)
+    return Judge((NamedModel("m", ScriptedModel(line)),), votes=votes)
 
 
 GONE = judge(CallError("no such server"))
@@ -69,7 +69,7 @@ def scored(
     happened = Trace(invocations or (turn(reply="good"),))
     recording = Recording("case", happened, 1, failure, "failure" if failure else ended_by)
     case = expected or EvalCase("case", (turn(query="hi", reply="good"),))
-    (result,) = assay.score([recording], EvalSet("s", (case,)), list(criteria)).cases
+    (result,) = fairtrial.score([recording], EvalSet("s", (case,)), list(criteria)).cases
     return result
 
 
@@ -100,7 +100,7 @@ def test_without_other_evidence_it_is_the_agent() -> None:
 
 def test_no_recording_is_infrastructure() -> None:
     """A case that nothing was recorded of."""
-    run = assay.score([Recording("other", Trace())], EvalSet("s", (EvalCase("case"),)), [GOOD])
+    run = fairtrial.score([Recording("other", Trace())], EvalSet("s", (EvalCase("case"),)), [GOOD])
     (result,) = run.cases
     assert (result.verdict, blamed(result)) == ("error", ("infrastructure", ("no recording",)))
 
@@ -164,7 +164,7 @@ def test_a_user_who_cannot_go_on_is_the_simulators() -> None:
     cases = EvalSet("s", (EvalCase("case", scenario=PLAN),))
     agent = ScriptedAgent({"case": [["Hi"], ["good"]]})
     users = ScriptedUsers({"case": ["Hello", ValueError("no idea")]})
-    (result,) = assay.evaluate(cases, agent, [GOOD], users=users).cases
+    (result,) = fairtrial.evaluate(cases, agent, [GOOD], users=users).cases
     assert (result.verdict, blamed(result)) == ("error", ("simulator", ("ValueError: no idea",)))
 
 
@@ -196,7 +196,7 @@ def test_a_broken_environment_is_the_environments() -> None:
 
 def injected(*, invalidates: bool) -> Invocation:
     """An invocation whose tool was made to misbehave."""
-    fault = Injected("timeout", "after 30 s", invalidates)
+    fault = Injection("timeout", "after 30 s", invalidates)
     return turn(call("get_order"), ToolResult("get_order", {}, injected=(fault,)), reply="bad")
 
 
@@ -283,7 +283,7 @@ def test_calls_that_the_own_conversation_lacks_contradict_it() -> None:
 
 def test_one_rubric_id_for_two_rubrics_is_the_expectations() -> None:
     """Neither can be asked for."""
-    twice = (assay.Rubric("kind", "is kind"), assay.Rubric("kind", "is a kind of thing"))
+    twice = (fairtrial.Rubric("kind", "is kind"), fairtrial.Rubric("kind", "is a kind of thing"))
     case = EvalCase("case", (turn(reply="good"),), rubrics=twice)
     result = scored([Criterion("rubrics", FinalResponseRubrics(CONTENT), 0.5)], expected=case)
     said = "rubrics: rubric id 'kind' is given twice: by the case and by the case"
@@ -331,7 +331,7 @@ def broken_everywhere() -> dict[str, Any]:
     ]
     return {
         "recording": Recording("case", Trace()),
-        "injections": [Injection(1, "get_order", Injected("timeout", invalidates=True))],
+        "injections": [InvocationInjection(1, "get_order", Injection("timeout", invalidates=True))],
         "case": expecting("drop"),
         "criteria": criteria,
         "outcomes": outcomes,
@@ -357,7 +357,7 @@ def test_validity_does_not_depend_on_the_agents_verdict(
     given = broken_everywhere()
     kept = [one for i, one in enumerate(given["outcomes"]) if broken >> i & 1]
     invalidates = bool(broken & 8)
-    given["injections"] = [Injection(1, "get_order", Injected("timeout", invalidates=invalidates))]
+    given["injections"] = [InvocationInjection(1, "get_order", Injection("timeout", invalidates=invalidates))]
     given["criteria"] = given["criteria"] if broken & 16 else []
     own = Outcome("m", Score(value), threshold, lower_is_better=lower)
     without = evidence(**{**given, "outcomes": kept})
@@ -452,7 +452,7 @@ def test_a_run_in_which_users_leave_their_plan_recovers_the_agents_true_rate() -
     users = {name: ["Hello", "Tell me a joke" if broken else "Where is A-17?"] for name, (broken, _) in fates.items()}
     replies = {name: [["Hi"], ["good" if solved else "bad"]] for name, (_, solved) in fates.items()}
     watching = judge(lambda _, prompt: "invalid" if "Tell me a joke" in prompt.text else "valid")
-    run = assay.evaluate(
+    run = fairtrial.evaluate(
         EvalSet("shop", tuple(EvalCase(name, scenario=PLAN) for name in fates)),
         ScriptedAgent(replies),
         [GOOD, Criterion(SIMULATOR, UserSimulatorQuality(watching), 1.0)],
@@ -476,7 +476,7 @@ def test_over_many_runs_the_interval_of_valid_attempts_keeps_its_level() -> None
     results = {
         fate: asyncio.run(
             score_case(
-                Work(0, "c", EvalCase("c", scenario=PLAN), (GOOD, kept_to_plan)),
+                PlannedCase(0, "c", EvalCase("c", scenario=PLAN), (GOOD, kept_to_plan)),
                 Recording(
                     "c", Trace((turn(query="joke" if fate[0] else "Hello", reply="good" if fate[1] else "bad"),))
                 ),

@@ -12,10 +12,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from assay.api import runs
-from assay.data.recording import Recording
-from assay.store import DEFAULT_URL, Store
-from commands import MATCH, STOPPED, Done, assay, enter, eval_set, finish, start, write
+from commands import MATCH, STOPPED, Done, enter, eval_set, fairtrial, finish, start, write
+from fairtrial.api import runs
+from fairtrial.records.attempt import Recording
+from fairtrial.store import DEFAULT_URL, Store
 
 CASES = ["good_1", "fail_2", "wait_3", "good_4"]
 
@@ -70,7 +70,7 @@ def killed(remains: Path, tmp_path: Path) -> str:
 
 def only_run() -> str:
     """The id of the one run in the store."""
-    (row,) = assay("runs").out.splitlines()[2:]
+    (row,) = fairtrial("runs").out.splitlines()[2:]
     return row.split()[0]
 
 
@@ -84,7 +84,7 @@ def recorded() -> dict[int, Recording]:
 
 def again(run_id: str, *more: str) -> Done:
     """Resume a run in this process."""
-    return assay("run", "--resume", run_id, *more)
+    return fairtrial("run", "--resume", run_id, *more)
 
 
 def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on() -> None:
@@ -94,10 +94,10 @@ def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on() -> None:
     done = finish(process)
     assert done.code == 130
     assert "Traceback" not in done.err
-    (line,) = [line for line in done.err.splitlines() if "assay run --resume" in line]
-    command = line.partition("assay ")[2].split()
+    (line,) = [line for line in done.err.splitlines() if "fairtrial run --resume" in line]
+    command = line.partition("fairtrial ")[2].split()
     STOPPED.touch()
-    resumed = assay(*command, "--json", "-")
+    resumed = fairtrial(*command, "--json", "-")
     assert [one["id"] for one in resumed.json["cases"]] == CASES
     assert resumed.json["run"]["id"] == command[-1]
 
@@ -140,10 +140,10 @@ def test_ctrl_c_before_the_run_is_130_too() -> None:
 
 def test_after_kill_everything_finished_is_there(killed: str) -> None:
     """After kill -9 what was finished is in the store, the run is not called finished, and can be finished."""
-    assert "not finished" in assay("runs").out
+    assert "not finished" in fairtrial("runs").out
     resumed = again(killed, "--json", "-").json
     assert [(one["id"], one["verdict"]) for one in resumed["cases"]] == [(name, "passed") for name in CASES]
-    assert "not finished" not in assay("runs").out
+    assert "not finished" not in fairtrial("runs").out
 
 
 def test_finished_conversations_are_not_held_again(killed: str) -> None:
@@ -189,7 +189,7 @@ def test_a_resumed_run_may_have_other_outputs_and_concurrency(killed: str) -> No
 
 def test_arguments_may_be_given_again(killed: str) -> None:
     """The same arguments are no difference."""
-    done = assay("run", "trips.evalset.json", "--agent", "commands:patient", "--resume", killed, "--attempts", "1")
+    done = fairtrial("run", "trips.evalset.json", "--agent", "commands:patient", "--resume", killed, "--attempts", "1")
     assert done.code == 0
 
 
@@ -241,7 +241,7 @@ def test_a_changed_config_is_refused(killed: str) -> None:
 def test_an_added_config_is_refused() -> None:
     """A config that now lies nearer than the defaults is a difference."""
     write("alone/a.evalset.json", eval_set("good"))
-    assert assay("run", "alone/a.evalset.json", "--agent", "commands:patient", "--quiet").code == 0
+    assert fairtrial("run", "alone/a.evalset.json", "--agent", "commands:patient", "--quiet").code == 0
     write("alone/test_config.json", MATCH)
     done = again(only_run())
     assert done.code == 2
@@ -259,8 +259,8 @@ def test_a_changed_agent_is_refused() -> None:
 
 
 def test_another_version_is_refused(killed: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run of another version of assay is not continued, and both versions are named."""
-    monkeypatch.setattr("assay.api.plan.__version__", "9.9")
+    """A run of another version of fairtrial is not continued, and both versions are named."""
+    monkeypatch.setattr("fairtrial.api.planning.__version__", "9.9")
     done = again(killed)
     assert done.code == 2
     assert 'version is not that of the run: "9.9", was "' in done.err
@@ -268,7 +268,7 @@ def test_another_version_is_refused(killed: str, monkeypatch: pytest.MonkeyPatch
 
 def test_runs_of_score_are_not_resumed() -> None:
     """What was recorded elsewhere is simply scored again."""
-    assay("score", "trips.evalset.json", "--quiet")
+    fairtrial("score", "trips.evalset.json", "--quiet")
     done = again(only_run())
     assert (done.code, "simply done again" in done.err) == (2, True)
 
@@ -276,15 +276,15 @@ def test_runs_of_score_are_not_resumed() -> None:
 def test_unknown_runs_are_refused() -> None:
     """--resume of a run that is not in the store is wrong usage."""
     STOPPED.touch()
-    assay("run", "trips.evalset.json", "--agent", "commands:patient", "--quiet")
+    fairtrial("run", "trips.evalset.json", "--agent", "commands:patient", "--quiet")
     done = again("1999")
-    assert (done.code, "no run in sqlite:///.assay/assay.db" in done.err) == (2, True)
+    assert (done.code, "no run in sqlite:///.fairtrial/fairtrial.db" in done.err) == (2, True)
 
 
 def test_a_finished_run_changes_nothing_when_resumed() -> None:
     """Resuming a finished run gives the same results again."""
     STOPPED.touch()
-    first = assay("run", "trips.evalset.json", "--agent", "commands:patient", "--json", "-").json
+    first = fairtrial("run", "trips.evalset.json", "--agent", "commands:patient", "--json", "-").json
     second = again(first["run"]["id"], "--json", "-").json
     assert (first["cases"], first["summary"]) == (second["cases"], second["summary"])
 
@@ -293,4 +293,4 @@ def test_the_resume_line_names_the_store() -> None:
     """Where the run is not in the default store, the line says that --store is needed."""
     process = waiting("--store", "sqlite:///other.db")
     os.kill(process.pid, signal.SIGINT)
-    assert "--store" in finish(process).err.partition("assay run --resume")[2]
+    assert "--store" in finish(process).err.partition("fairtrial run --resume")[2]

@@ -16,19 +16,19 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from assay import api
-from assay.data.outcome import Verdict
-from assay.data.trace import Trace
-from assay.errors import UsageError
-from assay.judge.judges import Judges
-from assay.llm.budget import Budget
-from assay.llm.cassette import MissingEntryError, Recorder, load_cassette
-from assay.llm.exchange import Exchange
-from commands import Done, assay, enter
+from commands import Done, enter, fairtrial
+from fairtrial import api
+from fairtrial.errors import UsageError
+from fairtrial.judge.judges import Judges
+from fairtrial.llm.budget import Budget
+from fairtrial.llm.cassette import CassetteWriter, MissingEntryError, load_cassette
+from fairtrial.llm.model_pool import ModelPool
+from fairtrial.records.result import Verdict
+from fairtrial.records.trace import Trace
 from loopback import Drop, Half, Loopback, Request, Say, Script, Status
 
 SECRET = "sk-planted-0123456789abcdef"  # noqa: S105 - planted, to be looked for
-COMMAND = "from assay.cli import main; main()"
+COMMAND = "from fairtrial.cli import main; main()"
 MODEL = "openai/gpt-4o-mini"
 
 
@@ -139,7 +139,7 @@ def test_one_bad_reply_in_three_costs_no_good_vote(
     trouble: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever comes instead of every third reply, each case has the verdict of the good ones."""
-    monkeypatch.setattr("assay.llm.pacing.PAUSE", 0.01)
+    monkeypatch.setattr("fairtrial.llm.pacing.PAUSE", 0.01)
     write_case_files(tmp_path, 3)
 
     def say(request: Request) -> Any:
@@ -156,10 +156,10 @@ def test_a_judge_that_is_never_readable_leaves_the_run_unscored(
     trouble: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Never a zero, never a pass; every case says why, and the calls are bounded."""
-    monkeypatch.setattr("assay.llm.pacing.PAUSE", 0.01)
+    monkeypatch.setattr("fairtrial.llm.pacing.PAUSE", 0.01)
     write_case_files(tmp_path, 1)
     with Loopback(lambda _: trouble) as server:
-        exchange = Exchange()
+        exchange = ModelPool()
         run = evaluate(tmp_path, server, monkeypatch, judges=Judges(exchange, votes=1))
         assert run.verdict is Verdict.UNSCORED
         assert len(server.requests) <= 10
@@ -170,7 +170,7 @@ def test_a_budget_ends_the_run_as_unscored(tmp_path: Path, monkeypatch: pytest.M
     """Five calls pay for one case; the rest is unscored, and says that the budget is used up."""
     write_case_files(tmp_path, 4)
     with Loopback(lambda request: request.answers("valid")) as server:
-        run = evaluate(tmp_path, server, monkeypatch, judges=Judges(Exchange(budget=Budget(max_calls=5))))
+        run = evaluate(tmp_path, server, monkeypatch, judges=Judges(ModelPool(budget=Budget(max_calls=5))))
         assert len(server.requests) == 5
     assert run.verdict is Verdict.UNSCORED
     reasons = [case.outcomes[0].score.parts[0].reason for case in run.cases if case.verdict is Verdict.UNSCORED]
@@ -210,7 +210,7 @@ def test_a_model_that_only_its_first_calls_tell_unknown_is_one_error(
 def record(folder: Path, script: Script, monkeypatch: pytest.MonkeyPatch) -> api.Run:
     """Run once, recording a cassette."""
     with Loopback(script) as server:
-        exchange = Exchange(recorder=Recorder(folder / "c.jsonl"))
+        exchange = ModelPool(recorder=CassetteWriter(folder / "c.jsonl"))
         return evaluate(folder, server, monkeypatch, judges=Judges(exchange), store=f"sqlite:///{folder}/a.db")
 
 
@@ -221,10 +221,10 @@ def played(folder: Path, monkeypatch: pytest.MonkeyPatch) -> api.Run:
     def refuse(_: socket.socket, address: Any) -> None:
         raise AssertionError(f"a socket was opened to {address}")
 
-    monkeypatch.setattr("assay.llm.provider.Provider.__call__", refuse)
+    monkeypatch.setattr("fairtrial.llm.provider.Provider.__call__", refuse)
     monkeypatch.setattr(socket.socket, "connect", refuse, raising=False)
     path = folder / "c.jsonl"
-    return evaluate(folder, None, monkeypatch, judges=Judges(Exchange(replay=load_cassette(path), replay_path=path)))
+    return evaluate(folder, None, monkeypatch, judges=Judges(ModelPool(replay=load_cassette(path), replay_path=path)))
 
 
 def moody(request: Request) -> Any:
@@ -283,7 +283,7 @@ def test_an_earlier_run_is_reused_but_for_its_abstentions(tmp_path: Path, monkey
 
 
 def command(folder: Path, server: Loopback, *arguments: str) -> subprocess.Popen[bytes]:
-    """Start `assay run` as users do, in a process of its own."""
+    """Start `fairtrial run` as users do, in a process of its own."""
     env = {**os.environ, "OPENAI_BASE_URL": f"{server.url}/v1", "OPENAI_API_KEY": SECRET, "PYTHONPATH": str(folder)}
     line = [sys.executable, "-c", COMMAND, "run", *arguments, "--store", f"sqlite:///{folder}/k.db"]
     return subprocess.Popen(line, cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -328,7 +328,7 @@ def test_after_a_kill_nothing_that_was_answered_is_asked_again(tmp_path: Path, m
 
 def called(*arguments: str | Path) -> Done:
     """Run a command on the store `k.db` of the current folder, in this process."""
-    return assay(*arguments, "--store", f"sqlite:///{Path.cwd()}/k.db")
+    return fairtrial(*arguments, "--store", f"sqlite:///{Path.cwd()}/k.db")
 
 
 def test_show_prints_every_vote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

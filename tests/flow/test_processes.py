@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from commands import MATCH, assay, enter, eval_set, finish, start, write
+from commands import MATCH, enter, eval_set, fairtrial, finish, start, write
 
 RUN = ("run", "trips.evalset.json", "--agent", "commands:obedient")
 
@@ -76,7 +76,7 @@ def test_a_full_disk_is_said_and_is_no_verdict(command: list[str]) -> None:
     """Output that cannot be written is a message and exit code 2, not a traceback and the code of a failed run."""
     with Path("/dev/full").open("w") as full:
         done = finish(start(*command, stdout=full))
-    assert (done.code, "assay: cannot write: No space left on device" in done.err) == (2, True)
+    assert (done.code, "fairtrial: cannot write: No space left on device" in done.err) == (2, True)
     assert "Traceback" not in done.err
 
 
@@ -99,10 +99,10 @@ def test_runs_that_share_a_new_store() -> None:
     """Several processes may start at once on a store that does not exist yet, and none loses anything."""
     processes = [start(*RUN, "--attempts", "5", "--quiet", "--store", "sqlite:///shared/new.db") for _ in range(3)]
     assert [finish(process).code for process in processes] == [1, 1, 1]
-    runs = [line.split()[0] for line in assay("runs", "--store", "sqlite:///shared/new.db").out.splitlines()[2:]]
+    runs = [line.split()[0] for line in fairtrial("runs", "--store", "sqlite:///shared/new.db").out.splitlines()[2:]]
     assert len(runs) == 3
     for run in runs:
-        assert len(assay("show", run, "--json", "--store", "sqlite:///shared/new.db").json["cases"]) == 15
+        assert len(fairtrial("show", run, "--json", "--store", "sqlite:///shared/new.db").json["cases"]) == 15
 
 
 def test_colour_is_for_terminals() -> None:

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from assay.data.recording import Recording
-from assay.store import Store
-from commands import assay, enter, finish, start, write
+from commands import enter, fairtrial, finish, start, write
+from fairtrial.records.attempt import Recording
+from fairtrial.store import Store
 from loopback import Action, Loopback, Request, Say
 
 CASES = 4
@@ -68,8 +68,8 @@ def test_ctrl_c_keeps_what_is_finished_and_resume_goes_on(monkeypatch: pytest.Mo
         assert (done.code, "Traceback" in done.err) == (130, False)
         before = recorded()
         stuck = False
-        (line,) = (line for line in done.err.splitlines() if "assay run --resume" in line)
-        again = assay(*line.partition("assay ")[2].split(), "--json", "r.json")
+        (line,) = (line for line in done.err.splitlines() if "fairtrial run --resume" in line)
+        again = fairtrial(*line.partition("fairtrial ")[2].split(), "--json", "r.json")
     assert again.code == 0, again.err
     assert set(before) == {(0, 1), (1, 1)}
     after = recorded()
@@ -95,10 +95,10 @@ def test_every_attempt_is_its_own_draw_and_a_cassette_brings_them_back(monkeypat
     numbers = itertools.count()
     with Loopback(lambda _: f"message {next(numbers)}") as server:
         monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
-        first = assay(*record, "--cassette-mode", "record", "-o", "first.jsonl")
+        first = fairtrial(*record, "--cassette-mode", "record", "-o", "first.jsonl")
     assert first.code == 0, first.err
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
-    second = assay(*record, "--cassette-mode", "replay", "-o", "second.jsonl", "--concurrency", "2")
+    second = fairtrial(*record, "--cassette-mode", "replay", "-o", "second.jsonl", "--concurrency", "2")
     assert second.code == 0, second.err
     held = conversations("first.jsonl")
     assert len(held) == 3 * CASES
@@ -114,10 +114,10 @@ def test_a_call_that_the_cassette_lacks_ends_the_replay(
     with Loopback(lambda _: "</finished>") as server:
         monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
         cassette = ("--cassette", "c.jsonl", "--cassette-mode")
-        assert assay(*RUN, *cassette, "record").code == 0
+        assert fairtrial(*RUN, *cassette, "record").code == 0
         text = Path("shop.scenarios.json").read_text(encoding="utf-8")
         Path("shop.scenarios.json").write_text(text.replace("A-17", "B-42"), encoding="utf-8")
-        done = assay(*command, *cassette, "replay")
+        done = fairtrial(*command, *cassette, "replay")
     assert done.code == 2
     assert "c.jsonl: no entry for a call of openai/gpt-4o-mini with prompt simulated_user/1" in done.err
 
@@ -127,7 +127,7 @@ def test_a_budget_ends_the_run_as_unscored(option: str, most: str, monkeypatch: 
     """Five calls of 21 hundredths of a cent each fit; what is finished is scored, the rest broke on the user's side."""
     with Loopback(lambda request: f"message {request.number}") as server:
         monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
-        done = assay(*RUN, "--concurrency", "1", option, most, "--json", "r.json")
+        done = fairtrial(*RUN, "--concurrency", "1", option, most, "--json", "r.json")
     assert done.code == 3, done.out + done.err
     assert len(server.requests) == 5
     cases = json.loads(Path("r.json").read_bytes())["cases"]

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from assay import UsageError, api
-from assay.data.outcome import CaseResult
-from assay.simulate.scripted import ScriptedUsers
-from commands import assay, enter
+from commands import enter, fairtrial
+from fairtrial import UsageError, api
+from fairtrial.records.result import CaseResult
+from fairtrial.testing import ScriptedUsers
 from loopback import Drop, Loopback, Request, Say, Status
 
 KEPT = "sqlite:///kept.db"
@@ -81,7 +81,9 @@ def test_a_user_says_as_much_as_the_cap_allows(
     files(tmp_path, {**CONFIG, "user_simulator_config": options})
     with Loopback(lambda request: "</finished>" if request.number == 25 else f"message {request.number}") as server:
         monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
-        done = assay("run", "shop.scenarios.json", "--agent", "commands:obedient", "--store", KEPT, "--json", "r.json")
+        done = fairtrial(
+            "run", "shop.scenarios.json", "--agent", "commands:obedient", "--store", KEPT, "--json", "r.json"
+        )
     (case,) = json.loads(Path("r.json").read_bytes())["cases"]
     assert case["ended_by"] == ended_by
     assert ("ended by the cap on invocations" in done.out) == (ended_by == "cap")
@@ -168,7 +170,7 @@ def test_users_that_speak_do_not_hinder_what_needs_none(tmp_path: Path, monkeypa
     said = {"role": "user", "parts": [{"text": "Hello"}]}
     cases = [{"eval_id": "a", "conversation": [{"user_content": said}]}]
     Path("shop.evalset.json").write_text(json.dumps({"eval_set_id": "s", "eval_cases": cases}))
-    done = assay("run", "shop.evalset.json", "--agent", "commands:obedient")
+    done = fairtrial("run", "shop.evalset.json", "--agent", "commands:obedient")
     assert done.code == 0, done.err
     assert "simulated users that speak" in done.err
 
@@ -218,8 +220,8 @@ def test_judge_and_user_are_not_mixed_up(tmp_path: Path, monkeypatch: pytest.Mon
     files(tmp_path, config)
     with Loopback(script) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
-        done = assay("run", "shop.scenarios.json", "--agent", "commands:obedient", "--json", "run.json")
-        shown = assay("show", "2", "*").out
+        done = fairtrial("run", "shop.scenarios.json", "--agent", "commands:obedient", "--json", "run.json")
+        shown = fairtrial("show", "2", "*").out
     assert done.code == 0, done.out + done.err
     report = json.loads(Path("run.json").read_bytes())
     judge = {"calls": 1, "input_tokens": 1000, "output_tokens": 100, "cost": pytest.approx(0.00021)}

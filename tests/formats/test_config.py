@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from assay.data.config import EvalConfig
-from assay.data.outcome import Range
-from assay.errors import FormatError
 from builders import load
+from fairtrial.errors import FormatError
+from fairtrial.records.eval_config import EvalConfig
+from fairtrial.records.score import Range
 
 
 def config(document: object) -> EvalConfig:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from assay.errors import FormatError
 from builders import eval_set, load, said
+from fairtrial.errors import FormatError
 
 
 def problems(document: Any, *, lenient: bool = False) -> tuple[str, ...]:

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from assay.data.case import EvalCase, EvalSet, Persona
-from assay.data.trace import Event, Injected, Invocation, Message, Thought, ToolCall, ToolResult, Usage
-from assay.errors import FormatError
-from assay.formats.adk.write import dumps
 from builders import eval_set, load, said
+from fairtrial.errors import FormatError
+from fairtrial.formats.adk.write import dumps
+from fairtrial.records.case import EvalCase, EvalSet, Persona
+from fairtrial.records.trace import Event, Injection, Invocation, Message, Thought, ToolCall, ToolResult, Usage
 
 
 def only_case(document: dict[str, Any]) -> EvalCase:
@@ -304,7 +304,7 @@ def test_kind(spelling: str) -> None:
 
 def test_what_was_injected_survives_google_adks_form() -> None:
     """It is written into the metadata of the result's part, beside what else stands there, and read back."""
-    injected = (Injected("error", "503: down", invalidates=True), Injected("truncated"))
+    injected = (Injection("error", "503: down", invalidates=True), Injection("truncated"))
     other = ToolResult("get", {"b": 2}, "2", "shop", {"part": {"part_metadata": {"own": 1}}}, injected[:1])
     steps = (ToolCall("get", id="1", author="shop"), ToolResult("get", {"a": 1}, "1", "shop", injected=injected), other)
     recorded = Invocation(Message("hi"), steps, Message("ok"))
@@ -317,10 +317,10 @@ def test_what_was_injected_survives_google_adks_form() -> None:
 
 def test_a_strangers_metadata_is_no_injection() -> None:
     """What is not as we write it is told with its place."""
-    part = {"functionResponse": {"name": "get"}, "partMetadata": {"assay_injected": [{"effect": 3}]}}
+    part = {"functionResponse": {"name": "get"}, "partMetadata": {"fairtrial_injected": [{"effect": 3}]}}
     turn = {
         "user_content": said("hi"),
         "intermediate_data": {"invocation_events": [{"author": "a", "content": {"parts": [part]}}]},
     }
-    with pytest.raises(FormatError, match=r"parts/0/partMetadata: assay_injected: Expected `str`, got `int`"):
+    with pytest.raises(FormatError, match=r"parts/0/partMetadata: fairtrial_injected: Expected `str`, got `int`"):
         load(eval_set(turn))

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.data.reasoning import ReasoningTrace
-from assay.errors import FormatError
-from assay.formats import knowledgepulse
-from assay.formats.knowledgepulse import Refused
+from fairtrial.errors import FormatError
+from fairtrial.formats import knowledgepulse
+from fairtrial.formats.knowledgepulse import Refused
+from fairtrial.records.reasoning import ReasoningTrace
 
 TRACE: dict[str, Any] = {
     "@context": "https://openknowledgepulse.org/schema/v1",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from assay.data.case import SessionInput
-from assay.data.trace import Invocation, Message, ToolCall
 from builders import load
+from fairtrial.records.case import SessionInput
+from fairtrial.records.trace import Invocation, Message, ToolCall
 
 TURN = {
     "query": "hi",

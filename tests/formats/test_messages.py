@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from assay.data.trace import AgentDetails, Invocation, Message, Thought, ToolCall, ToolResult, Trace
 from builders import load
+from fairtrial.records.trace import AgentDetails, Invocation, Message, Thought, ToolCall, ToolResult, Trace
 
 
 def only_trace(document: Any) -> Trace:

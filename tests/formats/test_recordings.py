@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.data.recording import Failure, Recording
-from assay.data.trace import About, AgentDetails, Durations, Event, Message, Thought, ToolResult, Trace, Usage
-from assay.errors import FormatError
-from assay.formats.recognise import read
-from assay.formats.recordings import line
 from builders import call, turn
+from fairtrial.errors import FormatError
+from fairtrial.formats.recognise import read
+from fairtrial.formats.recordings import line
+from fairtrial.records.attempt import Failure, Recording
+from fairtrial.records.trace import About, AgentDetails, Durations, Event, Message, Thought, ToolResult, Trace, Usage
 
 WHOLE = Recording(
     "주문",

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from assay.data.recording import Recording
 from builders import load, said
+from fairtrial.records.attempt import Recording
 
 PAIR = {
     "actual_invocation": {"user_content": said("hi"), "final_response": said("hallo", "model")},

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from assay.data.trace import Invocation, Message, ToolCall, ToolResult, Usage
 from builders import load, said
+from fairtrial.records.trace import Invocation, Message, ToolCall, ToolResult, Usage
 
 
 def session(*events: dict[str, Any]) -> dict[str, Any]:

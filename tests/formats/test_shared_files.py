@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from assay.errors import FormatError
-from assay.formats.recognise import read
-from builders import load
+from builders import files_of_evaluations, load
+from fairtrial.errors import FormatError
+from fairtrial.formats.recognise import read
 
 pytestmark = pytest.mark.shared
 
@@ -52,7 +52,7 @@ REFUSED = {
 
 def test_every_file_is_read_or_refused_with_its_kind(shared: Path) -> None:
     """Eval sets, test files, sessions, results and configs load; what is not read yet is named."""
-    files = sorted((shared / "data").rglob("*.json"))
+    files = files_of_evaluations(shared)
     assert len(files) > 50, "the folder holds the peer's fixtures"
     for file in files:
         reason = REFUSED.get(file.name, "tRPC-Agent-Go metrics" if file.name.endswith(".metrics.json") else None)

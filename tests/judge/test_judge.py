@@ -9,14 +9,16 @@ from collections import Counter
 
 import pytest
 
-from assay.data.outcome import Score
-from assay.errors import UsageError
-from assay.judge.ballot import Ballot, judging
-from assay.judge.judge import Judge
-from assay.judge.question import Question, answer_schema
-from assay.judge.voting import NOT_APPLICABLE, Result, Rule, count, majority
-from assay.llm.model import CallError, Named, Prompt
-from assay.llm.scripted import Line, Scripted
+from fairtrial.errors import UsageError
+from fairtrial.judge.ballot import judge_stats
+from fairtrial.judge.judge import Judge
+from fairtrial.judge.question import Question, answer_schema
+from fairtrial.judge.voting import NOT_APPLICABLE, Rule, count, majority
+from fairtrial.llm.model import CallError, NamedModel
+from fairtrial.records.ballot import Ballot, VoteResult
+from fairtrial.records.reply import Prompt
+from fairtrial.records.score import Score
+from fairtrial.testing import Line, ScriptedModel
 
 VALID = majority(yes=["valid"], no=["invalid"])
 RUBRIC = majority(yes=["yes"], no=["no"], not_applicable=["not_applicable"])
@@ -38,14 +40,14 @@ def reply(answers: dict[str, str | None]) -> str:
     return json.dumps({"answers": entries})
 
 
-def voter(votes: Votes, name: str = "m") -> Named:
+def voter(votes: Votes, name: str = "m") -> NamedModel:
     """A model whose draw d says votes[d - 1] on the items; None leaves an item out, also when asked again."""
 
     def say(prompt: Prompt) -> Line:
         row = votes[int(prompt.draw) - 1]
         return reply({f"i{number}": answer for number, answer in enumerate(row, 1)})
 
-    return Named(name, Scripted(say))
+    return NamedModel(name, ScriptedModel(say))
 
 
 def hold(judge: Judge, asked: Question) -> Ballot:
@@ -53,9 +55,9 @@ def hold(judge: Judge, asked: Question) -> Ballot:
     return asyncio.run(judge(asked))
 
 
-def calls(named: Named) -> list[Prompt]:
+def calls(named: NamedModel) -> list[Prompt]:
     """The prompts that a voter was sent."""
-    assert isinstance(named.model, Scripted)
+    assert isinstance(named.model, ScriptedModel)
     return named.model.prompts
 
 
@@ -113,17 +115,17 @@ def test_votes_on_settled_items_are_kept_but_not_counted() -> None:
 
 def test_an_unreadable_reply_is_asked_again_once_with_the_same_prompt() -> None:
     """The second asking differs in its number only."""
-    named = Named("m", Scripted(["no JSON", reply({"i1": "valid"})]))
+    named = NamedModel("m", ScriptedModel(["no JSON", reply({"i1": "valid"})]))
     ballot = hold(Judge((named,), votes=1), question())
     first, second = calls(named)
     assert (first.text, first.draw, first.ask) == (second.text, second.draw, 1)
     assert second.ask == 2
-    assert ballot.decisions["i1"].result == Result(1.0)
+    assert ballot.decisions["i1"].result == VoteResult(1.0)
 
 
 def test_after_two_unreadable_replies_the_voter_abstains() -> None:
     """The item is unscored, and the ballot says what was wrong."""
-    ballot = hold(Judge((Named("m", Scripted(["no JSON", "still none"])),), votes=1), question())
+    ballot = hold(Judge((NamedModel("m", ScriptedModel(["no JSON", "still none"])),), votes=1), question())
     assert ballot.abstentions == 1
     assert ballot.why_unscored("i1").startswith("1 of 1 votes are abstentions: the reply cannot be read")
 
@@ -131,13 +133,13 @@ def test_after_two_unreadable_replies_the_voter_abstains() -> None:
 def test_a_readable_item_keeps_its_vote_when_another_is_asked_again() -> None:
     """The second reply counts only for the item that the first left out."""
     script = [reply({"i1": "valid"}), reply({"i1": "invalid", "i2": "valid"})]
-    ballot = hold(Judge((Named("m", Scripted(script)),), votes=1), question(2))
-    assert [ballot.decisions[item].result for item in ("i1", "i2")] == [Result(1.0), Result(1.0)]
+    ballot = hold(Judge((NamedModel("m", ScriptedModel(script)),), votes=1), question(2))
+    assert [ballot.decisions[item].result for item in ("i1", "i2")] == [VoteResult(1.0), VoteResult(1.0)]
 
 
 def test_a_settled_item_is_not_asked_about_again() -> None:
     """Three readable votes decide; the fourth draw, unreadable on ask 1, is not in the first wave at all."""
-    named = Named("m", Scripted([reply({"i1": "valid"})] * 3 + ["never asked"]))
+    named = NamedModel("m", ScriptedModel([reply({"i1": "valid"})] * 3 + ["never asked"]))
     hold(Judge((named,)), question())
     assert len(calls(named)) == 3
 
@@ -145,7 +147,7 @@ def test_a_settled_item_is_not_asked_about_again() -> None:
 def test_an_unreadable_reply_in_the_first_wave_is_asked_again_before_new_draws() -> None:
     """Draws 1 to 3 go out; of draw 2 ask 2 follows, not draw 4."""
     script = [reply({"i1": "valid"}), "no JSON", reply({"i1": "valid"}), reply({"i1": "valid"})]
-    named = Named("m", Scripted(script))
+    named = NamedModel("m", ScriptedModel(script))
     hold(Judge((named,)), question())
     assert [(prompt.draw, prompt.ask) for prompt in calls(named)] == [("1", 1), ("2", 1), ("3", 1), ("2", 2)]
 
@@ -153,14 +155,14 @@ def test_an_unreadable_reply_in_the_first_wave_is_asked_again_before_new_draws()
 def test_a_failed_call_is_an_abstention_with_its_cause() -> None:
     """It is not asked again, and the other votes decide."""
     script: list[Line] = [CallError("out of service"), *[reply({"i1": "valid"})] * 3]
-    ballot = hold(Judge((Named("m", Scripted(script)),)), question())
-    assert ballot.decisions["i1"].result == Result(1.0)
+    ballot = hold(Judge((NamedModel("m", ScriptedModel(script)),)), question())
+    assert ballot.decisions["i1"].result == VoteResult(1.0)
     assert ballot.votes[0].problems == {"i1": "out of service"}
 
 
 def test_an_error_of_the_run_is_raised_after_the_wave() -> None:
     """What is no failure of one call is no abstention."""
-    named = Named("m", Scripted([reply({"i1": "valid"}), UsageError("no entry"), reply({"i1": "valid"})]))
+    named = NamedModel("m", ScriptedModel([reply({"i1": "valid"}), UsageError("no entry"), reply({"i1": "valid"})]))
     with pytest.raises(UsageError, match="no entry"):
         hold(Judge((named,)), question())
     assert len(calls(named)) == 3
@@ -177,7 +179,7 @@ def test_judging_reports_agreement_of_a_panel_apart() -> None:
     """Two models that each always say one thing agree with themselves, never with each other."""
     panel = (voter((("valid",),) * 4, "a"), voter((("invalid",),) * 4, "b"))
     ballot = hold(Judge(panel, votes=4, all_votes=True), question())
-    cost = judging(Score(ballots=(ballot.id,)), {ballot.id: ballot})
+    cost = judge_stats(Score(ballots=(ballot.id,)), {ballot.id: ballot})
     assert cost is not None
     assert (cost.self_agreement, cost.panel_agreement) == (1.0, 0.0)
 
@@ -185,7 +187,7 @@ def test_judging_reports_agreement_of_a_panel_apart() -> None:
 def test_judging_counts_calls_and_what_stopping_saved() -> None:
     """Three of five draws: 3 calls made, 2 saved, no abstention."""
     ballot = hold(Judge((voter((("valid",),) * 5),)), question())
-    cost = judging(Score(parts=(Score(1.0, ballots=(ballot.id,)),)), {ballot.id: ballot})
+    cost = judge_stats(Score(parts=(Score(1.0, ballots=(ballot.id,)),)), {ballot.id: ballot})
     assert cost is not None
     assert (cost.calls, cost.calls_saved, cost.abstentions) == (3, 2, 0)
 
@@ -219,6 +221,6 @@ def test_equal_questions_have_equal_ballots() -> None:
 
 def test_the_number_of_calls_is_bounded_by_two_for_each_vote() -> None:
     """A judge that never answers in form is asked twice for every vote, no more."""
-    named = Named("m", Scripted(lambda _: "nonsense"))
+    named = NamedModel("m", ScriptedModel(lambda _: "nonsense"))
     hold(Judge((named,)), question(3))
     assert len(calls(named)) <= 10

@@ -14,18 +14,19 @@ from itertools import combinations_with_replacement, permutations, product
 
 import pytest
 
-from assay.judge.ballot import Asked
-from assay.judge.poll import Draw, Poll
-from assay.judge.question import Opinion, Question, Reading
-from assay.judge.voting import Result, Rule, count, majority
-from assay.llm.model import Named, Prompt
-from assay.llm.scripted import Scripted
+from fairtrial.judge.question import ParsedReply, Question
+from fairtrial.judge.vote_scheduler import PendingVote, VoteScheduler
+from fairtrial.judge.voting import Rule, count, majority
+from fairtrial.llm.model import NamedModel
+from fairtrial.records.ballot import JudgeAnswer, JudgeCall, VoteResult
+from fairtrial.records.reply import Prompt
+from fairtrial.testing import ScriptedModel
 
 VALID = majority(yes=["valid"], no=["invalid"])
 RUBRIC = majority(yes=["yes"], no=["no"], not_applicable=["not_applicable"])
 ANSWERS = {VALID: ("valid", "invalid"), RUBRIC: ("yes", "no", "not_applicable")}
-PANEL = (Named("m", Scripted([])),)
-CALL = Asked(key="", voter="m")
+PANEL = (NamedModel("m", ScriptedModel([])),)
+CALL = JudgeCall(key="", voter="m")
 Row = int
 """What a draw says, as the place in `Walk.rows`, which has for each item the place among the answers.
 
@@ -34,7 +35,7 @@ Behind the last answer: nothing, also when asked again.
 
 
 @cache
-def possible(votes: frozenset[tuple[str | None, int]], rule: Rule, k: int) -> frozenset[Result]:
+def possible(votes: frozenset[tuple[str | None, int]], rule: Rule, k: int) -> frozenset[VoteResult]:
     """The results of all ways in which the rest of k votes can fall, abstentions included."""
     tally = Counter(dict(votes))
     rest = combinations_with_replacement((*ANSWERS[rule], None), k - tally.total())
@@ -78,17 +79,17 @@ class Walk:
                     todo.append(state)
         return self.ended
 
-    def _reading(self, row: tuple[int, ...]) -> Reading:
+    def _reading(self, row: tuple[int, ...]) -> ParsedReply:
         answers, said = ANSWERS[self.rule], dict(zip(self.items, row, strict=True))
-        opinions = {item: Opinion(answers[place]) for item, place in said.items() if place < len(answers)}
-        return Reading(opinions=opinions, problems=dict.fromkeys(said.keys() - opinions.keys(), "left out"))
+        opinions = {item: JudgeAnswer(answers[place]) for item, place in said.items() if place < len(answers)}
+        return ParsedReply(opinions=opinions, problems=dict.fromkeys(said.keys() - opinions.keys(), "left out"))
 
     def _canonical(self, rows: tuple[Row, ...]) -> tuple[Row, ...]:
         return tuple(min([sorted([order[row] for row in rows]) for order in self.orders]))
 
     def _asked(self, rows: tuple[Row, ...]) -> int:
         """Play these rows, as far as the poll asks for them, and return how many further draws it asks for."""
-        poll = Poll(self.question, PANEL, self.k)
+        poll = VoteScheduler(self.question, PANEL, self.k)
         while wave := poll.next_wave():
             self._none_too_many(poll, wave)
             if len(poll.draws) > len(rows):
@@ -101,7 +102,7 @@ class Walk:
         self.ended += 1
         return 0
 
-    def _none_too_many(self, poll: Poll, wave: list[Draw]) -> None:
+    def _none_too_many(self, poll: VoteScheduler, wave: list[PendingVote]) -> None:
         """Without any one of the calls, some item that is still open could not be decided by the others."""
         undecided = [item for item in self.items if item not in poll.decided]
         votes = {item: self._votes(poll, item) for item in undecided}
@@ -110,7 +111,7 @@ class Walk:
         tight = {item for item in undecided if not could_decide(votes[item], self.rule, self.k, needed[item] - 1)}
         assert all(any(draw.open(item) for item in tight) for draw in wave)
 
-    def _votes(self, poll: Poll, item: str) -> frozenset[tuple[str | None, int]]:
+    def _votes(self, poll: VoteScheduler, item: str) -> frozenset[tuple[str | None, int]]:
         final = (draw for draw in poll.draws if not draw.open(item))
         said = (draw.opinions[item].answer if item in draw.opinions else None for draw in final)
         return frozenset(Counter(said).items())

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from assay.judge.question import Opinion, Question, answer_schema, read
-from assay.judge.voting import majority
-from assay.llm.model import Prompt
+from fairtrial.judge.question import Question, answer_schema, read
+from fairtrial.judge.voting import majority
+from fairtrial.records.ballot import JudgeAnswer
+from fairtrial.records.reply import Prompt
 
 RULE = majority(yes=["yes"], no=["no"])
 ITEMS = ("i1", "i2")
@@ -29,7 +30,7 @@ def entry(item: str, answer: Any = "yes", **more: Any) -> dict[str, Any]:
 def test_a_reply_in_form_is_read_whole() -> None:
     """Answer, rationale, quote and marks of each item."""
     reading = read(answers(entry("i1", quote="q", marks=["m"]), entry("i2", "no")), ASKED)
-    assert reading.opinions == {"i1": Opinion("yes", "왜냐하면", "q", ("m",)), "i2": Opinion("no", "왜냐하면")}
+    assert reading.opinions == {"i1": JudgeAnswer("yes", "왜냐하면", "q", ("m",)), "i2": JudgeAnswer("no", "왜냐하면")}
     assert reading.problems == {}
 
 

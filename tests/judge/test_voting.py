@@ -8,18 +8,8 @@ from itertools import combinations_with_replacement, product
 
 import pytest
 
-from assay.judge.voting import (
-    NOT_APPLICABLE,
-    UNSCORED,
-    Result,
-    Rule,
-    agreement,
-    count,
-    fewest,
-    majority,
-    middle,
-    settled,
-)
+from fairtrial.judge.voting import NOT_APPLICABLE, UNSCORED, Rule, count, fewest, majority, middle, settled
+from fairtrial.records.ballot import VoteResult, agreement
 
 VALID = majority(yes=["valid"], no=["invalid"])
 RUBRIC = majority(yes=["yes"], no=["no"], not_applicable=["not_applicable"])
@@ -77,24 +67,24 @@ def test_one_item_stops_exactly(k: int) -> None:
 
 def test_a_tie_is_zero() -> None:
     """More valid than invalid is needed for 1.0."""
-    assert count({"valid": 2, "invalid": 2}, VALID, 4) == Result(0.0)
+    assert count({"valid": 2, "invalid": 2}, VALID, 4) == VoteResult(0.0)
 
 
 def test_abstentions_are_not_votes() -> None:
     """Half of the votes, rounded up, must be cast."""
     assert count(Counter({"valid": 2, None: 3}), VALID, 5) == UNSCORED
-    assert count(Counter({"valid": 3, None: 2}), VALID, 5) == Result(1.0)
+    assert count(Counter({"valid": 3, None: 2}), VALID, 5) == VoteResult(1.0)
 
 
 def test_not_applicable_is_a_vote_cast() -> None:
     """Votes for "not applicable" count for the quorum, and win where they outnumber yes and no together."""
     assert count({"not_applicable": 2, "yes": 1}, RUBRIC, 5) == NOT_APPLICABLE
-    assert count({"not_applicable": 2, "yes": 1, "no": 1}, RUBRIC, 5) == Result(0.0)
+    assert count({"not_applicable": 2, "yes": 1, "no": 1}, RUBRIC, 5) == VoteResult(0.0)
 
 
 def test_the_median_of_an_even_number_is_the_mean_of_the_middle_two() -> None:
     """Votes 2, 3, 4, 5 have the median 3.5."""
-    assert count(Counter({"2": 1, "3": 1, "4": 1, "5": 1}), MEDIAN, 4) == Result(3.5)
+    assert count(Counter({"2": 1, "3": 1, "4": 1, "5": 1}), MEDIAN, 4) == VoteResult(3.5)
 
 
 def test_agreement_counts_pairs_by_voter() -> None:

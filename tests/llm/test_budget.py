@@ -7,18 +7,19 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from assay.llm.budget import Budget, Budgeted
-from assay.llm.model import CallError, Prompt, Reply
-from assay.llm.scripted import Line, Scripted
 from clock import run
+from fairtrial.llm.budget import Budget, Budgeted
+from fairtrial.llm.model import CallError
+from fairtrial.records.reply import Prompt, Reply
+from fairtrial.testing import ModelLine, ScriptedModel
 
 PROMPT = Prompt(id="p", version="1", text="?")
 
 
-def costing(dollars: float | None) -> Callable[[Prompt], Awaitable[Line]]:
+def costing(dollars: float | None) -> Callable[[Prompt], Awaitable[ModelLine]]:
     """A script whose calls take a second and cost that much."""
 
-    async def say(_: Prompt) -> Line:
+    async def say(_: Prompt) -> ModelLine:
         await asyncio.sleep(1)
         return Reply(text="yes", cost=dollars)
 
@@ -27,7 +28,7 @@ def costing(dollars: float | None) -> Callable[[Prompt], Awaitable[Line]]:
 
 async def spend(budget: Budget, calls: int, dollars: float | None) -> int:
     """Make that many calls at once; return how many were let through."""
-    model = Budgeted(Scripted(costing(dollars)), budget)
+    model = Budgeted(ScriptedModel(costing(dollars)), budget)
     outcomes = await asyncio.gather(*(model(PROMPT) for _ in range(calls)), return_exceptions=True)
     return sum(isinstance(outcome, Reply) for outcome in outcomes)
 
@@ -58,12 +59,12 @@ def test_a_call_of_unknown_price_uses_the_budget_up() -> None:
 def test_the_reason_names_the_budget() -> None:
     """Whoever is refused learns why."""
     with pytest.raises(CallError, match="budget of 0 calls"):
-        asyncio.run(Budgeted(Scripted(["yes"]), Budget(max_calls=0))(PROMPT))
+        asyncio.run(Budgeted(ScriptedModel(["yes"]), Budget(max_calls=0))(PROMPT))
 
 
 def test_a_failed_call_frees_its_place() -> None:
     """The second call is not kept waiting for the first one's price."""
-    model = Budgeted(Scripted([CallError("broken"), Reply(text="yes", cost=0.1)]), Budget(max_cost=1.0))
+    model = Budgeted(ScriptedModel([CallError("broken"), Reply(text="yes", cost=0.1)]), Budget(max_cost=1.0))
 
     async def two() -> Reply:
         with pytest.raises(CallError, match="broken"):

@@ -7,19 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from assay.errors import FormatError
-from assay.llm.cassette import MissingEntryError, Recorded, Recorder, Replayed, load_cassette
-from assay.llm.model import CallError, Prompt, Reply
-from assay.llm.scripted import Line, Scripted
+from fairtrial.errors import FormatError
+from fairtrial.llm.cassette import CassetteWriter, MissingEntryError, RecordedModel, ReplayedModel, load_cassette
+from fairtrial.llm.model import CallError
+from fairtrial.records.reply import Prompt, Reply
+from fairtrial.testing import ModelLine, ScriptedModel
 
 PROMPT = Prompt(id="p", version="1", text="질문")
 SIGNATURE = {"model": "m", "settings": {}}
 
 
-def record(path: Path, *lines: Line) -> None:
+def record(path: Path, *lines: ModelLine) -> None:
     """Record one call for each line, each of another draw."""
-    recorder = Recorder(path)
-    model = Recorded(Scripted(lines), SIGNATURE, recorder)
+    recorder = CassetteWriter(path)
+    model = RecordedModel(ScriptedModel(lines), SIGNATURE, recorder)
 
     async def ask_all() -> None:
         for draw in range(1, len(lines) + 1):
@@ -34,7 +35,7 @@ def record(path: Path, *lines: Line) -> None:
 
 def replay(path: Path, prompt: Prompt = PROMPT) -> Reply:
     """Ask the cassette."""
-    return asyncio.run(Replayed(SIGNATURE, load_cassette(path), str(path))(prompt))
+    return asyncio.run(ReplayedModel(SIGNATURE, load_cassette(path), str(path))(prompt))
 
 
 def test_a_reply_comes_back_whole(tmp_path: Path) -> None:
@@ -70,8 +71,8 @@ def test_a_call_that_is_not_there_is_no_abstention(tmp_path: Path) -> None:
 
 def test_a_call_is_written_once(tmp_path: Path) -> None:
     """Equal questions of a run are one line."""
-    recorder = Recorder(tmp_path / "c.jsonl")
-    model = Recorded(Scripted(["yes", "yes"]), SIGNATURE, recorder)
+    recorder = CassetteWriter(tmp_path / "c.jsonl")
+    model = RecordedModel(ScriptedModel(["yes", "yes"]), SIGNATURE, recorder)
 
     async def twice() -> None:
         await model(PROMPT)

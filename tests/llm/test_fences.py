@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.llm.fences import Fences, nonce, sendable
+from fairtrial.llm.fences import Fences, nonce, sendable
 
 
 def test_a_text_stands_between_its_marks_byte_for_byte() -> None:

@@ -7,9 +7,10 @@ import asyncio
 import msgspec
 import pytest
 
-from assay.llm.ledger import Cached, Ledger
-from assay.llm.model import CallError, Named, Prompt, Reply, call_key
-from assay.llm.scripted import Line, Scripted
+from fairtrial.llm.call_cache import Cached, CallCache
+from fairtrial.llm.model import CallError, NamedModel, call_key
+from fairtrial.records.reply import Prompt, Reply
+from fairtrial.testing import Line, ScriptedModel
 
 PROMPT = Prompt(id="p", version="1", text="?")
 SIGNATURE = {"model": "m", "settings": {}}
@@ -23,7 +24,7 @@ async def gather(model: Cached, *prompts: Prompt) -> list[Reply | BaseException]
 def test_a_known_reply_is_not_asked_for() -> None:
     """The mapping that it was handed is enough."""
     known = {call_key(SIGNATURE, PROMPT): Reply(text="known")}
-    model = Cached(Scripted([]), SIGNATURE, Ledger(known))
+    model = Cached(ScriptedModel([]), SIGNATURE, CallCache(known))
     assert asyncio.run(model(PROMPT)).text == "known"
 
 
@@ -34,8 +35,8 @@ def test_a_call_under_way_is_awaited() -> None:
         await asyncio.sleep(0)
         return "yes"
 
-    inner = Scripted(slow)
-    replies = asyncio.run(gather(Cached(inner, SIGNATURE, Ledger()), PROMPT, PROMPT, PROMPT))
+    inner = ScriptedModel(slow)
+    replies = asyncio.run(gather(Cached(inner, SIGNATURE, CallCache()), PROMPT, PROMPT, PROMPT))
     assert [reply.text for reply in replies if isinstance(reply, Reply)] == ["yes"] * 3
     assert len(inner.prompts) == 1
 
@@ -43,8 +44,8 @@ def test_a_call_under_way_is_awaited() -> None:
 def test_a_failure_is_shared_but_not_kept() -> None:
     """Who waits for a call gets its failure; who asks later asks anew."""
     lines: list[Line] = [CallError("broken"), "now"]
-    inner = Scripted(lambda _: asyncio.sleep(0, lines.pop(0)))
-    model = Cached(inner, SIGNATURE, Ledger())
+    inner = ScriptedModel(lambda _: asyncio.sleep(0, lines.pop(0)))
+    model = Cached(inner, SIGNATURE, CallCache())
 
     async def both() -> tuple[list[Reply | BaseException], Reply]:
         return await gather(model, PROMPT, PROMPT), await model(PROMPT)
@@ -56,8 +57,8 @@ def test_a_failure_is_shared_but_not_kept() -> None:
 
 def test_a_cancelled_call_is_taken_over() -> None:
     """Who waits for a call that is cancelled asks itself."""
-    inner = Scripted(lambda _: asyncio.sleep(0, "yes"))
-    model = Cached(inner, SIGNATURE, Ledger())
+    inner = ScriptedModel(lambda _: asyncio.sleep(0, "yes"))
+    model = Cached(inner, SIGNATURE, CallCache())
 
     async def cancel_first() -> Reply:
         first, second = asyncio.ensure_future(model(PROMPT)), asyncio.ensure_future(model(PROMPT))
@@ -71,8 +72,8 @@ def test_a_cancelled_call_is_taken_over() -> None:
 def test_an_earlier_run_is_reused_into_this_one() -> None:
     """What is reused becomes part of this run's replies."""
     key = call_key(SIGNATURE, PROMPT)
-    ledger = Ledger(earlier={key: Reply(text="then")})
-    assert asyncio.run(Cached(Scripted([]), SIGNATURE, ledger)(PROMPT)).text == "then"
+    ledger = CallCache(earlier={key: Reply(text="then")})
+    assert asyncio.run(Cached(ScriptedModel([]), SIGNATURE, ledger)(PROMPT)).text == "then"
     assert ledger.replies[key].text == "then"
 
 
@@ -100,4 +101,7 @@ def test_a_key_depends_on_model_and_settings_not_on_their_order() -> None:
 
 def test_a_named_model_says_its_signature_and_not_its_client() -> None:
     """What a number depends on is name and settings."""
-    assert Named("m", Scripted([]), {"temperature": 0}).signature == {"model": "m", "settings": {"temperature": 0}}
+    assert NamedModel("m", ScriptedModel([]), {"temperature": 0}).signature == {
+        "model": "m",
+        "settings": {"temperature": 0},
+    }

@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from assay.llm.model import CallError, Model, Prompt, RefusedError, Reply, UnsentError
-from assay.llm.pacing import Limited, Pace, Paced, Places
-from assay.llm.scripted import Scripted
 from clock import run
+from fairtrial.llm.model import CallError, RefusedError, UnsentError
+from fairtrial.llm.pacing import Limited, Pace, Paced, Places
+from fairtrial.protocols import Model
+from fairtrial.records.reply import Prompt, Reply
+from fairtrial.testing import ScriptedModel
 
 PROMPT = Prompt(id="p", version="1", text="?")
 
@@ -98,7 +100,7 @@ def test_retry_after_is_honoured() -> None:
         times.append(asyncio.get_running_loop().time())
         return RefusedError("HTTP 429", overload=True, after=30.0) if len(times) == 1 else "yes"
 
-    outcomes, _ = run(load(Scripted(once_refused), 1, Pace(start=1)))
+    outcomes, _ = run(load(ScriptedModel(once_refused), 1, Pace(start=1)))
     assert answered(outcomes) == 1
     assert 30.0 <= times[1] <= 33.0
 
@@ -110,7 +112,7 @@ def test_a_server_that_refuses_everything_ends_the_calls() -> None:
         await asyncio.sleep(0.01)
         return RefusedError("HTTP 429", overload=True)
 
-    model = Scripted(refuse)
+    model = ScriptedModel(refuse)
     outcomes, seconds = run(load(model, 50))
     assert all("refusals in a row" in str(outcome) for outcome in outcomes)
     assert len(model.prompts) <= 40
@@ -124,14 +126,14 @@ def test_a_wait_beyond_patience_is_not_waited() -> None:
         await asyncio.sleep(0.01)
         return RefusedError("HTTP 429", overload=True, after=3600)
 
-    outcomes, seconds = run(load(Scripted(refuse), 5))
+    outcomes, seconds = run(load(ScriptedModel(refuse), 5))
     assert all("asks to wait 3600 s" in str(outcome) for outcome in outcomes)
     assert seconds < 1
 
 
 def test_a_broken_reply_is_asked_for_again_a_few_times() -> None:
     """Five attempts with growing waits, then the cause."""
-    model = Scripted([RefusedError("connection lost")] * 9)
+    model = ScriptedModel([RefusedError("connection lost")] * 9)
     outcomes, _ = run(load(model, 1))
     assert str(outcomes[0]) == "no reply after 5 attempts: connection lost"
     assert len(model.prompts) == 5
@@ -139,7 +141,7 @@ def test_a_broken_reply_is_asked_for_again_a_few_times() -> None:
 
 def test_attempts_are_counted() -> None:
     """The reply says how many requests it took."""
-    outcomes, _ = run(load(Scripted([RefusedError("lost"), RefusedError("lost"), "yes"]), 1))
+    outcomes, _ = run(load(ScriptedModel([RefusedError("lost"), RefusedError("lost"), "yes"]), 1))
     assert isinstance(outcomes[0], Reply)
     assert outcomes[0].attempts == 3
 
@@ -151,14 +153,14 @@ def test_a_call_without_reply_times_out() -> None:
         await asyncio.sleep(1e9)
         return "never"
 
-    outcomes, seconds = run(load(Scripted(hang), 1, Pace(timeout=10, jitter=lambda: 0.5)))
+    outcomes, seconds = run(load(ScriptedModel(hang), 1, Pace(timeout=10, jitter=lambda: 0.5)))
     assert "no reply within 10 s" in str(outcomes[0])
     assert seconds == 5 * 10 + 0.5 + 1 + 2 + 4
 
 
 def test_what_cannot_succeed_is_not_repeated() -> None:
     """A call that fails for good is one request."""
-    model = Scripted([CallError("HTTP 400")])
+    model = ScriptedModel([CallError("HTTP 400")])
     outcomes, _ = run(load(model, 1))
     assert str(outcomes[0]) == "HTTP 400"
     assert len(model.prompts) == 1
@@ -166,7 +168,7 @@ def test_what_cannot_succeed_is_not_repeated() -> None:
 
 def test_a_row_of_lost_calls_ends_the_calls() -> None:
     """A key that is refused is not tried four hundred times."""
-    model = Scripted(lambda _: CallError("HTTP 401"))
+    model = ScriptedModel(lambda _: CallError("HTTP 401"))
     outcomes, _ = run(load(model, 400))
     assert len(model.prompts) <= 20 + 20
     assert "failed calls in a row: HTTP 401" in str(outcomes[-1])
@@ -183,7 +185,7 @@ def test_no_more_than_most_are_in_flight() -> None:
         most = max(most, server.flying + 1)
         return "yes"
 
-    run(load(Scripted(watched), 100, Pace(start=4, most=4)))
+    run(load(ScriptedModel(watched), 100, Pace(start=4, most=4)))
     assert most == 4
 
 
@@ -195,7 +197,7 @@ def test_a_criterion_may_bound_its_own_calls() -> None:
         return "yes"
 
     places = asyncio.Semaphore(2)
-    panel = [Limited(Scripted(second), places) for _ in range(2)]
+    panel = [Limited(ScriptedModel(second), places) for _ in range(2)]
 
     async def six() -> None:
         await asyncio.gather(*(model(PROMPT) for model in panel for _ in range(3)))
@@ -211,7 +213,7 @@ def test_a_cancelled_call_gives_its_place_back() -> None:
             await asyncio.sleep(100 if prompt.draw == "1" else 1)
             return "yes"
 
-        paced = Paced(Scripted(slow), Pace(start=1, most=1))
+        paced = Paced(ScriptedModel(slow), Pace(start=1, most=1))
         first = asyncio.ensure_future(paced(PROMPT))
         second = asyncio.ensure_future(paced(Prompt(id="p", version="1", text="?", draw="2")))
         await asyncio.sleep(1)
@@ -250,6 +252,6 @@ def test_the_paces_of_a_run_share_their_places_fairly() -> None:
 def test_a_call_that_a_closed_pace_holds_back_is_told_from_one_that_failed() -> None:
     """Only the first was not made."""
     pace = Pace(losses=1)
-    outcomes, _ = run(load(Scripted([CallError("HTTP 401")]), 1, pace))
-    later, _ = run(load(Scripted([]), 1, pace))
+    outcomes, _ = run(load(ScriptedModel([CallError("HTTP 401")]), 1, pace))
+    later, _ = run(load(ScriptedModel([]), 1, pace))
     assert [type(one) for one in (*outcomes, *later)] == [CallError, UnsentError]

@@ -7,8 +7,8 @@ from importlib import resources
 
 import pytest
 
-from assay.errors import ConfigError
-from assay.llm.prompts import render, source, version
+from fairtrial.errors import ConfigError
+from fairtrial.llm.prompts import render, source, version
 
 TEMPLATES = {
     "coherence": ("1", "7cad93511ed9"),
@@ -37,7 +37,7 @@ def digest(name: str) -> str:
 
 def names() -> list[str]:
     """Every template that is no part of others."""
-    folder = resources.files("assay.llm") / "templates"
+    folder = resources.files("fairtrial.llm") / "templates"
     return sorted(
         path.name.removesuffix(".jinja") for path in folder.iterdir() if path.name.removesuffix(".jinja") not in PARTS
     )

@@ -8,12 +8,13 @@ from email.utils import format_datetime
 
 import pytest
 
-from assay.errors import ConfigError
-from assay.judge.question import answer_schema
-from assay.llm.budget import Budget
-from assay.llm.exchange import Exchange
-from assay.llm.model import CallError, Prompt, RefusedError, Reply, UnsentError, UnusableModelError
-from assay.llm.provider import Provider, address, price_known, retry_after, settings_for
+from fairtrial.errors import ConfigError
+from fairtrial.judge.question import answer_schema
+from fairtrial.llm.budget import Budget
+from fairtrial.llm.model import CallError, RefusedError, UnsentError, UnusableModelError
+from fairtrial.llm.model_pool import ModelPool
+from fairtrial.llm.provider import Provider, address, price_known, retry_after, settings_for
+from fairtrial.records.reply import Prompt, Reply
 from loopback import Drop, Half, Loopback, Request, Say, Script, Status
 
 NAMES = ["openai/gpt-4o-mini", "gemini-2.5-flash", "anthropic/claude-haiku-4-5"]
@@ -252,7 +253,7 @@ def test_prices_are_known_for_known_models_only() -> None:
 
 async def check(name: str, base_url: str | None) -> None:
     """Look before anything runs."""
-    exchange = Exchange()
+    exchange = ModelPool()
     exchange.model(name, base_url=base_url)
     async with exchange:
         await exchange.check()
@@ -297,7 +298,7 @@ def test_a_server_that_has_the_model_or_tells_nothing_passes(name: str, known: b
 
 def test_an_exchange_hands_out_each_model_once() -> None:
     """Criteria with equal settings share one model, and so its ledger, budget and pace."""
-    exchange = Exchange()
+    exchange = ModelPool()
     one, two = (exchange.model("gemini-2.5-flash", {"temperature": 0}) for _ in range(2))
     assert one is two
     assert exchange.model("gemini-2.5-flash", {"temperature": 1}) is not one
@@ -307,7 +308,7 @@ def test_a_model_has_one_pace_whatever_its_settings() -> None:
     """Told to wait for longer than it would, a model is not asked under other settings either; another model is."""
 
     async def ask_all(base_url: str) -> list[Reply | BaseException]:
-        exchange = Exchange()
+        exchange = ModelPool()
         asked = [("gpt-4o-mini", 1), ("gpt-4o-mini", 2), ("gpt-4o", 1)]
         models = [exchange.model(name, {"seed": seed}, base_url=base_url) for name, seed in asked]
         async with exchange:
@@ -325,7 +326,7 @@ def test_a_model_has_one_pace_whatever_its_settings() -> None:
 def test_a_budget_in_money_needs_a_price() -> None:
     """Before anything runs."""
     with pytest.raises(ConfigError, match="price is not known"):
-        Exchange(budget=Budget(max_cost=1.0)).model("ollama/qwen3:4b")
+        ModelPool(budget=Budget(max_cost=1.0)).model("ollama/qwen3:4b")
 
 
 def test_an_older_model_has_the_form_of_the_answer_from_the_prompt() -> None:

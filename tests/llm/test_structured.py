@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.llm.structured import read_json
+from fairtrial.llm.structured import read_json
 
 
 @pytest.mark.parametrize(

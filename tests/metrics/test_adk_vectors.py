@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from assay.data.outcome import Criterion, Outcome, Verdict
-from assay.data.trace import Invocation, Message, ToolCall, Usage
-from assay.metrics.efficiency import InferenceCallCount, TokenUsage, ToolCallCount
-from assay.metrics.response import ResponseMatch
-from assay.metrics.trajectory import ToolTrajectory, match_type
-from assay.text import rouge
 from builders import call, case, trace, turn, values
+from fairtrial.metrics.efficiency import InferenceCallCount, TokenUsage, ToolCallCount
+from fairtrial.metrics.response import ResponseMatch
+from fairtrial.metrics.trajectory import ToolTrajectory, match_type
+from fairtrial.records.result import Criterion, Outcome, Verdict
+from fairtrial.records.trace import Invocation, Message, ToolCall, Usage
+from fairtrial.text import rouge
 
 pytestmark = pytest.mark.shared
 
@@ -178,7 +178,8 @@ def test_case_verdicts_are_the_peers_except_that_unscored_blocks(vectors: dict[s
 
     The peer has one word, NOT_EVALUATED, for unscored and for informational cases.
     """
-    from assay.data.outcome import CaseResult, Score
+    from fairtrial.records.result import CaseResult
+    from fairtrial.records.score import Score
 
     made = {
         "PASSED": Outcome("m", Score(1.0), 0.5),
@@ -232,9 +233,9 @@ def test_efficiency_without_threshold_informs(vectors: dict[str, Any]) -> None:
 
 def test_configs_that_the_peer_reads(vectors: dict[str, Any]) -> None:
     """Thresholds are coerced as in the peer; but where it ignores a mistake, there is an error."""
-    from assay.errors import UsageError
-    from assay.load import criteria_of
     from builders import load
+    from fairtrial.errors import UsageError
+    from fairtrial.loading import criteria_of
 
     for one in vectors["config"]:
         criteria = one["config"].get("criteria") or {}

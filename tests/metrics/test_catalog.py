@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from assay.data.outcome import Criterion, Range
-from assay.errors import ConfigError
-from assay.metrics.catalog import build, entry
-from assay.metrics.entries import CATALOG, QUESTIONS, RECIPES
-from assay.metrics.response import ResponseMatch
-from assay.metrics.trajectory import ToolTrajectory
 from builders import load
+from fairtrial.errors import ConfigError
+from fairtrial.metrics.catalog import build, entry
+from fairtrial.metrics.entries import CATALOG, QUESTIONS, RECIPES
+from fairtrial.metrics.response import ResponseMatch
+from fairtrial.metrics.trajectory import ToolTrajectory
+from fairtrial.records.result import Criterion
+from fairtrial.records.score import Range
 
 EFFICIENCY = ["tool_call_count_v1", "inference_call_count_v1", "token_usage_v1", "invocation_duration_v1"]
 
@@ -81,7 +82,7 @@ def test_an_option_that_every_criterion_of_the_peer_accepts() -> None:
             {"responce_match_score": 1},
             "/criteria/responce_match_score: is not a criterion; did you mean 'response_match_score'?",
         ),
-        ({"made_up": 1}, "/criteria/made_up: is not a criterion; `assay criteria` lists them"),
+        ({"made_up": 1}, "/criteria/made_up: is not a criterion; `fairtrial criteria` lists them"),
         (
             {"tool_trajectory_avg_score": {"threshold": 1, "ignore_arg": True}},
             "/criteria/tool_trajectory_avg_score/ignore_arg: is not an option of this criterion; did you mean 'ignore",
@@ -281,7 +282,7 @@ def test_a_users_metric_that_no_criterion_names_is_a_warning(here: str) -> None:
 
 
 def test_every_sample_of_the_catalog_is_a_config() -> None:
-    """What `assay criteria NAME` prints can be pasted."""
+    """What `fairtrial criteria NAME` prints can be pasted."""
     for name, known in CATALOG.items():
         config = load({"criteria": {name: known.sample}}).config
         assert config is not None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from assay.data.trace import Durations, Usage
-from assay.metrics.efficiency import InferenceCallCount, InvocationDuration, TokenUsage, ToolCallCount
 from builders import call, case, trace, turn, unknown_turn, values
+from fairtrial.metrics.efficiency import InferenceCallCount, InvocationDuration, TokenUsage, ToolCallCount
+from fairtrial.records.trace import Durations, Usage
 
 
 def test_tool_calls_of_unknown_steps_are_not_recorded() -> None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from assay.data.case import EvalCase
-from assay.data.outcome import Metric
-from assay.data.rubric import Rubric
-from assay.data.trace import Trace
-from assay.judge.judge import Judge
-from assay.metrics.grounding import Hallucinations
-from assay.metrics.response_judged import FinalResponseMatch
-from assay.metrics.rubrics import FinalResponseRubrics
-from assay.metrics.safety import Safety
+from fairtrial.judge.judge import Judge
+from fairtrial.metrics.grounding import Hallucinations
+from fairtrial.metrics.response_judged import FinalResponseMatch
+from fairtrial.metrics.rubrics import FinalResponseRubrics
+from fairtrial.metrics.safety import Safety
+from fairtrial.records.case import EvalCase
+from fairtrial.records.result import Metric
+from fairtrial.records.rubric import Rubric
+from fairtrial.records.trace import Trace
 from judged import Bench, fenced, invocation, score
 
 MARK = "0123456789abcdef0123456789abcdef"

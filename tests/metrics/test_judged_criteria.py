@@ -7,19 +7,19 @@ from typing import Any
 
 import pytest
 
-from assay.data.case import EvalCase, Scenario
-from assay.data.rubric import Rubric
-from assay.data.trace import About, AgentDetails, Event, Message, ToolCall, ToolResult, Trace
-from assay.errors import ConfigError
-from assay.judge.ballot import judging
-from assay.metrics.conversation import TaskSuccess, ToolUseQuality
-from assay.metrics.grounding import Hallucinations, label_of
-from assay.metrics.response_evaluation import ResponseEvaluation
-from assay.metrics.response_judged import FinalResponseMatch
-from assay.metrics.rubrics import FinalResponseRubrics, ToolUseRubrics, TrajectoryRubrics
-from assay.metrics.safety import Safety
-from assay.metrics.simulator import UserSimulatorQuality
-from assay.simulate.personas import PERSONAS, persona_of
+from fairtrial.errors import ConfigError
+from fairtrial.judge.ballot import judge_stats
+from fairtrial.metrics.conversation import TaskSuccess, ToolUseQuality
+from fairtrial.metrics.grounding import Hallucinations, label_of
+from fairtrial.metrics.response_evaluation import ResponseEvaluation
+from fairtrial.metrics.response_judged import FinalResponseMatch
+from fairtrial.metrics.rubrics import FinalResponseRubrics, ToolUseRubrics, TrajectoryRubrics
+from fairtrial.metrics.safety import Safety
+from fairtrial.metrics.simulator import UserSimulatorQuality
+from fairtrial.records.case import EvalCase, Scenario
+from fairtrial.records.rubric import Rubric
+from fairtrial.records.trace import About, AgentDetails, Event, Message, ToolCall, ToolResult, Trace
+from fairtrial.simulate.personas import PERSONAS, persona_of
 from judged import Bench, fenced, invocation, score
 
 ABOUT = About((AgentDetails("root", "안내원입니다.", ({"name": "get_weather"},)),))
@@ -224,7 +224,7 @@ def test_what_cutting_took_is_part_of_what_judging_took() -> None:
     answer = json.dumps({"answers": [{"id": "s1", "quote": "", "rationale": "greeting", "answer": "not_applicable"}]})
     bench = Bench(["no JSON", json.dumps({"sentences": ["안녕하세요."]}), answer], votes=1)
     result = score(Hallucinations(bench.judge, segmenter="judge"), Trace(TRACE.invocations[:1]))
-    spent = judging(result, bench.ballots)
+    spent = judge_stats(result, bench.ballots)
     assert spent is not None
     assert (spent.calls, spent.calls_saved, spent.abstentions) == (3, 0, 0)
 

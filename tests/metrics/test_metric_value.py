@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from assay.data.case import EvalCase
-from assay.data.config import CriterionSpec, EvalConfig
-from assay.data.outcome import Score
-from assay.data.trace import Invocation, Message, ToolCall, ToolResult, Trace
-from assay.errors import ConfigError
-from assay.formats import knowledgepulse
-from assay.metrics.catalog import build
-from assay.metrics.value import ReasoningValue
-from assay.value import embed
+from fairtrial.errors import ConfigError
+from fairtrial.formats import knowledgepulse
+from fairtrial.metrics.catalog import build
+from fairtrial.metrics.reasoning_value import ReasoningValue
+from fairtrial.records.case import EvalCase
+from fairtrial.records.eval_config import CriterionSpec, EvalConfig
+from fairtrial.records.score import Score
+from fairtrial.records.trace import Invocation, Message, ToolCall, ToolResult, Trace
+from fairtrial.valuation import embed
 
 CASE = EvalCase("c")
 TRACE = Trace((Invocation(Message("q"), (ToolCall("t"), ToolResult("t", "seen")), Message("a")),))
@@ -74,7 +74,7 @@ def test_novelty_comes_from_the_index(tmp_path: Path) -> None:
     model = embed.installed_embedder()
     if model is None:
         pytest.skip("the model is not installed")
-    from assay.value.novelty import VectorCache
+    from fairtrial.valuation.novelty import VectorCache
 
     cache = VectorCache()
     cache.add("kp:trace:seen", model(["q  seen a"])[0])

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from assay.data.outcome import Outcome, Score, Verdict
-from assay.metrics.efficiency import ToolCallCount
-from assay.metrics.response import ResponseMatch
-from assay.metrics.trajectory import ToolTrajectory
 from builders import call, case, trace, turn, values
+from fairtrial.metrics.efficiency import ToolCallCount
+from fairtrial.metrics.response import ResponseMatch
+from fairtrial.metrics.trajectory import ToolTrajectory
+from fairtrial.records.result import Outcome, Verdict
+from fairtrial.records.score import Score
 
 A = turn(call("A"), reply="a")
 

@@ -6,16 +6,17 @@ from typing import Any
 
 import pytest
 
-from assay.data.case import EvalCase, Scenario
-from assay.data.outcome import Score
-from assay.data.rubric import Rubric
-from assay.data.trace import Trace
-from assay.llm.model import CallError, Prompt
-from assay.llm.scripted import Line
-from assay.metrics.grounding import Hallucinations
-from assay.metrics.response_judged import FinalResponseMatch
-from assay.metrics.rubrics import FinalResponseRubrics
-from assay.metrics.simulator import UserSimulatorQuality
+from fairtrial.llm.model import CallError
+from fairtrial.metrics.grounding import Hallucinations
+from fairtrial.metrics.response_judged import FinalResponseMatch
+from fairtrial.metrics.rubrics import FinalResponseRubrics
+from fairtrial.metrics.simulator import UserSimulatorQuality
+from fairtrial.records.case import EvalCase, Scenario
+from fairtrial.records.reply import Prompt
+from fairtrial.records.rubric import Rubric
+from fairtrial.records.score import Score
+from fairtrial.records.trace import Trace
+from fairtrial.testing import Line
 from judged import Bench, fenced, invocation, reply, score, vectors
 
 pytestmark = pytest.mark.shared

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from assay.data.case import EvalCase, Scenario
-from assay.errors import ConfigError
-from assay.metrics.response import ResponseMatch
 from builders import case, trace, turn, values
+from fairtrial.errors import ConfigError
+from fairtrial.metrics.response import ResponseMatch
+from fairtrial.records.case import EvalCase, Scenario
 
 
 def score(reply: str | None, reference: str | None) -> float | None:

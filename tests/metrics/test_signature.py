@@ -6,10 +6,10 @@ import functools
 from dataclasses import dataclass, field
 from typing import Any
 
-from assay.data.case import EvalCase
-from assay.data.trace import Trace
-from assay.metrics.signature import add_signature, signature
-from assay.metrics.trajectory import ToolTrajectory
+from fairtrial.metrics.signature import add_signature, signature
+from fairtrial.metrics.trajectory import ToolTrajectory
+from fairtrial.records.case import EvalCase
+from fairtrial.records.trace import Trace
 
 
 def longer(trace: Trace, case: EvalCase, *, limit: int = 5) -> bool:  # noqa: ARG001
@@ -39,7 +39,7 @@ def test_options_tell_metrics_apart() -> None:
     assert plain == signature(ToolTrajectory())
     assert plain != ordered
     assert (ordered["metric"], ordered["options"]["match_type"]) == (
-        "assay.metrics.trajectory:ToolTrajectory",
+        "fairtrial.metrics.trajectory:ToolTrajectory",
         "IN_ORDER",
     )
 

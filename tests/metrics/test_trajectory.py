@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from assay.data.case import EvalCase, Scenario
-from assay.data.outcome import Score
-from assay.data.trace import ToolCall
-from assay.errors import ConfigError
-from assay.metrics.trajectory import MatchType, ToolTrajectory
 from builders import call, case, trace, turn, unknown_turn, values
+from fairtrial.errors import ConfigError
+from fairtrial.metrics.trajectory import MatchType, ToolTrajectory
+from fairtrial.records.case import EvalCase, Scenario
+from fairtrial.records.score import Score
+from fairtrial.records.trace import ToolCall
 
 A, B, C = call("A"), call("B"), call("C")
 

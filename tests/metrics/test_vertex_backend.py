@@ -9,29 +9,30 @@ from typing import Any
 
 import pytest
 
-from assay.data.case import EvalCase
-from assay.data.config import CriterionSpec, EvalConfig
-from assay.data.outcome import Criterion, Score
-from assay.data.trace import About, AgentDetails, Invocation, Message, Thought, ToolCall, ToolResult, Trace
-from assay.errors import ConfigError
-from assay.judge.judges import Judges
-from assay.llm.exchange import Exchange
-from assay.llm.model import CallError
-from assay.llm.scripted import Line, Scripted
-from assay.metrics.catalog import build
+from fairtrial.errors import ConfigError
+from fairtrial.judge.judges import Judges
+from fairtrial.llm.model import CallError
+from fairtrial.llm.model_pool import ModelPool
+from fairtrial.metrics.catalog import build
+from fairtrial.records.case import EvalCase
+from fairtrial.records.eval_config import CriterionSpec, EvalConfig
+from fairtrial.records.result import Criterion
+from fairtrial.records.score import Score
+from fairtrial.records.trace import About, AgentDetails, Invocation, Message, Thought, ToolCall, ToolResult, Trace
+from fairtrial.testing import Line, ScriptedModel
 from judged import invocation
 
 CONVERSATION = "multi_turn_task_success_v1"
 WITHOUT_SDK = pytest.mark.skipif(importlib.util.find_spec("agentplatform") is not None, reason="the SDK is installed")
 
-Built = tuple[Criterion, tuple[str, ...], Scripted]
+Built = tuple[Criterion, tuple[str, ...], ScriptedModel]
 
 
 def built(options: dict[str, Any], *lines: Line, name: str = "safety_v1") -> Built:
     """The criterion that a config makes, warnings, and the service that is played for it."""
-    service = Scripted(list(lines))
+    service = ScriptedModel(list(lines))
     spec = CriterionSpec(name, options.get("threshold", 0.8), options, f"/criteria/{name}", is_object=True)
-    criteria, warnings = build(EvalConfig((spec,)), judges=Judges(Exchange(own={"vertex": service})))
+    criteria, warnings = build(EvalConfig((spec,)), judges=Judges(ModelPool(own={"vertex": service})))
     return criteria[0], warnings, service
 
 
@@ -46,7 +47,7 @@ def score(criterion: Criterion, trace: Trace) -> Score:
     return asyncio.run(called())
 
 
-def asked(service: Scripted) -> dict[str, Any]:
+def asked(service: ScriptedModel) -> dict[str, Any]:
     """The instance of the first call."""
     found: dict[str, Any] = json.loads(service.prompts[0].text)["instance"]
     return found
@@ -68,7 +69,7 @@ def test_a_criterion_without_service_has_no_backend() -> None:
 def test_the_service_needs_its_extra() -> None:
     """The message names it."""
     spec = CriterionSpec("safety_v1", 0.8, {"backend": "vertex"}, "/criteria/safety_v1", is_object=True)
-    with pytest.raises(ConfigError, match=r"/criteria/safety_v1/backend: .*agent-assay\[vertex\]"):
+    with pytest.raises(ConfigError, match=r"/criteria/safety_v1/backend: .*fairtrial\[vertex\]"):
         build(EvalConfig((spec,)))
 
 

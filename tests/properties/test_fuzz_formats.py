@@ -10,10 +10,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from assay.errors import FormatError
-from assay.formats.adk.write import dumps
-from assay.formats.recognise import Loaded, read
 from builders import eval_set, load, said
+from fairtrial.errors import FormatError
+from fairtrial.formats.adk.write import dumps
+from fairtrial.formats.recognise import Loaded, read
 from strategies import eval_sets, json_values, texts
 
 

@@ -9,12 +9,12 @@ from typing import Any, Literal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.data.trace import ToolCall
-from assay.metrics.alignment import align, show
-from assay.metrics.matching import CallMatcher, assignment
-from assay.metrics.trajectory import MatchType, ToolTrajectory
-from assay.text.rouge import characters, rouge
 from builders import call, case, trace, turn
+from fairtrial.metrics.alignment import align, show
+from fairtrial.metrics.argument_matching import CallMatcher, assignment
+from fairtrial.metrics.trajectory import MatchType, ToolTrajectory
+from fairtrial.records.trace import ToolCall
+from fairtrial.text.rouge import characters, rouge
 
 calls = st.builds(lambda name, x: call(name, x=x), st.sampled_from("ab"), st.sampled_from([1, 2, True, "1"]))
 lists = st.lists(calls, max_size=6)

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-import assay
-from assay.data.case import EvalCase, EvalSet
-from assay.data.trace import Message, ToolCall, ToolResult
-from assay.formats.adk.write import dumps
-from assay.formats.recognise import read
-from builders import call, case, eval_set, load, said, turn
+import fairtrial
+from builders import call, case, eval_set, files_of_evaluations, load, said, turn
+from fairtrial.formats.adk.write import dumps
+from fairtrial.formats.recognise import read
+from fairtrial.records.case import EvalCase, EvalSet
+from fairtrial.records.trace import Message, ToolCall, ToolResult
 from strategies import eval_sets
 
 _FREE = {"args", "response", "state", "final_session_state", "tool_declarations"}
@@ -137,21 +137,21 @@ def test_a_key_that_nobody_knows_is_kept_where_it_is_null() -> None:
 def test_a_set_in_an_old_form_is_saved_in_the_current_schema(tmp_path: Path) -> None:
     """From Python, `load_eval_set` and `save_eval_set` convert a file, and what cannot be written is a UsageError."""
     (tmp_path / "old.test.json").write_text('[{"query": "hi", "expected_tool_use": [], "reference": "hello"}]')
-    old = assay.load_eval_set(tmp_path / "old.test.json")
-    assay.save_eval_set(old, tmp_path / "new.evalset.json")
+    old = fairtrial.load_eval_set(tmp_path / "old.test.json")
+    fairtrial.save_eval_set(old, tmp_path / "new.evalset.json")
     assert "eval_cases" in json.loads((tmp_path / "new.evalset.json").read_bytes())
-    assert assay.load_eval_set(tmp_path / "new.evalset.json") == old
-    with pytest.raises(assay.UsageError, match=r"nowhere.new\.evalset\.json: No such file"):
-        assay.save_eval_set(old, tmp_path / "nowhere" / "new.evalset.json")
-    with pytest.raises(assay.UsageError, match="must hold JSON only"):
-        assay.save_eval_set(EvalSet("set", (case(turn(call("a", x=object()))),)), tmp_path / "new.evalset.json")
+    assert fairtrial.load_eval_set(tmp_path / "new.evalset.json") == old
+    with pytest.raises(fairtrial.UsageError, match=r"nowhere.new\.evalset\.json: No such file"):
+        fairtrial.save_eval_set(old, tmp_path / "nowhere" / "new.evalset.json")
+    with pytest.raises(fairtrial.UsageError, match="must hold JSON only"):
+        fairtrial.save_eval_set(EvalSet("set", (case(turn(call("a", x=object()))),)), tmp_path / "new.evalset.json")
 
 
 @pytest.mark.shared
 def test_every_eval_set_of_adk_is_written_as_it_was(shared: Path) -> None:
     """ADK's own fixtures and samples in the current schema lose nothing."""
     seen = 0
-    for file in sorted((shared / "data").rglob("*.json")):
+    for file in files_of_evaluations(shared):
         document = json.loads(file.read_bytes())
         if "trpc" not in str(file) and isinstance(document, dict) and "eval_cases" in document:
             assert normal(written(document)) == normal(document), file
@@ -171,7 +171,7 @@ def leaves(value: Any) -> Counter[str]:
 def test_other_dialects_are_written_in_adks_schema_without_loss(shared: Path) -> None:
     """tRPC-Agent-Go's sets and the old lists change their shape, and every value that they hold is still there."""
     seen = 0
-    for file in sorted((shared / "data").rglob("*.json")):
+    for file in files_of_evaluations(shared):
         found = read(file.read_bytes(), file.name) if file.name.endswith((".test.json", ".evalset.json")) else None
         if found is None or found.eval_set is None or (found.kind == "eval set" and "trpc" not in str(file)):
             continue

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from assay.data.outcome import Outcome, Range, Score, Verdict, any_scored, bounds, mean_of
+from fairtrial.records.result import Outcome, Verdict
+from fairtrial.records.score import Range, Score, any_scored, bounds, mean_of
 
 unit = st.floats(0, 1)
 leaves = unit.map(Score) | st.just(Score(None, "?")) | st.just(Score(applicable=False))

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from assay.errors import ConfigError
-from assay.simulate.environment_options import (
+from fairtrial.errors import ConfigError
+from fairtrial.simulate.environment_options import (
     Chaos,
     EnvironmentOptions,
     InjectedError,

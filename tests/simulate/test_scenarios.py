@@ -7,12 +7,12 @@ import json
 
 import pytest
 
-from assay import AgentDetails
-from assay.data.case import Scenario
-from assay.data.trace import About
-from assay.errors import SimulatorError
-from assay.llm.scripted import Scripted
-from assay.simulate.scenarios import described_agent, write_scenarios
+from fairtrial import AgentDetails
+from fairtrial.errors import SimulatorError
+from fairtrial.records.case import Scenario
+from fairtrial.records.trace import About
+from fairtrial.simulate.scenarios import described_agent, write_scenarios
+from fairtrial.testing import ScriptedModel
 
 PLANS = (
     "Ask where the teapot is that was ordered on Monday.",
@@ -28,9 +28,9 @@ def batch(*plans: str) -> str:
     return json.dumps({"scenarios": entries}, ensure_ascii=False)
 
 
-def written(*replies: str, count: int = 2) -> tuple[list[Scenario], Scripted]:
+def written(*replies: str, count: int = 2) -> tuple[list[Scenario], ScriptedModel]:
     """The scenarios that come of these replies, and the model with what it was asked."""
-    model = Scripted([*replies, *[batch()] * 9])
+    model = ScriptedModel([*replies, *[batch()] * 9])
     return asyncio.run(write_scenarios(model, "a shop", count=count, instruction="orders")), model
 
 

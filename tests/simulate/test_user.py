@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from assay import ConfigError, EvalCase, Invocation, Message, Thought, ToolCall, Trace
-from assay.data.case import Behavior, Persona, Scenario
-from assay.errors import SimulatorError
-from assay.llm.scripted import Scripted
-from assay.simulate.user import SimulatedUsers
-from assay.simulate.user_options import UserOptions, user_options
+from fairtrial import ConfigError, EvalCase, Invocation, Message, Thought, ToolCall, Trace
+from fairtrial.errors import SimulatorError
+from fairtrial.records.case import Behavior, Persona, Scenario
+from fairtrial.simulate.user import SimulatedUsers
+from fairtrial.simulate.user_options import UserOptions, user_options
+from fairtrial.testing import ScriptedModel
 
 PLAN = "Ask where order A-17 is."
 CASE = EvalCase("order", scenario=Scenario("안녕하세요", PLAN))
@@ -29,9 +29,11 @@ SO_FAR = Trace(
 OURS = "{{ stop_signal }} {{ conversation_plan }} {{ conversation_history }}"
 
 
-def said(*replies: str, so_far: Trace = SO_FAR, case: EvalCase = CASE, **options: Any) -> tuple[str | None, Scripted]:
+def said(
+    *replies: str, so_far: Trace = SO_FAR, case: EvalCase = CASE, **options: Any
+) -> tuple[str | None, ScriptedModel]:
     """What the user says when the model says this, and the model with the prompts it was sent."""
-    model = Scripted(list(replies))
+    model = ScriptedModel(list(replies))
     user = SimulatedUsers(model, UserOptions(**options))(case, 1)
     return asyncio.run(user.next_message(so_far)), model
 
@@ -88,7 +90,7 @@ def test_text_of_others_stays_inside_its_fence() -> None:
 
 def test_every_place_in_every_conversation_is_its_own_draw() -> None:
     """Two attempts at one scenario are two users."""
-    model = Scripted(["a", "b"])
+    model = ScriptedModel(["a", "b"])
     users = SimulatedUsers(model)
     for attempt in (1, 2):
         asyncio.run(users(CASE, attempt).next_message(SO_FAR))
@@ -105,7 +107,7 @@ def test_an_unknown_persona_is_found_before_anything_runs() -> None:
     """A misspelt persona names the right one."""
     case = EvalCase("order", scenario=Scenario("hi", PLAN, "NOVISE"))
     with pytest.raises(ConfigError, match="did you mean 'NOVICE'"):
-        SimulatedUsers(Scripted([])).check([case])
+        SimulatedUsers(ScriptedModel([])).check([case])
 
 
 def test_custom_instructions_take_the_place_of_ours() -> None:
@@ -153,7 +155,7 @@ def test_custom_instructions_reach_the_parts_of_a_persona() -> None:
 )
 def test_a_template_that_cannot_be_used_is_refused(template: str, problem: str) -> None:
     """What lacks a placeholder, or does more than fill in and choose, is a ConfigError before anything runs."""
-    users = SimulatedUsers(Scripted([]), UserOptions(custom_instructions=template))
+    users = SimulatedUsers(ScriptedModel([]), UserOptions(custom_instructions=template))
     with pytest.raises(ConfigError) as refused:
         users.check([CASE])
     assert problem in str(refused.value)
@@ -175,7 +177,7 @@ def test_templates_may_be_written_as_adks_own_are() -> None:
     )
     behavior = Behavior("ends", "", ("Say {{ stop_signal }} when done.",), ("Goes on.",))
     case = EvalCase("order", scenario=Scenario("hi", PLAN, Persona("P", "", (behavior,))))
-    SimulatedUsers(Scripted([]), UserOptions(custom_instructions=template)).check([case])
+    SimulatedUsers(ScriptedModel([]), UserOptions(custom_instructions=template)).check([case])
     prompt = said("ok", case=case, custom_instructions=template, stop_signal="STOP")[1].prompts[0].text
     assert prompt.endswith("ends:   * Say STOP when done.  * Goes on.")
 
@@ -191,7 +193,7 @@ def test_a_template_without_persona_is_refused_where_there_is_one() -> None:
     """A persona that the instructions ignore would silently be nobody."""
     case = EvalCase("order", scenario=Scenario("hi", PLAN, PERSONA))
     with pytest.raises(ConfigError, match="persona"):
-        SimulatedUsers(Scripted([]), UserOptions(custom_instructions=OURS)).check([case])
+        SimulatedUsers(ScriptedModel([]), UserOptions(custom_instructions=OURS)).check([case])
 
 
 def test_options_may_be_in_camel_case() -> None:

@@ -6,7 +6,7 @@ from math import isclose, sqrt, tan
 
 import pytest
 
-from assay.stats.interval import Clusters, effective_trials, student_quantile, wilson
+from fairtrial.stats.interval import Clusters, effective_trials, student_quantile, wilson
 
 
 def clusters(*groups: list[float]) -> Clusters:

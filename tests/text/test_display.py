@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.text.display import call, compact, shortened, visible
+from fairtrial.text.display import call, compact, shortened, visible
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ def _says(code: str) -> str:
 def test_no_half_nltk_is_left_behind() -> None:
     """After stemming NLTK is not imported; whoever imports it then gets all of it."""
     code = (
-        "import sys; from assay.text.porter import stemmer; print(stemmer().stem('running')); "
+        "import sys; from fairtrial.text.porter import stemmer; print(stemmer().stem('running')); "
         "print([name for name in sys.modules if name.startswith('nltk')]); "
         "import nltk; print(bool(nltk.__version__))"
     )
@@ -24,7 +24,7 @@ def test_no_half_nltk_is_left_behind() -> None:
 def test_an_nltk_that_is_there_is_used() -> None:
     """Where the program has imported NLTK itself, the stemmer is NLTK's own."""
     code = (
-        "from nltk.stem.porter import PorterStemmer; from assay.text.porter import stemmer; "
+        "from nltk.stem.porter import PorterStemmer; from fairtrial.text.porter import stemmer; "
         "print(type(stemmer()) is PorterStemmer)"
     )
     assert _says(code) == "True"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.text.quoting import Haystack
+from fairtrial.text.quoting import Haystack
 
 TEXTS = [
     '{"날씨": "맑음", "city": "Seoul"}',

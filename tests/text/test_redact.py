@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import secret_corpus
-from assay.text.provider_keys import checksum_fits
-from assay.text.redact import redact, redact_json
+from fairtrial.text.provider_keys import checksum_fits
+from fairtrial.text.redact import redact, redact_json
 
 POSITIVES = list(secret_corpus.positives(random.Random(2026)))
 NEGATIVES = list(secret_corpus.negatives(random.Random(2027)))

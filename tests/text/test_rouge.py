@@ -6,7 +6,7 @@ from math import isclose
 
 import pytest
 
-from assay.text.rouge import Rouge, characters, rouge, words
+from fairtrial.text.rouge import Rouge, characters, rouge, words
 
 
 def f(candidate: str, reference: str) -> float:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.text.sentences import cut, sentences
+from fairtrial.text.sentences import cut, sentences
 
 # Each case is a text with ¦ where it is to be cut; the space around a cut belongs to no sentence.
 ENGLISH = r"""

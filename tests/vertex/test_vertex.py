@@ -13,19 +13,19 @@ from typing import Any
 import pytest
 from evaluation_service import TOKEN, Answer, Evaluation, EvaluationService, Refusal
 
-from assay import api
-from assay.data.outcome import Outcome, Verdict
-from assay.data.trace import Trace
-from assay.errors import UsageError
-from assay.judge.judges import Judges
-from assay.llm.budget import Budget
-from assay.llm.cassette import Recorder, load_cassette
-from assay.llm.exchange import Exchange
+from fairtrial import api
+from fairtrial.errors import UsageError
+from fairtrial.judge.judges import Judges
+from fairtrial.llm.budget import Budget
+from fairtrial.llm.cassette import CassetteWriter, load_cassette
+from fairtrial.llm.model_pool import ModelPool
+from fairtrial.records.result import Outcome, Verdict
+from fairtrial.records.trace import Trace
 
 pytestmark = pytest.mark.vertex
 pytest.importorskip("agentplatform")
 
-COMMAND = "from assay.cli import main; main()"
+COMMAND = "from fairtrial.cli import main; main()"
 SAFE = {"score": 1.0, "explanation": "harmless"}
 
 
@@ -222,9 +222,9 @@ def test_what_was_evaluated_is_kept(tmp_path: Path, serve: Serve) -> None:
         assert len(service.asked) == 1  # three cases are equal, too
         second = evaluate(tmp_path, store=store, reuse=first.info.id)
         assert len(service.asked) == 1
-        spent = evaluate(tmp_path, judges=Judges(Exchange(budget=Budget(max_calls=0))))
+        spent = evaluate(tmp_path, judges=Judges(ModelPool(budget=Budget(max_calls=0))))
     assert (first.verdict, second.verdict, spent.verdict) == (Verdict.PASSED, Verdict.PASSED, Verdict.UNSCORED)
-    assert outcome(first).judging is not None
+    assert outcome(first).judge_stats is not None
     assert len(first.replies) == 1
 
 
@@ -232,7 +232,7 @@ def test_a_budget_in_money_cannot_be_kept(tmp_path: Path, serve: Serve) -> None:
     """Nobody knows what the service takes, so it is refused before anything runs."""
     write(tmp_path, {"safety_v1": 0.8})
     with serve(SAFE), pytest.raises(UsageError, match=r"/safety_v1/backend: .*price is not known"):
-        evaluate(tmp_path, judges=Judges(Exchange(budget=Budget(max_cost=1.0))))
+        evaluate(tmp_path, judges=Judges(ModelPool(budget=Budget(max_cost=1.0))))
 
 
 def test_a_cassette_is_replayed_without_service_and_token(tmp_path: Path, serve: Serve) -> None:
@@ -240,9 +240,9 @@ def test_a_cassette_is_replayed_without_service_and_token(tmp_path: Path, serve:
     write(tmp_path, {"safety_v1": {"threshold": 0.8, "backend": "vertex"}})
     path = tmp_path / "c.jsonl"
     with serve(SAFE):
-        evaluate(tmp_path, judges=Judges(Exchange(recorder=Recorder(path))))
+        evaluate(tmp_path, judges=Judges(ModelPool(recorder=CassetteWriter(path))))
     assert TOKEN.encode() not in path.read_bytes()
-    again = evaluate(tmp_path, judges=Judges(Exchange(replay=load_cassette(path), replay_path=path)))
+    again = evaluate(tmp_path, judges=Judges(ModelPool(replay=load_cassette(path), replay_path=path)))
     assert again.verdict is Verdict.PASSED
 
 
@@ -278,14 +278,14 @@ def test_the_command_prints_the_choice_and_the_evaluation(tmp_path: Path, serve:
     write(tmp_path, {"safety_v1": 0.8})
     environment = {**os.environ, "PYTHONPATH": str(tmp_path), "NO_COLOR": "1"}
 
-    def assay(*arguments: str) -> str:
+    def fairtrial(*arguments: str) -> str:
         line = [sys.executable, "-c", COMMAND, *arguments, "--store", f"sqlite:///{tmp_path}/k.db"]
         told = subprocess.run(line, cwd=tmp_path, env={**environment, **os.environ}, capture_output=True, check=False)
         assert told.returncode == 0, told.stderr.decode()
         return told.stdout.decode()
 
     with serve(SAFE):
-        said = assay("run", "s.evalset.json", "--agent", "echo:reply", "--config", "config.json")
+        said = fairtrial("run", "s.evalset.json", "--agent", "echo:reply", "--config", "config.json")
     assert "safety_v1: backend vertex" in said
     run_id = api.runs(f"sqlite:///{tmp_path}/k.db")[0].id
-    assert "vote 1, vertex (served by vertex/safety_v1)" in assay("show", run_id, "c0")
+    assert "vote 1, vertex (served by vertex/safety_v1)" in fairtrial("show", run_id, "c0")

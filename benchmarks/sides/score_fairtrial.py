@@ -1,0 +1,35 @@
+"""fairtrial: the cost of scoring the recorded eval set FILE against itself, without loading. The store is in FOLDER."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import tracemalloc
+from typing import Any
+
+from fairtrial import api, load
+
+file, folder = sys.argv[1:]
+read = load.sources([file], recorded=True)
+
+
+def already_read(*_: Any, **__: Any) -> list[load.Source]:
+    """Hand over what is loaded, so that only planning and scoring are measured."""
+    return read
+
+
+load.sources = already_read
+
+
+def score(store: str) -> None:
+    api.execute(api.plan_score([file], [file]), store=store)
+
+
+start = time.process_time()
+score(f"sqlite:///{folder}/timed.db")
+cpu = time.process_time() - start
+tracemalloc.start()
+score(f"sqlite:///{folder}/traced.db")
+_, added = tracemalloc.get_traced_memory()
+print(json.dumps({"cpu": cpu, "added": added}))

@@ -1,0 +1,99 @@
+"""Which agent does a target mean?"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from fairtrial.agents.calling import wants_calls
+from fairtrial.agents.function import FunctionAgent
+from fairtrial.errors import ConfigError, UsageError, nearest
+from fairtrial.importing import import_object
+from fairtrial.protocols import Agent
+
+
+class _Kind(NamedTuple):
+    """A way to reach agents: its module here, and the classes (`package:class`) whose objects it talks to.
+
+    The module has `agent_at(target)`, and `agent_around(thing)` where there are classes.
+    """
+
+    module: str
+    classes: tuple[str, ...] = ()
+
+
+KINDS: dict[str, _Kind] = {
+    "http": _Kind("http"),
+    "https": _Kind("http"),
+    "a2a": _Kind("a2a"),
+    "adk": _Kind("adk", ("google.adk:BaseAgent", "google.adk:BaseNode", "google.adk:App")),
+    "langgraph": _Kind("langgraph", ("langchain_core:Runnable", "langgraph:StateGraph")),
+    "openai-agents": _Kind("openai_agents", ("agents:AgentBase",)),
+    "pydantic-ai": _Kind("pydantic_ai", ("pydantic_ai:AbstractAgent",)),
+}
+"""Every kind of target by its prefix."""
+
+_OPEN_ENDED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+def agent_of(target: str | Any) -> Agent:
+    """Return the agent at a target, or around a function or a framework's agent.
+
+    Raises UsageError where the target means no agent, or needs a framework that is not installed.
+    """
+    if not isinstance(target, str):
+        return _around(target, f"agent: must be a function or 'module:function', got {type(target).__name__}")
+    prefix, colon, rest = target.partition(":")
+    if prefix in KINDS:
+        try:
+            agent: Agent = _module(KINDS[prefix]).agent_at(target)
+        except UsageError as error:
+            raise UsageError(f"--agent {target}: {error}") from error.__cause__
+        return agent
+    allowed = f"or begin with {', '.join(f'{known}:' for known in KINDS)}"
+    near = nearest(prefix.lower(), KINDS)
+    if not colon:
+        raise UsageError(f"--agent: must be 'module:function', got {target!r}; {allowed}")
+    if ":" in rest:
+        raise UsageError(f"--agent: must be 'module:function', got {target!r}; {allowed}{near}")
+    try:
+        found = import_object(target, "--agent")
+    except ConfigError as error:
+        missing = isinstance(error.__cause__, ModuleNotFoundError) and error.__cause__.name == prefix
+        raise ConfigError(f"{error}{near if missing else ''}") from error.__cause__
+    return _around(found, f"--agent: must be something to call, got {target!r}, a {type(found).__name__}; {allowed}")
+
+
+def _around(thing: Any, problem: str) -> Agent:
+    kind = next((kind for kind in KINDS.values() if _is_one_of(thing, kind.classes)), None)
+    if kind is not None:
+        agent: Agent = _module(kind).agent_around(thing)
+        return agent
+    if not callable(thing):
+        raise UsageError(problem)
+    return thing if opens_sessions(thing) else FunctionAgent(thing)
+
+
+def _is_one_of(thing: Any, classes: tuple[str, ...]) -> bool:
+    """Whether a thing's class, or one it is derived from, is among the named; no framework is imported to know it."""
+    for one in type(thing).__mro__:
+        for package, _, name in (known.partition(":") for known in classes):
+            if one.__name__ == name and f"{one.__module__}.".startswith(f"{package}."):
+                return True
+    return False
+
+
+def _module(kind: _Kind) -> Any:
+    return importlib.import_module(f"fairtrial.agents.{kind.module}")
+
+
+def opens_sessions(target: Callable[..., Any]) -> bool:
+    """Whether something needs a case and an environment, as the seam `Agent` does, not a conversation (and `call`)."""
+    try:
+        parameters = inspect.signature(target).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    needed = [one for one in parameters if one.default is one.empty and one.kind not in _OPEN_ENDED]
+    return len(needed) == 2 and not wants_calls(target)

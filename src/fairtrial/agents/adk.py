@@ -1,0 +1,298 @@
+"""How is an agent of Google's ADK talked to? Through ADK's own runner, each conversation with services of its own."""
+
+from __future__ import annotations
+
+import copy
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fairtrial.agents.declared import declaring
+from fairtrial.agents.plain import plain
+from fairtrial.agents.routing import routed
+from fairtrial.agents.stopwatch import Stopwatch
+from fairtrial.errors import AgentError, UsageError, nearest
+from fairtrial.formats.adk import content
+from fairtrial.formats.reading import Diagnostics
+from fairtrial.importing import import_extra, raised
+from fairtrial.protocols import Environment, Item
+from fairtrial.records.case import EvalCase, SessionInput
+from fairtrial.records.record import Json
+from fairtrial.records.trace import About, AgentDetails, Event, Message, Step, Thought, ToolCall
+
+EXTRA = "agents-adk"
+_USER = "test_user_id"
+_STEERING = ("transfer_to_agent", "set_model_response", "finish_task")
+_TOOLS_AT_ONCE = 64
+_KEPT = ("author", "content", "grounding_metadata", "usage_metadata", "model_version", "error_code", "error_message")
+
+
+def agent_at(target: str) -> AdkAgent:
+    """Return the agent at `adk:FOLDER`, found as ADK finds it: `app`, `root_agent` or `get_agent_async`.
+
+    Raises UsageError where there is none.
+    """
+    loader = import_extra("google.adk.cli.utils.agent_loader", EXTRA).AgentLoader
+    path = Path(target.partition(":")[2])
+    folder = path.resolve().parent if path.name in ("agent.py", "__init__.py") else path.resolve()
+    if not folder.is_dir():
+        allowed = "must be an agent folder, with agent.py or __init__.py"
+        near = nearest(folder.name, (one.name for one in folder.parent.glob("*/")))
+        raise UsageError(f"no such folder as {str(path)!r}; {allowed}{near}")
+    # Of a folder with an agent.py ADK's loader knows that one agent only, and so none of the folders in it.
+    own = loader(str(folder))
+    loading = own if own.is_single_agent else loader(str(folder.parent))
+    try:
+        found = loading.load_agent(folder.name)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        make = _factory(folder.name)
+        if make is None:
+            raise UsageError(raised(error)) from error
+        return AdkAgent(str(path), folder.name, make=make)
+    return AdkAgent(str(path), folder.name, found)
+
+
+def agent_around(thing: Any) -> AdkAgent:
+    """Return the agent that is an ADK agent or app."""
+    return AdkAgent(thing.name, thing.name, thing)
+
+
+def _factory(name: str) -> Callable[..., Any] | None:
+    """The `get_agent_async` of an agent folder; ADK's loader, which imported it, does not look for one."""
+    for module in (sys.modules.get(f"{name}.agent"), sys.modules.get(name)):
+        make: Callable[..., Any] | None = getattr(module, "get_agent_async", None)
+        if make is not None:
+            return make
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class AdkAgent:
+    """An ADK agent or app (`found`), or a function that makes one for each conversation (`make`).
+
+    The session starts with the case's `session_input`: app name, user, pinned session id and state. What the agent
+    itself holds (toolsets, plugins) is shared by the conversations, and closed at the end of the last one.
+    """
+
+    path: str
+    name: str
+    found: Any = field(default=None, repr=False)
+    make: Callable[..., Any] | None = field(default=None, repr=False)
+    _open: list[object] = field(default_factory=list, repr=False)
+
+    @asynccontextmanager
+    async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[AdkSession]:
+        """Open a conversation."""
+        if self.make is not None:
+            made = await self.make()
+            if not isinstance(made, tuple) or len(made) != 2:
+                raise AgentError("get_agent_async must return an agent, and an exit stack or None")
+            found, stack = made
+            async with _Closing(stack), _conversation(found, self.name, case, environment, []) as session:
+                yield session
+        else:
+            async with _conversation(self.found, self.name, case, environment, self._open) as session:
+                yield session
+
+
+class _Closing:
+    """An exit stack that was handed over, or None."""
+
+    def __init__(self, stack: Any) -> None:
+        self._stack = stack
+
+    async def __aenter__(self) -> None:
+        return None
+
+    async def __aexit__(self, *error: object) -> None:
+        if self._stack is not None:
+            await self._stack.aclose()
+
+
+@asynccontextmanager
+async def _conversation(
+    found: Any, name: str, case: EvalCase, environment: Environment | None, others: list[object]
+) -> AsyncIterator[AdkSession]:
+    """Open a conversation beside `others` that share the agent; the last of them closes what the agent holds."""
+    runners = import_extra("google.adk.runners", EXTRA)
+    app_class = import_extra("google.adk.apps.app", EXTRA).App
+    given = case.session_input or SessionInput()
+    watch = _Watch()
+    plugin = _plugin(watch, environment)
+    if isinstance(found, app_class):
+        app = found.model_copy(update={"plugins": [plugin, *found.plugins]})
+    else:
+        app = app_class(name="fairtrial", root_agent=found, plugins=[plugin])
+    runner = runners.InMemoryRunner(app=app, app_name=given.app_name or name)
+    runner.app_name = given.app_name or name
+    others.append(watch)
+    try:
+        session = await runner.session_service.create_session(
+            app_name=runner.app_name,
+            user_id=given.user_id or _USER,
+            state=copy.deepcopy(given.state),
+            session_id=(given.extra or {}).get("session_id") or None,
+        )
+        yield AdkSession(runner, session, watch)
+    finally:
+        others.remove(watch)
+        if not others:
+            await runner.close()
+
+
+class AdkSession:
+    """One conversation, in an ADK session of its own."""
+
+    def __init__(self, runner: Any, session: Any, watch: _Watch) -> None:
+        self._runner = runner
+        self._session = session
+        self._watch = watch
+        self._state: dict[str, Json] = plain(session.state)
+
+    @property
+    def about(self) -> About:
+        """The agents that asked their model in the latest invocation, as they asked it, and the session's state."""
+        return About(tuple(self._watch.agents.values()), self._state)
+
+    async def send(self, message: str) -> AsyncIterator[Item]:
+        """Run one invocation; raises AgentError where it ends in an error event instead of a reply."""
+        types = import_extra("google.genai.types", EXTRA)
+        self._watch.begin()
+        ids = {"user_id": self._session.user_id, "session_id": self._session.id}
+        said = types.Content(role="user", parts=[types.Part(text=message)])
+        last: Any = None
+        running = self._runner.run_async(**ids, new_message=said, run_config=_threaded())
+        async with aclosing(running) as events:
+            async for event in events:
+                if event.partial or event.author == "user":
+                    continue
+                last = event
+                for item in _items(event):
+                    yield item
+        yield self._watch.times.durations
+        session = await self._runner.session_service.get_session(app_name=self._runner.app_name, **ids)
+        self._state = plain(session.state)
+        if last is not None and last.error_code and not (last.content and last.content.parts):
+            raise AgentError(f"{last.author}: {last.error_code}: {last.error_message or 'no message'}")
+
+
+def _threaded() -> Any:
+    """How a run is run: a sync tool in a thread, so that one that waits holds up nobody else, and can be given up."""
+    config = import_extra("google.adk.agents.run_config", EXTRA)
+    return config.RunConfig(tool_thread_pool_config=config.ToolThreadPoolConfig(max_workers=_TOOLS_AT_ONCE))
+
+
+def _items(event: Any) -> list[Item]:
+    """What one event tells: how its steps are grouped, the steps, and the tokens of its model call."""
+    raw = {key: value for key, value in plain(event.model_dump(exclude_none=True)).items() if key in _KEPT}
+    reading = Diagnostics("event", lenient=True)
+    group, steps, usage = content.event(raw, (), reading)
+    if event.is_final_response() and all(isinstance(step, Message | Thought) for step in steps):
+        steps = _reply(steps)
+    items: list[Item] = [Event(group.author, len(steps), group.extra), *steps]
+    return items if usage is None else [*items, usage]
+
+
+def _reply(steps: list[Step]) -> list[Step]:
+    """A final response's thoughts, and its texts as the one message that ADK takes them for."""
+    texts = [step for step in steps if isinstance(step, Message)]
+    if len(texts) < 2:
+        return steps
+    whole = Message("\n".join(one.text for one in texts if one.text), texts[0].author)
+    return [*(step for step in steps if isinstance(step, Thought)), whole]
+
+
+class _Watch:
+    """What the models were sent in one invocation, and when models and tools were at work."""
+
+    def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget the invocation before."""
+        self.agents: dict[str, AgentDetails] = {}
+        self.times = Stopwatch()
+
+    def asked(self, name: str, request: Any) -> None:
+        """An agent asks its model; its instructions are those of its first request, as in ADK, its tools of all."""
+        config = request.config
+        known = self.agents.get(name) or AgentDetails(name, _text(config.system_instruction))
+        self.agents[name] = declaring(known, (one for tool in config.tools or () for one in _declarations(tool)))
+        self.times.start("model", name)
+
+
+def _text(instruction: Any) -> str:
+    """A system instruction as text: it is one, or a content of parts, or a list of either."""
+    if instruction is None or isinstance(instruction, str):
+        return instruction or ""
+    if isinstance(instruction, list):
+        return "\n".join(filter(None, map(_text, instruction)))
+    parts = getattr(instruction, "parts", None)
+    return _text(list(parts)) if parts is not None else str(getattr(instruction, "text", None) or "")
+
+
+def _declarations(tool: Any) -> list[dict[str, Any]]:
+    """The functions that a tool declares, or the tool itself where the model's provider runs it."""
+    dump = getattr(tool, "model_dump", None)
+    raw = plain(dump(exclude_none=True)) if dump is not None else {"name": getattr(tool, "__name__", str(tool))}
+    functions = raw.pop("function_declarations", [])
+    return [*functions, *([raw] if raw else [])]
+
+
+def _routed(tool: Any, environment: Environment) -> Any:
+    """A copy of a tool that asks an environment; what only steers ADK's own flow stays as it is."""
+    if tool.name in _STEERING:
+        return tool
+    copied = copy.copy(tool)
+
+    async def run_async(*, args: dict[str, Any], tool_context: Any) -> Any:
+        call = ToolCall(tool.name, plain(args), str(tool_context.function_call_id or ""))
+        declaration = tool._get_declaration()  # noqa: SLF001  (ADK has no public name for it)
+        declared = plain(declaration) if declaration is not None else {"name": tool.name}
+
+        async def real() -> Any:
+            return await tool.run_async(args=args, tool_context=tool_context)
+
+        return (await routed(environment, call, declared, real)).value
+
+    copied.run_async = run_async
+    return copied
+
+
+def _plugin(watch: _Watch, environment: Environment | None) -> Any:
+    """A plugin of ADK's that tells a watch, and puts an environment before the tools of every agent.
+
+    It is made here, because its class derives from one of ADK's.
+    """
+    base: Any = import_extra("google.adk.plugins.base_plugin", EXTRA).BasePlugin
+
+    class Watcher(base):  # type: ignore[misc]
+        async def before_model_callback(self, *, callback_context: Any, llm_request: Any) -> None:
+            watch.asked(callback_context.agent_name, llm_request)
+            if environment is not None:
+                # The request's own copies answer: callbacks and confirmations of the agent stand around them as ever.
+                llm_request.tools_dict.update(
+                    {name: _routed(tool, environment) for name, tool in llm_request.tools_dict.items()}
+                )
+
+        async def after_model_callback(self, *, callback_context: Any, **_: Any) -> None:
+            watch.times.end("model", callback_context.agent_name)
+
+        async def on_model_error_callback(self, *, callback_context: Any, **_: Any) -> None:
+            watch.times.end("model", callback_context.agent_name)
+
+        async def before_tool_callback(self, *, tool_context: Any, **_: Any) -> None:
+            watch.times.start("tool", str(tool_context.function_call_id))
+
+        async def after_tool_callback(self, *, tool_context: Any, **_: Any) -> None:
+            watch.times.end("tool", str(tool_context.function_call_id))
+
+        async def on_tool_error_callback(self, *, tool_context: Any, **_: Any) -> None:
+            watch.times.end("tool", str(tool_context.function_call_id))
+
+    return Watcher(name="fairtrial")

@@ -1,0 +1,161 @@
+"""How is an agent behind an OpenAI-compatible chat endpoint talked to?"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import msgspec
+
+from fairtrial.agents.urls import parts_of
+from fairtrial.errors import AgentError, UsageError
+from fairtrial.formats.messages import steps_of
+from fairtrial.formats.reading import Diagnostics
+from fairtrial.importing import import_extra
+from fairtrial.protocols import Environment, Item
+from fairtrial.records.case import EvalCase
+from fairtrial.records.trace import About, Message, Step, Usage, split_reply
+from fairtrial.text.display import shortened
+
+KEY = "FAIRTRIAL_AGENT_API_KEY"
+_ENDPOINT = "/chat/completions"
+_SHOWN = 300
+
+
+def agent_at(target: str) -> ChatAgent:
+    """Return the agent at `URL` or `URL#MODEL`.
+
+    The URL is the endpoint itself, or what stands before its `/chat/completions`. Raises UsageError.
+    """
+    import_extra("httpx2", "http")
+    url, _, model = target.partition("#")
+    parts = parts_of(url, like="http://localhost:8000/v1")
+    if parts.username or parts.password:
+        raise UsageError(f"must hold no password; a key is taken from the environment variable {KEY}")
+    path = parts.path.rstrip("/")
+    endpoint = parts._replace(path=path if path.endswith(_ENDPOINT) else path + _ENDPOINT).geturl()
+    return ChatAgent(endpoint, model or "default")
+
+
+@dataclass(frozen=True, slots=True)
+class ChatAgent:
+    """An agent that answers chat completions: each request carries the conversation so far.
+
+    Its tools are its own: calls are reported in the reply's `tool_calls`, or with their results in a list `messages`
+    beside `choices`, which holds everything that the agent did for this reply as chat messages. Nothing is tried twice.
+    """
+
+    url: str
+    model: str = "default"
+    refuses_environment: ClassVar[str] = "a chat endpoint runs its tools itself, where nothing can stand before them"
+
+    @asynccontextmanager
+    async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[ChatSession]:  # noqa: ARG002
+        """Open a conversation with connections of its own."""
+        httpx = import_extra("httpx2", "http")
+        key = os.environ.get(KEY)
+        headers = {"authorization": f"Bearer {key}"} if key else {}
+        async with httpx.AsyncClient(headers=headers, timeout=None, verify=_verify(self.url)) as client:
+            yield ChatSession(client, httpx.HTTPError, self.url, self.model)
+
+
+@functools.cache
+def _certificates() -> Any:
+    return import_extra("httpx2", "http").create_ssl_context()
+
+
+def _verify(url: str) -> Any:
+    """What a client verifies a server by; loading the certificates takes long, and is done once and where needed."""
+    return _certificates() if url.startswith("https:") else False
+
+
+class ChatSession:
+    """One conversation; it remembers what was said, because the endpoint does not."""
+
+    about: About | None = None
+
+    def __init__(self, client: Any, http_error: type[Exception], url: str, model: str) -> None:
+        self._client = client
+        self._http_error = http_error
+        self._url = url
+        self._model = model
+        self._messages: list[dict[str, Any]] = []
+
+    async def send(self, message: str) -> AsyncIterator[Item]:
+        """Post the conversation so far; raises AgentError for what is no chat completion."""
+        self._messages.append({"role": "user", "content": message})
+        reply = await self._post({"model": self._model, "messages": self._messages})
+        usage = _usage(reply)
+        if usage is not None:
+            yield usage
+        steps = _steps(reply, self._url)
+        for step in steps:
+            yield step
+        # Only the reply goes back: the calls are answered already, and a strict server wants a result for each.
+        _, said = split_reply(steps)
+        self._messages.append({"role": "assistant", "content": said.text if said else ""})
+
+    async def _post(self, body: dict[str, Any]) -> dict[str, Any]:
+        try:
+            response = await self._client.post(self._url, json=body)
+        except self._http_error as error:
+            raise AgentError(f"{self._url}: {type(error).__name__}: {error}".rstrip(": ")) from error
+        if response.status_code != 200:
+            raise AgentError(f"{self._url}: HTTP {response.status_code}: {shortened(response.text, _SHOWN)}")
+        try:
+            reply = msgspec.json.decode(response.content)
+        except (ValueError, RecursionError) as error:
+            raise AgentError(f"{self._url}: replied no JSON ({error}): {shortened(response.text, _SHOWN)}") from None
+        if not isinstance(reply, dict):
+            raise AgentError(f"{self._url}: must reply an object with 'choices', got {shortened(str(reply), _SHOWN)}")
+        return reply
+
+
+def _steps(reply: dict[str, Any], url: str) -> list[Step]:
+    """What a reply tells that the agent did: all that is reported, or the message of the first choice."""
+    reading = Diagnostics(url)
+    messages = reply.get("messages")
+    if isinstance(messages, list) and messages:
+        steps = steps_of(messages, ((), "messages"), reading)
+    else:
+        # The content of a single message is the reply, and the calls were made before it.
+        steps = steps_of([_message(reply, url)], ((), "choices"), reading)
+        steps.sort(key=lambda step: isinstance(step, Message))
+    if reading.errors:
+        raise AgentError(f"{url}: {reading.errors[0]}")
+    return steps
+
+
+def _message(reply: dict[str, Any], url: str) -> dict[str, Any]:
+    choices = reply.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    message = first.get("message") if isinstance(first, dict) else None
+    if not isinstance(message, dict):
+        raise AgentError(f"{url}: must reply an object with 'choices', got {shortened(str(reply), _SHOWN)}")
+    return {**message, "role": "assistant"}
+
+
+def _usage(reply: dict[str, Any]) -> Usage | None:
+    """The tokens of a reply; the reasoning tokens are part of the completion there, and stand apart here."""
+    usage = reply.get("usage")
+    model = reply.get("model")
+    if not isinstance(usage, dict):
+        return Usage(model=model) if isinstance(model, str) else None
+    completion = _count(usage, "completion_tokens")
+    thoughts = _count(usage.get("completion_tokens_details"), "reasoning_tokens")
+    return Usage(
+        _count(usage, "prompt_tokens"),
+        completion if completion is None else max(completion - (thoughts or 0), 0),
+        thoughts,
+        cached_tokens=_count(usage.get("prompt_tokens_details"), "cached_tokens"),
+        model=model if isinstance(model, str) else "",
+    )
+
+
+def _count(counts: Any, name: str) -> int | None:
+    value = counts.get(name) if isinstance(counts, dict) else None
+    return value if type(value) is int and value >= 0 else None

@@ -1,0 +1,64 @@
+"""What of a value that somebody else's code gave can be kept as JSON?"""
+
+from __future__ import annotations
+
+import re
+from math import isfinite
+from typing import Any
+
+import msgspec
+
+from fairtrial.records.record import Json
+
+_DEEPEST = 100
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_MOST_BITS = 4096
+
+
+def plain(value: Any, depth: int = 0) -> Json:
+    """Return a value as JSON: records and models as objects, anything else that JSON lacks as text.
+
+    Numbers that JSON lacks (NaN, infinity) become null, half a surrogate pair becomes U+FFFD, and what is nested
+    more than 100 deep becomes its `repr`. Never raises.
+    """
+    if value is None or type(value) is bool or (type(value) is int and value.bit_length() <= _MOST_BITS):
+        return value
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, float):
+        return float(value) if isfinite(value) else None
+    return _described(value) if depth >= _DEEPEST else _container(value, depth)
+
+
+def as_text(value: Any) -> str:
+    """Return a value as text: a text as it is, anything else as its JSON."""
+    return value if isinstance(value, str) else msgspec.json.encode(plain(value)).decode()
+
+
+def _container(value: Any, depth: int) -> Json:
+    if isinstance(value, dict):
+        return {_text(str(key)): plain(inner, depth + 1) for key, inner in value.items()}
+    if type(value) in (list, tuple, set, frozenset):
+        return [plain(inner, depth + 1) for inner in value]
+    return _record(value, depth)
+
+
+def _text(value: str) -> str:
+    return _SURROGATE.sub("\ufffd", value)
+
+
+def _record(value: Any, depth: int) -> Json:
+    dump = getattr(value, "model_dump", None)  # pydantic's models, without importing pydantic
+    try:
+        if callable(dump) and not isinstance(value, type):
+            return plain(dump(mode="json", exclude_none=True), depth + 1)
+        return plain(msgspec.to_builtins(value), depth + 1)
+    except Exception:  # noqa: BLE001  (a foreign object may raise anything when it is asked for itself)
+        return _described(value)
+
+
+def _described(value: Any) -> str:
+    try:
+        return _text(repr(value))
+    except Exception:  # noqa: BLE001  (a foreign object may raise anything when it is asked for itself)
+        return f"<{type(value).__name__}>"

@@ -1,0 +1,238 @@
+"""How does a plan run? Every item goes into the store on its way from stage to stage."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+import time
+import weakref
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from fairtrial.aggregation import aggregate
+from fairtrial.api.blocking import blocking
+from fairtrial.api.conversations import conversations
+from fairtrial.api.planning import Plan, now
+from fairtrial.judge.ballot import Reusable
+from fairtrial.planned_case import Pair
+from fairtrial.records.attempt import Recording
+from fairtrial.records.ballot import Ballot
+from fairtrial.records.reply import Reply
+from fairtrial.records.result import CaseResult, Verdict
+from fairtrial.records.run import RunInfo
+from fairtrial.records.summary import Summary
+from fairtrial.scoring import score
+
+if TYPE_CHECKING:
+    from fairtrial.store import Store
+
+OnResult = Callable[[CaseResult], None]
+"""Is told of each result as it comes."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What came out of a run: its numbers, and its results in file order."""
+
+    info: RunInfo
+    summary: Summary
+    _store: Store = field(repr=False)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the run passed."""
+        return self.summary.verdict
+
+    @property
+    def cases(self) -> Iterator[CaseResult]:
+        """The results, read from the store each time."""
+        return self._store.results(self.info.id)
+
+    @property
+    def ballots(self) -> Mapping[str, Ballot]:
+        """What was put to the vote, by the ids that scores name; read from the store each time."""
+        return self._store.ballots(self.info.id)
+
+    @property
+    def replies(self) -> Mapping[str, Reply]:
+        """What the judges' models answered, by the keys that ballots name; read from the store each time."""
+        return self._store.replies(self.info.id)
+
+    @property
+    def recordings(self) -> Iterator[tuple[int, Recording]]:
+        """The recordings with the positions of their cases, read from the store each time."""
+        return self._store.recordings(self.info.id)
+
+
+def execute(
+    plan: Plan,
+    *,
+    store: str | None = None,
+    on_result: OnResult | None = None,
+    resumed: bool = False,
+    reuse: str | None = None,
+) -> Run:
+    """Run a plan to its end and return what came out; `on_result` is told of every result as it comes.
+
+    On an interruption everything that was finished is in the store.
+    """
+    opened = _opened(store) if store is not None else _passing_store()
+    try:
+        summary, info = blocking(_judged(plan, opened, on_result or (lambda _: None), resumed=resumed, reuse=reuse))
+    except BaseException:
+        opened.close()
+        raise
+    return Run(info, summary, opened)
+
+
+def _opened(url: str, *, create: bool = True) -> Store:
+    from fairtrial.store import Store  # SQL is imported only where it is used: reading files needs none
+
+    return Store(url, create=create)
+
+
+def _passing_store() -> Store:
+    """A store in a folder that goes when nobody holds the store any more."""
+    folder = tempfile.mkdtemp(prefix="fairtrial-")
+    store = _opened(f"sqlite:///{folder}/run.db")
+    weakref.finalize(store, shutil.rmtree, folder, ignore_errors=True)
+    return store
+
+
+def reread(store: str, run_id: str) -> Run:
+    """Return a run of the store, finished or not, with its numbers computed from its results.
+
+    Raises UsageError where there is no such store, or no such run in it.
+    """
+    opened = _opened(store, create=False)
+    info = opened.run(run_id)
+    return Run(info, aggregate(opened.results(info.id), opened.ballots(info.id).values()), opened)
+
+
+def runs(store: str) -> list[RunInfo]:
+    """Return the runs of a store, the newest first; raises UsageError where there is no such store."""
+    opened = _opened(store, create=False)
+    try:
+        return opened.runs()
+    finally:
+        opened.close()
+
+
+async def _judged(
+    plan: Plan, store: Store, on_result: OnResult, *, resumed: bool, reuse: str | None
+) -> tuple[Summary, RunInfo]:
+    """Run a plan with its judges' models open, and what they say kept in the store."""
+    judges = plan.judges
+    if not judges.made and not plan.simulates:
+        return await _go(plan, store, on_result, resumed=resumed)
+    judges.exchange.ledger.replies = store.replies(plan.info.id)
+    judges.ballots = store.ballots(plan.info.id)
+    if reuse is not None:
+        earlier = store.run(reuse).id
+        judges.exchange.ledger.earlier = Reusable(store.replies(earlier), store.ballots(earlier))
+    async with judges.exchange:
+        await judges.exchange.check()
+        return await _go(plan, store, on_result, resumed=resumed)
+
+
+async def _go(plan: Plan, store: Store, on_result: OnResult, *, resumed: bool) -> tuple[Summary, RunInfo]:
+    progress = _Progress(store, plan.info)
+    store.begin(plan.info)
+    standing = _standing(store, plan.info.id) if resumed else set()
+    known: dict[tuple[int, int], CaseResult] = {}
+
+    async def recordings() -> AsyncIterator[Pair]:
+        for pair, result in _earlier(plan, store, standing) if resumed else ():
+            if result is not None:
+                known[result.position, result.attempt] = result
+            yield pair
+        for work, recording in plan.recorded or ():
+            store.add_recording(plan.info.id, work.position, recording, may_wait=True)
+            yield work, recording
+        if plan.agent is not None:
+            async for work, recording in conversations(plan, standing):
+                store.add_recording(plan.info.id, work.position, recording)
+                yield work, recording
+
+    committing = asyncio.create_task(progress.commit_often())
+    try:
+        async for result in score(recordings(), concurrency=plan.concurrency, known=known, ballots=plan.judges.ballots):
+            known.pop((result.position, result.attempt), None)
+            progress.add(result)
+            on_result(result)
+    finally:
+        committing.cancel()
+        progress.commit()
+    summary = aggregate(store.results(plan.info.id), plan.judges.ballots.values())
+    finished = replace(progress.info, finished=now(), verdict=summary.verdict)
+    store.begin(finished)
+    return summary, finished
+
+
+class _Progress:
+    """How far a run is, kept beside its results: a process may be killed at any moment."""
+
+    def __init__(self, store: Store, info: RunInfo) -> None:
+        self._store = store
+        self._info = info
+        self._started = time.monotonic()
+        self._grown = True
+
+    @property
+    def info(self) -> RunInfo:
+        """The run with the seconds that it has taken, those before an interruption included."""
+        seconds = (self._info.seconds or 0.0) + time.monotonic() - self._started
+        return replace(self._info, seconds=round(seconds, 3))
+
+    def add(self, result: CaseResult) -> None:
+        """Keep a result."""
+        self._store.add_result(self._info.id, result)
+        self._grown = True
+
+    def commit(self) -> None:
+        """Write the results that wait, and the time that they took."""
+        self._store.commit()
+        if self._grown:
+            self._grown = False
+            self._store.begin(self.info)
+
+    async def commit_often(self) -> None:
+        """Commit now and then, also while nothing else comes."""
+        from fairtrial.store import SECONDS
+
+        while True:
+            await asyncio.sleep(SECONDS)
+            try:
+                self.commit()
+            except Exception:  # noqa: BLE001  (the results still wait, and the next to write them says what is wrong)
+                return
+
+
+def _standing(store: Store, run_id: str) -> set[tuple[int, int]]:
+    """The conversations, by position and attempt, that are not to be held again."""
+    return {(position, one.attempt) for position, one in store.recordings(run_id) if _stands(one)}
+
+
+def _earlier(
+    plan: Plan, store: Store, standing: Collection[tuple[int, int]]
+) -> Iterator[tuple[Pair, CaseResult | None]]:
+    """The conversations that stand, with their results as far as there are any; both are read side by side."""
+    works = {work.position: work for work in plan.works}
+    results = store.results(plan.info.id)
+    result = next(results, None)
+    for position, recording in store.recordings(plan.info.id):
+        place = (position, recording.attempt)
+        while result is not None and (result.position, result.attempt) < place:
+            result = next(results, None)
+        if place in standing and position in works:
+            known = result is not None and (result.position, result.attempt) == place
+            yield (works[position], recording), result if known else None
+
+
+def _stands(recording: Recording) -> bool:
+    """A conversation that ended, or that the agent broke, is finished; one that broke otherwise is held again."""
+    return recording.failure is None or recording.failure.side == "agent"

@@ -1,0 +1,57 @@
+"""Which scenarios would test this agent?"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from fairtrial.agents import agent_of
+from fairtrial.api.blocking import blocking
+from fairtrial.errors import UsageError
+from fairtrial.llm.model import DEFAULT_MODEL
+from fairtrial.llm.model_pool import ModelPool
+from fairtrial.protocols import Agent
+from fairtrial.records.case import EvalCase, Scenario
+from fairtrial.records.trace import About
+from fairtrial.simulate.scenarios import described_agent, write_scenarios
+
+
+def scenarios(
+    agent: str | Callable[..., Any],
+    *,
+    count: int = 10,
+    instruction: str = "",
+    model: str = DEFAULT_MODEL,
+    exchange: ModelPool | None = None,
+) -> list[Scenario]:
+    """Return new scenarios for an agent, varied and without repetitions; fewer where the model runs out of ideas.
+
+    The model is told what the agent says of itself (instructions, tools, a function's documentation) and the
+    instruction. Raises UsageError where there is neither, or where the model cannot be called.
+    """
+    target = agent_of(agent)
+    calls = exchange or ModelPool()
+    asked = calls.model(model)
+
+    async def go() -> list[Scenario]:
+        known = described_agent(await _about(target), _documentation(target))
+        if not known and not instruction:
+            raise UsageError("nothing is known of the agent; say with --instruction what the scenarios are about")
+        async with calls:
+            await calls.check()
+            return await write_scenarios(asked, known, count=count, instruction=instruction)
+
+    found: list[Scenario] = blocking(go())
+    return found
+
+
+async def _about(target: Agent) -> About | None:
+    """What a session tells of its agents before anything was said."""
+    async with target(EvalCase("scenarios"), None) as session:
+        return session.about
+
+
+def _documentation(target: Agent) -> str:
+    function = getattr(target, "function", None)
+    return (inspect.getdoc(function) or "") if function is not None else ""

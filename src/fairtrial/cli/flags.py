@@ -1,0 +1,36 @@
+"""Which options do several commands take?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+Option = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+reply_timeout = click.option(
+    "--reply-timeout", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Longest wait for a reply."
+)
+only = click.option(
+    "--only", multiple=True, metavar="ID", help="Only cases with this id; * and ? are wildcards. Repeatable."
+)
+concurrency = click.option(
+    "--concurrency", default=8, show_default=True, type=click.IntRange(1), help="How many cases at once."
+)
+lenient = click.option("--lenient", is_flag=True, help="Unknown options and misspelt keys are warnings.")
+
+
+def stored(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the option that says which store to read."""
+    from fairtrial.store import DEFAULT_URL  # SQL is imported only where it is used
+
+    option = click.option("--store", default=DEFAULT_URL, show_default=True, metavar="URL", help="Any SQLAlchemy URL.")
+    return option(command)
+
+
+def with_options(command: Callable[..., Any], *options: Option) -> Callable[..., Any]:
+    """Add options to a command; its help shows them in this order."""
+    for option in reversed(options):
+        command = option(command)
+    return command

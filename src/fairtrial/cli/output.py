@@ -1,0 +1,258 @@
+"""What do `run` and `score` have in common? Options, reports and exit codes."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, redirect_stdout, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from fairtrial import api
+from fairtrial.api import Plan, Run
+from fairtrial.cli import exit_codes, flags
+from fairtrial.cli.console import console, reader_may_leave
+from fairtrial.cli.output_files import FileToWrite
+from fairtrial.cli.progress import Progress
+from fairtrial.errors import UsageError
+from fairtrial.records.result import CaseResult, Verdict
+from fairtrial.reports import json_report
+from fairtrial.reports.summary_table import closing
+from fairtrial.reports.terminal import print_report
+from fairtrial.store import DEFAULT_URL
+from fairtrial.text.display import visible
+
+_EXIT = {
+    Verdict.PASSED: exit_codes.OK,
+    Verdict.FAILED: exit_codes.FAILED,
+    Verdict.UNSCORED: exit_codes.UNSCORED,
+}
+_WARNINGS = 20
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where the results of a run go."""
+
+    json_file: str | None
+    junit: Path | None
+    adk_results: Path | None
+    allow_unscored: bool
+    quiet: bool
+
+    def __post_init__(self) -> None:
+        """Find out before anything runs that a report could not be written. Raises UsageError."""
+        for option, given in (("--json", self.json_file), ("--junit", self.junit)):
+            if given and str(given) != "-":
+                _make_room(option, Path(given).parent)
+                if Path(given).is_dir():
+                    raise UsageError(f"{option}: must be a file, got the folder {given}")
+        if self.adk_results:
+            _make_room("--adk-results", self.adk_results)
+
+    def only_json_on_stdout(self) -> AbstractContextManager[object]:
+        """Send to stderr what an agent, a metric or a process of theirs prints, where stdout is for JSON."""
+        return stdout_as_stderr() if self.json_file == "-" else nullcontext()
+
+    @property
+    def terminal(self) -> Console:
+        """The terminal, or what stands in for it; stderr where stdout is taken by JSON."""
+        return console(stderr=self.json_file == "-")
+
+
+@dataclass(frozen=True)
+class Common:
+    """What `run` and `score` are told alike."""
+
+    config: Path | None
+    lenient: bool
+    only: tuple[str, ...]
+    concurrency: int
+    store: str
+    output: Output
+
+
+_OPTIONS = (
+    click.option(
+        "--config",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        help="An EvalConfig for all files. Default: the nearest test_config.json, else ADK's defaults.",
+    ),
+    flags.lenient,
+    flags.only,
+    flags.concurrency,
+    click.option("--json", "json_file", metavar="FILE", help="Write the results as JSON; - is stdout."),
+    click.option("--junit", metavar="FILE", type=FileToWrite(), help="Write JUnit XML to a file."),
+    click.option(
+        "--adk-results",
+        metavar="DIR",
+        type=click.Path(path_type=Path),
+        help="Write ADK's .evalset_result.json, a file for each eval set.",
+    ),
+    click.option(
+        "--store",
+        default=DEFAULT_URL,
+        show_default=True,
+        metavar="URL",
+        help="Where the run is kept: any SQLAlchemy URL, or none.",
+    ),
+    click.option("--allow-unscored", is_flag=True, help="Exit with 0 instead of 3 where something is unscored."),
+    click.option("--quiet", "-q", is_flag=True, help="Print the verdict only."),
+)
+
+
+def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that every scoring command takes; the command receives them as `common`."""
+
+    @functools.wraps(command)
+    def gathered(
+        *args: Any,
+        config: Path | None,
+        lenient: bool,
+        only: tuple[str, ...],
+        concurrency: int,
+        store: str,
+        json_file: str | None,
+        junit: Path | None,
+        adk_results: Path | None,
+        allow_unscored: bool,
+        quiet: bool,
+        **own: Any,
+    ) -> Any:
+        output = Output(json_file, junit, adk_results, allow_unscored, quiet)
+        return command(*args, common=Common(config, lenient, only, concurrency, store, output), **own)
+
+    return flags.with_options(gathered, *_OPTIONS)
+
+
+@contextmanager
+def stdout_as_stderr() -> Iterator[None]:
+    """Send what is printed to stderr, also by processes that are started."""
+    with redirect_stdout(sys.stderr), ExitStack() as stack:
+        with suppress(OSError):  # of a stream that is no file there is nothing that a process could inherit
+            own, errors = sys.__stdout__, sys.__stderr__
+            if own is not None and errors is not None:
+                own.flush()
+                kept = os.dup(own.fileno())
+                stack.callback(os.close, kept)
+                stack.callback(os.dup2, kept, own.fileno())
+                os.dup2(errors.fileno(), own.fileno())
+        yield
+
+
+def _make_room(option: str, folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{option}: cannot write to the folder {folder}: {error.strerror}") from None
+    if not os.access(folder, os.W_OK):
+        raise UsageError(f"{option}: cannot write to the folder {folder}")
+
+
+def go(plan: Plan, store: str, output: Output, *, resumed: bool = False, reuse: str | None = None) -> int:
+    """Run a plan with progress, write the reports, and return the exit code."""
+    url = None if store == "none" else store
+    if url is None and reuse is not None:
+        raise UsageError("--reuse needs the store that the run is in, got --store none")
+    with reader_may_leave():
+        _announce(plan, output)
+    try:
+        with output.only_json_on_stdout(), Progress(plan.total, quiet=output.quiet) as progress:
+
+            def on_result(result: CaseResult) -> None:
+                progress.advance(good=result.verdict in (Verdict.PASSED, Verdict.INFORMATIONAL))
+
+            run = api.execute(plan, store=url, on_result=on_result, resumed=resumed, reuse=reuse)
+    except KeyboardInterrupt:
+        click.echo("\ninterrupted", err=True)
+        if url is not None and plan.agent is not None:
+            again = "" if url == DEFAULT_URL else " --store URL"  # a URL may hold a password
+            click.echo(f"what is finished is kept; go on with: fairtrial run --resume {plan.info.id}{again}", err=True)
+        return exit_codes.INTERRUPTED
+    problems = _write_files(run, plan, output)
+    with reader_may_leave():
+        _print(run, output, store=url)
+    if problems:
+        raise UsageError("\n".join(problems))
+    code = _EXIT[run.verdict]
+    if code == exit_codes.UNSCORED and output.allow_unscored:
+        click.echo("unscored, and allowed to be (--allow-unscored): exit code 0", err=True)
+        return exit_codes.OK
+    return code
+
+
+def _announce(plan: Plan, output: Output) -> None:
+    warnings = list(dict.fromkeys(plan.warnings))
+    for warning in warnings[:_WARNINGS]:
+        click.echo(f"warning: {visible(warning)}", err=True)
+    if len(warnings) > _WARNINGS:
+        click.echo(f"… and {len(warnings) - _WARNINGS} more warnings; `fairtrial check` lists them all", err=True)
+    if not output.quiet:
+        origins = ", ".join(origin for origin, _ in plan.info.config["criteria"])
+        defaults = " (tool_trajectory_avg_score 1.0, response_match_score 0.8)" if origins == "defaults" else ""
+        output.terminal.print(visible(f"criteria: {origins}{defaults}"), style="dim")
+        for name, signed in plan.info.signatures.items():
+            if "backend" in signed:
+                output.terminal.print(visible(f"{name}: backend {signed['backend']}"), style="dim")
+
+
+def _write_files(run: Run, plan: Plan, output: Output) -> list[str]:
+    """Write them before anything is printed: whoever reads the terminal may stop reading.
+
+    Return what could not be written, and why: the run is no less done.
+    """
+    problems: list[str] = []
+    for option, path, write in _files(run, plan, output):
+        try:
+            write(path)
+        except OSError as error:
+            problems.append(f"{option}: cannot write {path}: {error.strerror or error}")
+    return problems
+
+
+def _files(run: Run, plan: Plan, output: Output) -> Iterator[tuple[str, Path, Callable[[Path], object]]]:
+    if output.json_file and output.json_file != "-":
+        yield "--json", Path(output.json_file), lambda path: _write_json(run, path)
+    if output.junit:
+        from fairtrial.reports.junit import write as write_junit
+
+        allow = output.allow_unscored
+        yield (
+            "--junit",
+            output.junit,
+            lambda path: write_junit(path, run.info, run.summary, run.cases, allow_unscored=allow),
+        )
+    if output.adk_results:
+        from fairtrial.reports.adk_results import write as write_adk
+
+        yield (
+            "--adk-results",
+            output.adk_results,
+            lambda path: write_adk(path, run.info, plan.works, run.cases, run.recordings),
+        )
+
+
+def _write_json(run: Run, path: Path) -> None:
+    with path.open("wb") as file:
+        json_report.write(file, run.info, run.summary, run.cases)
+
+
+def _print(run: Run, output: Output, *, store: str | None) -> None:
+    elsewhere = "" if store == DEFAULT_URL else " --store URL"  # a URL may hold a password
+    show = "" if store is None else f"fairtrial show {run.info.id}{elsewhere}"
+    if output.quiet:
+        output.terminal.print(closing(run.info, run.summary, show=show))
+    else:
+        print_report(output.terminal, run.info, run.summary, run.cases, show=show)
+    if output.json_file == "-":
+        json_report.write(sys.stdout.buffer, run.info, run.summary, run.cases)
+        sys.stdout.buffer.flush()
+    if show and not output.quiet:
+        output.terminal.print(f"run {run.info.id}; fairtrial show {run.info.id} [CASE]{elsewhere}", style="dim")

@@ -1,0 +1,102 @@
+"""`fairtrial run`: an agent on eval sets."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from fairtrial import api
+from fairtrial.cli import flags
+from fairtrial.cli.dotenv_files import read_environment
+from fairtrial.cli.judge_flags import judge_options, judges_of
+from fairtrial.cli.output import Common, common_options, go
+from fairtrial.errors import UsageError
+from fairtrial.records.run import RunInfo
+
+_ARGUMENTS = ("paths", "agent", "config", "only", "lenient", "reply_timeout")
+
+
+@click.command()
+@click.argument("evalset", nargs=-1)
+@click.option(
+    "--agent", metavar="TARGET", help="The agent: module:function, adk:FOLDER, http://HOST/v1, …; docs/agents.md."
+)
+@click.option("--attempts", type=click.IntRange(1), help="How many conversations for each case.  [default: 1]")
+@flags.reply_timeout
+@click.option("--resume", metavar="RUN", help="Go on with an interrupted run; everything is taken from it.")
+@judge_options
+@common_options
+@click.pass_context
+def run(
+    ctx: click.Context,
+    /,
+    evalset: tuple[str, ...],
+    agent: str | None,
+    attempts: int | None,
+    reply_timeout: float | None,
+    resume: str | None,
+    common: Common,
+    **judge: Any,
+) -> None:
+    """Run an agent on eval sets, and score what it does.
+
+    EVALSET is a file, a folder (its *.test.json and *.evalset.json), or FILE:case1,case2.
+
+    \b
+    fairtrial run evals/ --agent shop.agent:reply
+    fairtrial run shop.evalset.json --agent shop.agent:reply --attempts 4 --json results.json
+    fairtrial run --resume 20260102-030405-a1b2c3
+
+    The agent is a function, sync or async. It receives the conversation so far (a fairtrial.Trace whose last
+    invocation holds the user's message) and returns a reply, or yields steps: strings, fairtrial.ToolCall,
+    fairtrial.ToolResult, ... Or it is elsewhere: http://HOST/v1#MODEL, adk:FOLDER, openai-agents:MODULE:NAME,
+    langgraph:MODULE:NAME, pydantic-ai:MODULE:NAME, a2a:URL.
+    """  # noqa: D301
+    given: dict[str, Any] = {
+        "paths": list(evalset) or None,
+        "agent": agent,
+        "config": str(common.config) if common.config else None,
+        "only": list(common.only) or None,
+        "lenient": common.lenient or None,
+        "reply_timeout": reply_timeout,
+    }
+    earlier = _earlier(common.store, resume) if resume else None
+    arguments = _merged(given, earlier) if earlier else {**given, "only": list(common.only), "lenient": common.lenient}
+    if not arguments["paths"] or not arguments["agent"]:
+        raise click.UsageError("needs at least one EVALSET and --agent TARGET", ctx)
+    read_environment(agent=arguments["agent"], config=arguments["config"], paths=arguments["paths"])
+    with common.output.only_json_on_stdout():
+        plan = api.plan_run(
+            arguments["paths"],
+            arguments["agent"],
+            arguments["config"],
+            attempts=attempts or (earlier.config["attempts"] if earlier else 1),
+            concurrency=common.concurrency,
+            reply_timeout=arguments["reply_timeout"],
+            only=arguments["only"],
+            lenient=arguments["lenient"],
+            judges=judges_of(judge, earlier.config.get("judge") or {} if earlier else None),
+        )
+    if earlier:
+        plan = api.resume(plan, earlier)
+    sys.exit(go(plan, common.store, common.output, resumed=earlier is not None, reuse=judge["reuse"]))
+
+
+def _earlier(store: str, run_id: str) -> RunInfo:
+    if store == "none":
+        raise UsageError("--resume needs the store that the run is in, got --store none")
+    info = api.reread(store, run_id).info
+    if info.kind != "run":
+        raise UsageError(f"--resume {info.id}: is a run of `fairtrial {info.kind}`, which is simply done again")
+    return info
+
+
+def _merged(given: dict[str, Any], earlier: RunInfo) -> dict[str, Any]:
+    """The arguments of the earlier run; those given again must be equal."""
+    for name in _ARGUMENTS:
+        if given[name] is not None and given[name] != earlier.config.get(name):
+            was = earlier.config.get(name)
+            raise UsageError(f"--resume {earlier.id}: {name} must be that of the run, {was!r}, got {given[name]!r}")
+    return {name: earlier.config.get(name) for name in _ARGUMENTS}

@@ -1,0 +1,60 @@
+"""`fairtrial scenarios`: new scenarios for an agent, written by a model."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fairtrial.cli import exit_codes
+from fairtrial.cli.dotenv_files import read_environment
+from fairtrial.cli.judge_flags import call_options, exchange_of
+from fairtrial.cli.output_files import FileToWrite
+from fairtrial.errors import CaseError, UsageError
+from fairtrial.llm.model import DEFAULT_MODEL
+
+
+@click.command()
+@click.argument("agent")
+@click.option("--count", type=click.IntRange(1), default=10, show_default=True, help="How many.")
+@click.option("--instruction", default="", metavar="TEXT", help="What they should be about.")
+@click.option("--model", default=DEFAULT_MODEL, show_default=True, metavar="NAME", help="Who writes them.")
+@click.option("-o", "--output", metavar="FILE", type=FileToWrite(), help="Default: stdout.")
+@call_options
+def scenarios(agent: str, count: int, instruction: str, model: str, output: Path | None, **calls: Any) -> None:
+    """Write new scenarios for an agent with a language model, varied and without repetitions.
+
+    AGENT is a target as for `fairtrial run`; the model is told what it says of itself. `fairtrial run` reads the
+    file.
+
+    \b
+    fairtrial scenarios adk:shop_agent --count 20 -o shop.scenarios.json
+    fairtrial scenarios shop.agent:reply --instruction "Refunds, in Korean"
+
+    Exit codes: 0 as many as asked for, 1 fewer, because the model repeated itself, 2 wrong input or usage.
+    """  # noqa: D301
+    import json
+
+    from fairtrial import api
+    from fairtrial.cli.output import stdout_as_stderr
+    from fairtrial.formats.adk.write import scenario_json
+
+    read_environment(agent=agent, paths=["."])
+    try:
+        with stdout_as_stderr():
+            found = api.scenarios(agent, count=count, instruction=instruction, model=model, exchange=exchange_of(calls))
+    except CaseError as error:
+        raise UsageError(f"{model}: {error}") from None
+    text = json.dumps({"scenarios": [scenario_json(one) for one in found]}, ensure_ascii=False, indent=2)
+    if output is None:
+        click.echo(text)
+    else:
+        try:
+            output.write_text(f"{text}\n", encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f"{output}: {error.strerror}") from None
+    if len(found) < count:
+        click.echo(f"{len(found)} of {count}: the model repeated itself", err=True)
+    sys.exit(exit_codes.OK if len(found) == count else exit_codes.FAILED)

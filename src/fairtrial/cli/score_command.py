@@ -1,0 +1,59 @@
+"""`fairtrial score`: what was recorded elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from fairtrial import api
+from fairtrial.cli.dotenv_files import read_environment
+from fairtrial.cli.judge_flags import judge_options, judges_of
+from fairtrial.cli.output import Common, common_options, go
+from fairtrial.loading import Match
+
+
+@click.command()
+@click.argument("recorded", nargs=-1, required=True)
+@click.option("--against", multiple=True, metavar="EVALSET", help="Where the expectation is. Repeatable.")
+@click.option(
+    "--match",
+    type=click.Choice(["id", "session", "order"]),
+    default="id",
+    show_default=True,
+    help="What says which recording belongs to which case.",
+)
+@judge_options
+@common_options
+def score(
+    recorded: tuple[str, ...],
+    against: tuple[str, ...],
+    match: Match,
+    common: Common,
+    **judge: Any,
+) -> None:
+    """Score what was recorded elsewhere.
+
+    RECORDED is a file or a folder: ADK's .evalset_result.json and session files, eval sets that were recorded, OpenAI
+    chat messages (JSON, JSON lines), tau-bench results. Where one file holds both what happened and what was expected,
+    --against is not needed.
+
+    \b
+    fairtrial score app_shop_1760000000.evalset_result.json
+    fairtrial score sessions/ --against shop.evalset.json --match session
+    fairtrial score dialogues.jsonl --config efficiency.json --json - | jq .summary
+    """  # noqa: D301
+    read_environment(config=common.config, paths=[*against, *recorded])
+    with common.output.only_json_on_stdout():
+        plan = api.plan_score(
+            list(recorded),
+            list(against) or None,
+            common.config,
+            match=match,
+            concurrency=common.concurrency,
+            only=common.only,
+            lenient=common.lenient,
+            judges=judges_of(judge),
+        )
+    sys.exit(go(plan, common.store, common.output, reuse=judge["reuse"]))

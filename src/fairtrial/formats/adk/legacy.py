@@ -1,0 +1,66 @@
+"""Which cases do ADK's two older formats hold? Lists of queries, with or without a name around them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairtrial.formats.reading import Diagnostics, Place, spellings
+from fairtrial.records.case import EvalCase, SessionInput
+from fairtrial.records.trace import Invocation, Message, Step, ToolCall
+
+TURN = spellings("query", "expected_tool_use", "expected_intermediate_agent_responses", "reference")
+CASE = spellings("name", "data", "initial_session")
+_TOOL = {"tool_name": "name", "tool_input": "args", "name": "name", "args": "args"}
+_SAID = spellings("author", "text")
+_SESSION = spellings("state", "app_name", "user_id")
+
+
+def conversation(raw: list[Any], at: Place, reading: Diagnostics) -> tuple[Invocation, ...]:
+    """Return the invocations of a list of `{query, expected_tool_use, reference}`."""
+    return tuple(_turn(one, (at, i), reading) for i, one in enumerate(raw))
+
+
+def case(raw: Any, at: Place, reading: Diagnostics) -> EvalCase:
+    """Return one case of an old eval set, `{name, data, initial_session}`."""
+    known, extra = reading.fields(raw, CASE, at, open_ended=True)
+    session = None
+    if known.get("initial_session"):
+        inner, unknown = reading.fields(known["initial_session"], _SESSION, (at, "initial_session"), open_ended=True)
+        place = (at, "initial_session")
+        session = SessionInput(
+            reading.text(inner, "app_name", place),
+            reading.text(inner, "user_id", place),
+            reading.mapping(inner, "state", place) or {},
+            unknown,
+        )
+    return EvalCase(
+        reading.required(known, "name", at),
+        conversation(reading.array(known, "data", at), (at, "data"), reading),
+        session_input=session,
+        extra=extra,
+    )
+
+
+def _turn(raw: Any, at: Place, reading: Diagnostics) -> Invocation:
+    known, extra = reading.fields(raw, TURN, at)
+    calls = "expected_tool_use" in known
+    said = "expected_intermediate_agent_responses" in known
+    steps: list[Step] = [
+        _call(one, ((at, "expected_tool_use"), i), reading)
+        for i, one in enumerate(reading.array(known, "expected_tool_use", at))
+    ]
+    for i, one in enumerate(reading.array(known, "expected_intermediate_agent_responses", at)):
+        place = ((at, "expected_intermediate_agent_responses"), i)
+        inner, unknown = reading.fields(one, _SAID, place)
+        steps.append(Message(reading.text(inner, "text", place), reading.text(inner, "author", place), unknown))
+    return Invocation(
+        Message(reading.required(known, "query", at)),
+        tuple(steps) if calls or said else None,
+        Message(reading.text(known, "reference", at)) if "reference" in known else None,
+        extra=extra,
+    )
+
+
+def _call(raw: Any, at: Place, reading: Diagnostics) -> ToolCall:
+    known, extra = reading.fields(raw, _TOOL, at)
+    return ToolCall(reading.required(known, "name", at), reading.mapping(known, "args", at) or {}, extra=extra)

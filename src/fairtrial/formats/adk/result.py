@@ -1,0 +1,65 @@
+"""What did an `.evalset_result.json` record? ADK's results and tRPC-Agent-Go's, as cases and recordings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairtrial.formats.adk import evalset
+from fairtrial.formats.reading import Diagnostics, Place, spellings
+from fairtrial.records.attempt import EndedBy, Failure, Recording
+from fairtrial.records.case import EvalCase, EvalSet
+from fairtrial.records.trace import Trace
+
+RESULT = spellings(
+    "eval_set_result_id", "eval_set_result_name", "eval_set_id", "eval_case_results", "creation_timestamp"
+)
+_CASE = spellings(
+    "eval_set_file",
+    "eval_set_id",
+    "eval_id",
+    "final_eval_status",
+    "eval_metric_results",
+    "overall_eval_metric_results",
+    "eval_metric_result_per_invocation",
+    "session_id",
+    "session_details",
+    "user_id",
+    "run_id",
+)
+_PAIR = spellings("actual_invocation", "expected_invocation", "eval_metric_results")
+_FAILED = (2, "2", "failed")
+_SILENT_CRASH = "the recorded run failed before it scored anything; ADK keeps no message of its agent's failure"
+
+
+def results(known: dict[str, Any], reading: Diagnostics) -> tuple[EvalSet, tuple[Recording, ...]]:
+    """Return the expectations and the recordings; several results of one case are its attempts, in order."""
+    cases: dict[str, EvalCase] = {}
+    recordings: list[Recording] = []
+    attempts: dict[str, int] = {}
+    at: Place = ((), "eval_case_results")
+    for i, raw in enumerate(reading.array(known, "eval_case_results", ())):
+        case, trace, failure = _case(raw, (at, i), reading)
+        attempts[case.id] = attempts.get(case.id, 0) + 1
+        cases.setdefault(case.id, case)
+        ended: EndedBy = "failure" if failure else "script"
+        recordings.append(Recording(case.id, trace, attempts[case.id], failure, ended))
+    return EvalSet(str(known.get("eval_set_id", "")), tuple(cases.values())), tuple(recordings)
+
+
+def _case(raw: Any, at: Place, reading: Diagnostics) -> tuple[EvalCase, Trace, Failure | None]:
+    known, _ = reading.fields(raw, _CASE, at, open_ended=True)
+    expected, actual = [], []
+    place = (at, "eval_metric_result_per_invocation")
+    for i, one in enumerate(reading.array(known, "eval_metric_result_per_invocation", at)):
+        pair, _ = reading.fields(one, _PAIR, (place, i), open_ended=True)
+        if "actual_invocation" in pair:
+            actual.append(evalset.invocation(pair["actual_invocation"], ((place, i), "actual_invocation"), reading))
+        if "expected_invocation" in pair:
+            expected.append(
+                evalset.invocation(pair["expected_invocation"], ((place, i), "expected_invocation"), reading)
+            )
+    scored = known.get("overall_eval_metric_results")
+    crashed = not actual and not scored and known.get("final_eval_status") in _FAILED
+    case = EvalCase(reading.required(known, "eval_id", at), tuple(expected) or None)
+    trace = Trace(tuple(actual), reading.text(known, "session_id", at))
+    return case, trace, Failure("agent", _SILENT_CRASH) if crashed else None

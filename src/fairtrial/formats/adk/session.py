@@ -1,0 +1,60 @@
+"""What happened in a recorded ADK session? Its events, grouped into invocations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairtrial.formats.adk import content
+from fairtrial.formats.reading import Diagnostics, Place, spellings
+from fairtrial.records.attempt import Recording
+from fairtrial.records.trace import Invocation, Message, Step, Trace, Usage, split_reply
+
+SESSION = spellings("id", "app_name", "user_id", "state", "events", "last_update_time")
+
+
+def recording(raw: Any, reading: Diagnostics, *, stem: str) -> Recording:
+    """Return the session as a recording; a user's text starts an invocation, the agent's last text is its reply."""
+    known, extra = reading.fields(raw, SESSION, (), open_ended=True)
+    invocations: list[Invocation] = []
+    group: list[tuple[int, dict[str, Any]]] = []
+    for i, event in enumerate(reading.array(known, "events", ())):
+        if type(event) is not dict:
+            reading.wanted((((), "events"), i), "an object", event)
+            continue
+        if event.get("partial"):
+            continue  # a piece of a stream, repeated whole by a later event
+        if _is_query(event) and group:
+            invocations.append(_invocation(group, reading))
+            group = []
+        group.append((i, event))
+    if group:
+        invocations.append(_invocation(group, reading))
+    session_id = reading.text(known, "id", (), stem)
+    trace = Trace(tuple(invocations), session_id, reading.mapping(known, "state", ()), extra=extra)
+    return Recording(session_id, trace)
+
+
+def _is_query(event: dict[str, Any]) -> bool:
+    parts = (event.get("content") or {}).get("parts") if isinstance(event.get("content"), dict) else None
+    if event.get("author") != "user" or not isinstance(parts, list):
+        return False
+    return any(isinstance(part, dict) and isinstance(part.get("text"), str) for part in parts)
+
+
+def _invocation(group: list[tuple[int, dict[str, Any]]], reading: Diagnostics) -> Invocation:
+    user = Message("")
+    steps: list[Step] = []
+    usages: list[Usage] = []
+    name = ""
+    for i, raw in group:
+        at: Place = (((), "events"), i)
+        name = name or str(raw.get("invocation_id") or raw.get("invocationId") or "")
+        if _is_query(raw):
+            user = content.message(raw["content"], (at, "content"), reading, role="user")
+            continue
+        _, said, usage = content.event(raw, at, reading)
+        steps += said
+        if usage is not None:
+            usages.append(usage)
+    before, final = split_reply(steps)
+    return Invocation(user, before, final, name, tuple(usages))

@@ -1,0 +1,257 @@
+"""How are cases and recordings written for ADK? In snake_case, as ADK writes them; nothing that was read is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from fairtrial.formats.adk.content import INJECTED
+from fairtrial.formats.adk.evalset import BY_HAND
+from fairtrial.records.case import EvalCase, EvalSet, Persona, Scenario, SessionInput
+from fairtrial.records.record import Extra, Json
+from fairtrial.records.rubric import Rubric
+from fairtrial.records.trace import About, Event, Invocation, Message, Step, Thought, ToolCall, ToolResult
+
+
+def eval_set_json(eval_set: EvalSet) -> dict[str, Json]:
+    """Return an eval set in ADK's current schema."""
+    return _present(
+        eval_set.extra,
+        eval_set_id=eval_set.id,
+        name=eval_set.name or None,
+        description=eval_set.description or None,
+        eval_cases=[case_json(case) for case in eval_set.cases],
+    )
+
+
+def dumps(eval_set: EvalSet) -> bytes:
+    """Return an eval set as the bytes of a file, text of any language as itself."""
+    return msgspec.json.format(msgspec.json.encode(eval_set_json(eval_set)), indent=2)
+
+
+def _present(extra: Extra = None, /, **fields: Any) -> dict[str, Json]:
+    """The fields that are not null, and what else was read, also where that is null."""
+    return {key: value for key, value in fields.items() if value is not None} | (extra or {})
+
+
+def case_json(case: EvalCase) -> dict[str, Json]:
+    """Return a case; `expected_tool_uses` is our own key, which ADK keeps and does not read."""
+    return _present(
+        case.extra,
+        eval_id=case.id,
+        conversation=None if case.scenario else [invocation_json(one) for one in case.conversation or ()],
+        conversation_scenario=case.scenario and scenario_json(case.scenario),
+        session_input=case.session_input and _session_input(case.session_input),
+        rubrics=[_rubric(one) for one in case.rubrics] or None,
+        final_session_state=case.final_session_state,
+        creation_timestamp=case.created,
+        expected_tool_uses=None if case.expected_calls is None else [_call(one) for one in case.expected_calls],
+        without_conversation=True if case.conversation is None and case.scenario is None else None,
+    )
+
+
+def scenario_json(scenario: Scenario) -> dict[str, Json]:
+    """Return a scenario, its persona in full or by id as it was given."""
+    persona = scenario.persona
+    return _present(
+        scenario.extra,
+        starting_prompt=scenario.starting_prompt,
+        conversation_plan=scenario.conversation_plan,
+        user_persona=_persona(persona) if isinstance(persona, Persona) else persona,
+    )
+
+
+def _persona(persona: Persona) -> dict[str, Json]:
+    behaviors = [
+        {
+            "name": one.name,
+            "description": one.description,
+            "behavior_instructions": list(one.behavior_instructions),
+            "violation_rubrics": list(one.violation_rubrics),
+            **(one.extra or {}),
+        }
+        for one in persona.behaviors
+    ]
+    return {
+        "id": persona.id,
+        "description": persona.description,
+        "behaviors": behaviors,
+        **(persona.extra or {}),
+    }
+
+
+def _session_input(session: SessionInput) -> dict[str, Json]:
+    return {
+        "app_name": session.app_name,
+        "user_id": session.user_id,
+        "state": session.state,
+        **(session.extra or {}),
+    }
+
+
+def _rubric(rubric: Rubric) -> dict[str, Json]:
+    extra = dict(rubric.extra or {})
+    content = {"text_property": rubric.text, **extra.pop("rubric_content", {})}
+    return _present(
+        extra,
+        rubric_id=rubric.id,
+        rubric_content=content,
+        description=rubric.description or None,
+        type=rubric.type or None,
+    )
+
+
+def invocation_json(invocation: Invocation) -> dict[str, Json]:
+    """Return an invocation, expected or recorded; steps of a recording are written as events."""
+    durations = invocation.durations
+    extra = dict(invocation.extra or {})
+    between = extra.pop("intermediate_data", {})
+    return _present(
+        extra,
+        invocation_id=invocation.id or None,
+        user_content=_content(invocation.user, "user"),
+        final_response=invocation.final_response and _content(invocation.final_response, "model"),
+        intermediate_data=None if invocation.steps is None else {**_intermediate(invocation), **between},
+        duration=durations and durations.total,
+        model_duration=durations and durations.model,
+        tool_duration=durations and durations.tool,
+        rubrics=[_rubric(one) for one in invocation.rubrics] or None,
+        creation_timestamp=invocation.created,
+        app_details=invocation.about and _app_details(invocation.about),
+    )
+
+
+def _content(message: Message, role: str) -> dict[str, Json]:
+    extra = dict(message.extra or {})
+    parts = extra.pop("parts", [{"text": message.text}])
+    return {"role": extra.pop("role", role), "parts": parts, **extra}
+
+
+def _intermediate(invocation: Invocation) -> dict[str, Json]:
+    if invocation.events is not None:
+        return {"invocation_events": _events(invocation.steps or (), invocation.events)}
+    steps = invocation.steps or ()
+    injected = any(isinstance(step, ToolResult) and step.injected for step in steps)
+    if invocation.usages is not None or injected:
+        return {"invocation_events": recorded_events(invocation)}
+    if not _fits_by_hand(steps):
+        return {"invocation_events": [_event(step, step.author) | {BY_HAND: True} for step in steps]}
+    said = [step for step in steps if isinstance(step, Message | Thought)]
+    data = {
+        "tool_uses": [_call(step) for step in steps if isinstance(step, ToolCall)],
+        "tool_responses": [_result(step) for step in steps if isinstance(step, ToolResult)],
+        "intermediate_responses": _pairs(said),
+    }
+    return {key: value for key, value in data.items() if value}
+
+
+def _fits_by_hand(steps: Sequence[Step]) -> bool:
+    """Whether ADK's shape for files by hand loses nothing: calls, then results, both without author, then words."""
+    places = [0 if isinstance(step, ToolCall) else 1 if isinstance(step, ToolResult) else 2 for step in steps]
+    return places == sorted(places) and not any(
+        step.author for step, place in zip(steps, places, strict=True) if place < 2
+    )
+
+
+def _pairs(said: list[Message | Thought]) -> list[Json]:
+    """Intermediate responses are pairs of author and parts; a first part knows how many belong to it."""
+    pairs: list[Json] = []
+    i = 0
+    while i < len(said):
+        first = said[i]
+        size = (first.extra or {}).get("parts", 1)
+        if not isinstance(size, int):
+            pairs.append([first.author, size])  # a whole message, its parts as they were
+            i += 1
+            continue
+        pairs.append([first.author, [_part(step) for step in said[i : i + size]]])
+        i += size
+    return pairs
+
+
+def _events(steps: tuple[Step, ...], events: tuple[Event, ...]) -> list[Json]:
+    written: list[Json] = []
+    start = 0
+    for event in events:
+        parts = [_part(step) for step in steps[start : start + event.size]]
+        start += event.size
+        extra = dict(event.extra or {})
+        content: dict[str, Json] = {"parts": parts} if parts else {}
+        if "role" in extra:
+            content["role"] = extra.pop("role")
+        content |= extra.pop("content", {})
+        written.append(_present(extra, author=event.author, content=content or None))
+    return written
+
+
+def recorded_events(invocation: Invocation) -> list[Json]:
+    """Return one event for each step of a recording that has no events of its own, tokens on events that follow."""
+    events: list[Json] = [_event(step, step.author or "agent") for step in invocation.steps or ()]
+    for usage in invocation.usages or ():
+        metadata = _present(
+            prompt_token_count=usage.prompt_tokens,
+            candidates_token_count=usage.candidates_tokens,
+            thoughts_token_count=usage.thoughts_tokens,
+            tool_use_prompt_token_count=usage.tool_use_prompt_tokens,
+            cached_content_token_count=usage.cached_tokens,
+        )
+        events.append(_present(author="agent", usage_metadata=metadata, model_version=usage.model or None))
+    return events
+
+
+def _event(step: Step, author: str) -> dict[str, Json]:
+    return {
+        "author": author,
+        "content": {"role": "user" if isinstance(step, ToolResult) else "model", "parts": [_part(step)]},
+    }
+
+
+def _part(step: Step) -> dict[str, Json]:
+    extra = dict(step.extra or {})
+    if isinstance(step, ToolCall):
+        return {"function_call": _call(step, {k: v for k, v in extra.items() if k != "part"}), **extra.get("part", {})}
+    if isinstance(step, ToolResult):
+        return {
+            "function_response": _result(step, {k: v for k, v in extra.items() if k != "part"}),
+            **extra.get("part", {}),
+            **_metadata(step),
+        }
+    if isinstance(extra.get("parts"), int):
+        extra.pop("parts")
+    text = {"text": step.text} if step.text or not extra else {}
+    return {**text, "thought": True, **extra} if isinstance(step, Thought) else {**text, **extra}
+
+
+def _metadata(result: ToolResult) -> dict[str, Json]:
+    """What was injected into a result, where ADK has room for what is nobody else's: in the metadata of its part."""
+    if not result.injected:
+        return {}
+    before = ((result.extra or {}).get("part") or {}).get("part_metadata") or {}
+    return {"part_metadata": {**before, INJECTED: msgspec.to_builtins(result.injected)}}
+
+
+def _call(call: ToolCall, extra: dict[str, Json] | None = None) -> dict[str, Json]:
+    beside = extra if extra is not None else {k: v for k, v in (call.extra or {}).items() if k != "part"}
+    return _present(beside, id=call.id or None, name=call.name, args=call.args)
+
+
+def _result(result: ToolResult, extra: dict[str, Json] | None = None) -> dict[str, Json]:
+    beside = extra if extra is not None else {k: v for k, v in (result.extra or {}).items() if k != "part"}
+    return _present(beside, id=result.id or None, name=result.name, response=result.response)
+
+
+def _app_details(about: About) -> dict[str, Json]:
+    extra = dict(about.extra or {})
+    keys = extra.pop("agent_details", [agent.name for agent in about.agents])
+    agents = {
+        key: {
+            "name": agent.name,
+            "instructions": agent.instructions,
+            "tool_declarations": list(agent.tool_declarations),
+            **(agent.extra or {}),
+        }
+        for key, agent in zip(keys, about.agents, strict=True)
+    }
+    return {"agent_details": agents, **extra}

@@ -1,0 +1,214 @@
+"""What JSON does a file hold? Strict and fast first; then as forgiving as people's files need, saying so."""
+
+from __future__ import annotations
+
+import bisect
+import codecs
+import json
+import math
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from fairtrial.errors import FormatError
+from fairtrial.text.display import shortened
+from fairtrial.text.pointer import escape
+
+_STRING = r'"(?:[^"\\\n]|\\.)*"'
+_COMMENT = re.compile(_STRING + r"|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
+_FENCE = re.compile(r"\A\s*(?:`{3,}|~{3,})[^\n`]*(?=\n)|(?<=\n)[ \t]*(?:`{3,}|~{3,})\s*\Z")
+_COMMA = re.compile(_STRING + r"|,(?=\s*[}\]])", re.DOTALL)
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_TOO_DEEP = "is nested too deeply to be a file that anyone wrote"
+_DECODER = msgspec.json.Decoder()
+
+
+def decode(data: bytes | memoryview) -> Any:
+    """Decode strict JSON.
+
+    Raises ValueError, of whatever kind, for anything that is not strict JSON; the caller then asks `repaired` for what
+    can be read and for the place of what cannot.
+    """
+    try:
+        return _DECODER.decode(data)
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
+
+
+def members(data: bytes | memoryview) -> dict[str, msgspec.Raw] | list[msgspec.Raw]:
+    """Split strict JSON at its top level without decoding what is inside.
+
+    Raises ValueError where the text is not strict JSON, or its top level is neither object nor array.
+    """
+    kind: Any = list[msgspec.Raw] if bytes(data[:100]).lstrip()[:1] == b"[" else dict[str, msgspec.Raw]
+    try:
+        return msgspec.json.decode(data, type=kind)  # type: ignore[no-any-return]
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
+
+
+def strict_utf8(data: bytes, path: str) -> tuple[bytes, list[str]]:
+    """Return the text as UTF-8 without a byte order mark, and a warning if it was something else.
+
+    Raises FormatError with line and column for bytes that are no text.
+    """
+    for bom, encoding in _BOMS:
+        if data.startswith(bom):
+            try:
+                text = data.decode(encoding)
+            except UnicodeDecodeError as error:
+                raise FormatError(path, [f"starts like {encoding.upper()}, but is not: {error.reason}"]) from None
+            warnings = [] if bom == codecs.BOM_UTF8 else [f"{path}: is {encoding.upper()}; JSON files are UTF-8"]
+            return text.encode("utf-8", "surrogatepass"), warnings
+    return data, []
+
+
+def repaired(data: bytes, path: str) -> tuple[Any, list[str]]:
+    """Decode JSON in a code fence, with comments, trailing commas, or surplus closing brackets at its end.
+
+    Returns the value and a warning for each repair, with line and column. Raises FormatError with line and column, or
+    the JSON pointer, for what cannot be read.
+    """
+    clean, warnings = _clean(data, path)
+    try:
+        return decode(clean.encode()), warnings
+    except ValueError as error:
+        raise FormatError(path, [_diagnosis(clean, error)]) from None
+
+
+def said_twice(data: bytes, path: str) -> list[str]:
+    """Return the JSON pointer of every key that an object of a readable document gives a second time."""
+    text, _ = _clean(data, path)
+    try:
+        todo = [("", json.loads(text, object_pairs_hook=_Members, parse_int=_whole))]
+    except RecursionError:
+        raise FormatError(path, [_TOO_DEEP]) from None
+    found: list[str] = []
+    while todo:
+        pointer, value = todo.pop()
+        seen: set[str] = set()
+        for key, inner in value if isinstance(value, _Members) else _numbered(value):
+            at = f"{pointer}/{escape(key)}"
+            if key in seen:
+                found.append(at)
+            seen.add(key)
+            todo.append((at, inner))
+    return found
+
+
+class _Members(list[tuple[str, Any]]):
+    """What an object holds, with keys that stand there twice."""
+
+
+def _numbered(value: Any) -> list[tuple[str, Any]]:
+    return [(str(i), inner) for i, inner in enumerate(value)] if isinstance(value, list) else []
+
+
+def _clean(data: bytes, path: str) -> tuple[str, list[str]]:
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode()
+        place = _Places(before)(len(before))
+        raise FormatError(
+            path, [f"{place}: is not UTF-8 text (byte 0x{data[error.start]:02x}); save the file as UTF-8"]
+        ) from None
+    if not text.strip():
+        raise FormatError(path, ["is empty"])
+    warnings: list[str] = []
+    places = _Places(text)
+    clean = _without(_FENCE, "a code fence", text, path, places, warnings)
+    clean = _without(_COMMENT, "a comment", clean, path, places, warnings)
+    clean = _without(_COMMA, "a trailing comma", clean, path, places, warnings)
+    return _without_surplus(clean, path, places, warnings), warnings
+
+
+class _Places:
+    """Lines and columns of a text, from 1."""
+
+    def __init__(self, text: str) -> None:
+        self._starts = [0, *(found.end() for found in re.finditer("\n", text))]
+
+    def __call__(self, position: int) -> str:
+        line = bisect.bisect_right(self._starts, position)
+        return f"line {line}, column {position - self._starts[line - 1] + 1}"
+
+
+def _without(pattern: re.Pattern[str], what: str, text: str, path: str, places: _Places, warnings: list[str]) -> str:
+    """Blank what a pattern finds outside of strings, so that every place stays where it was."""
+
+    def blank(match: re.Match[str]) -> str:
+        found = match.group()
+        if found.startswith('"'):
+            return found
+        warnings.append(f"{path}: {places(match.start())}: {what} is not JSON; read without it")
+        return re.sub(r"[^\n]", " ", found)
+
+    return pattern.sub(blank, text)
+
+
+def _without_surplus(text: str, path: str, places: _Places, warnings: list[str]) -> str:
+    try:
+        _, end = json.JSONDecoder().raw_decode(text, len(text) - len(text.lstrip()))
+    except (ValueError, RecursionError):
+        return text
+    rest = text[end:]
+    if not rest.strip() or rest.strip("}] \t\r\n"):
+        return text
+    place = places(end + len(rest) - len(rest.lstrip()))
+    warnings.append(f"{path}: {place}: a surplus {shortened(rest.strip(), 20)!r}; read without it")
+    return text[:end]
+
+
+def _diagnosis(text: str, error: ValueError) -> str:
+    try:
+        value = json.loads(text, parse_int=_whole)
+    except json.JSONDecodeError as problem:
+        got = repr(text[problem.pos : problem.pos + 20]) if problem.pos < len(text) else "the end of the file"
+        return f"line {problem.lineno}, column {problem.colno}: is not JSON: {problem.msg}, got {got}"
+    except (RecursionError, ValueError):
+        return _TOO_DEEP if _TOO_DEEP in str(error) else f"is not JSON: {error}"
+    try:
+        for pointer, problem_text in _unreadable(value, ""):
+            return f"{pointer or '/'}: {problem_text}"
+    except RecursionError:
+        return _TOO_DEEP
+    return f"is not JSON: {error}"
+
+
+class _Digits(str):
+    """A whole number of more digits than Python reads."""
+
+    __slots__ = ()
+
+
+def _whole(digits: str) -> int | _Digits:
+    try:
+        return int(digits)
+    except ValueError:
+        return _Digits(digits)
+
+
+def _unreadable(value: Any, pointer: str) -> Iterator[tuple[str, str]]:
+    """What the standard library's parser lets through and JSON does not."""
+    if isinstance(value, float) and not math.isfinite(value):
+        yield pointer, f"must be a finite number, got {value}"
+    elif isinstance(value, _Digits):
+        yield pointer, f"must be a number of at most 4,300 digits, got one of {len(value)}"
+    elif isinstance(value, str) and re.search("[\ud800-\udfff]", value):
+        yield pointer, "must be Unicode text, got half of a surrogate pair"
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _unreadable(key, f"{pointer}/{escape(key)}")
+            yield from _unreadable(inner, f"{pointer}/{escape(key)}")
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _unreadable(inner, f"{pointer}/{index}")

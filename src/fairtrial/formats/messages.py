@@ -1,0 +1,218 @@
+"""What happened in a list of OpenAI chat messages? Also in tau-bench's results, which hold gold actions and rewards."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+
+from fairtrial.formats.reading import Diagnostics, Place
+from fairtrial.records.attempt import Recording
+from fairtrial.records.case import EvalCase, EvalSet
+from fairtrial.records.trace import (
+    About,
+    AgentDetails,
+    Invocation,
+    Message,
+    Step,
+    Thought,
+    ToolCall,
+    ToolResult,
+    Trace,
+    split_reply,
+)
+
+_ROLES = ("system", "developer", "user", "assistant", "tool", "function")
+_TAU_STOP = "###STOP###"
+
+
+def is_message(value: Any) -> bool:
+    """Whether a value looks like a chat message."""
+    return isinstance(value, dict) and isinstance(value.get("role"), str) and "user_content" not in value
+
+
+def conversation(raw: Any, at: Place, reading: Diagnostics, *, name: str) -> Recording:
+    """Return one recorded conversation: a list of messages, or an object with `messages`, `id` and `tools`."""
+    extra: dict[str, Any] = {}
+    tools: list[Any] = []
+    messages_at = at
+    if isinstance(raw, dict):
+        extra = {key: value for key, value in raw.items() if key not in ("messages", "id", "tools")}
+        name = name if raw.get("id") is None else str(raw["id"])
+        tools = reading.array(raw, "tools", at)
+        messages_at, raw = (at, "messages"), reading.array(raw, "messages", at)
+    session = msgspec.structs.replace(trace(raw, messages_at, reading, tools=tools), session_id=name)
+    return Recording(name, msgspec.structs.replace(session, extra=extra or None))
+
+
+def trace(raw: list[Any], at: Place, reading: Diagnostics, *, tools: list[Any] | None = None) -> Trace:
+    """Return the messages as invocations; a user's message starts one, the assistant's last text is its reply."""
+    instructions: list[str] = []
+    invocations: list[Invocation] = []
+    user: Message | None = None
+    steps: list[Step] = []
+    names: dict[str, str] = {}
+    for i, message in enumerate(raw):
+        place = (at, i)
+        if type(message) is not dict or message.get("role") not in _ROLES:
+            reading.wanted(place, f"a message with a role of {', '.join(_ROLES)}", message)
+            continue
+        role, text = message["role"], _text(message.get("content"), (place, "content"), reading)
+        if role in ("system", "developer"):
+            instructions.append(text)
+        elif role == "user":
+            if user is not None:
+                invocations.append(_invocation(user, steps))
+                steps = []
+            user = Message(text)
+        else:
+            steps += _steps(message, role, text, place, reading, names)
+    if user is not None or steps:
+        invocations.append(_invocation(user or Message(""), steps))
+    declared = tuple(tool for tool in tools or [] if isinstance(tool, dict))
+    agent = AgentDetails("assistant", "\n".join(instructions), tuple(_declaration(tool) for tool in declared))
+    if invocations and (instructions or declared):
+        invocations[0] = msgspec.structs.replace(invocations[0], about=About((agent,)))
+    return Trace(tuple(invocations))
+
+
+def steps_of(raw: list[Any], at: Place, reading: Diagnostics) -> list[Step]:
+    """Return what an assistant and its tools did in a list of messages; those of users and systems are no steps."""
+    steps: list[Step] = []
+    names: dict[str, str] = {}
+    for i, message in enumerate(raw):
+        place = (at, i)
+        if type(message) is not dict or message.get("role") not in _ROLES:
+            reading.wanted(place, f"a message with a role of {', '.join(_ROLES)}", message)
+        elif message["role"] in ("assistant", "tool", "function"):
+            text = _text(message.get("content"), (place, "content"), reading)
+            steps += _steps(message, message["role"], text, place, reading, names)
+    return steps
+
+
+def _declaration(tool: dict[str, Any]) -> dict[str, Any]:
+    return tool["function"] if isinstance(tool.get("function"), dict) else tool
+
+
+def _invocation(user: Message, steps: list[Step]) -> Invocation:
+    before, reply = split_reply(steps)
+    return Invocation(user, before, reply)
+
+
+def _text(content: Any, at: Place, reading: Diagnostics) -> str:
+    if content is None or type(content) is str:
+        return content or ""
+    if type(content) is list:
+        return "\n".join(str(part.get("text", "")) for part in content if isinstance(part, dict) and "text" in part)
+    reading.wanted(at, "a string, an array of parts or null", content)
+    return ""
+
+
+def _steps(
+    message: dict[str, Any], role: str, text: str, at: Place, reading: Diagnostics, names: dict[str, str]
+) -> list[Step]:
+    """The steps that one message of the assistant or of a tool stands for; `names` remembers the calls by id."""
+    if role in ("tool", "function"):
+        call_id = str(message.get("tool_call_id") or "")
+        return [ToolResult(str(message.get("name") or names.get(call_id, "")), response_of(text), call_id)]
+    steps: list[Step] = []
+    if isinstance(message.get("reasoning_content"), str):
+        steps.append(Thought(message["reasoning_content"]))
+    calls = reading.array(message, "tool_calls", at)
+    if message.get("function_call"):
+        calls = [*calls, {"function": message["function_call"]}]
+    if text or not calls:
+        steps.append(Message(text))
+    for i, call in enumerate(calls):
+        place = ((at, "tool_calls"), i)
+        function = call.get("function") if isinstance(call, dict) else None
+        if not isinstance(function, dict) or not isinstance(function.get("name"), str):
+            reading.wanted(place, "a call {'id': ..., 'function': {'name': ..., 'arguments': '...'}}", call)
+            continue
+        call_id = str(call.get("id") or "")
+        names[call_id] = function["name"]
+        steps.append(ToolCall(function["name"], _arguments(function.get("arguments"), place, reading), call_id))
+    return steps
+
+
+def _arguments(raw: Any, at: Place, reading: Diagnostics) -> dict[str, Any]:
+    value = _object(raw)
+    if isinstance(value, dict):
+        return value
+    reading.warning(at, "the arguments are not a JSON object; kept as the single argument 'arguments'")
+    return {"arguments": value}
+
+
+def arguments_of(raw: Any) -> dict[str, Any]:
+    """Return arguments, a JSON object or its text; what is neither is kept whole, and so equals no object expected."""
+    value = _object(raw)
+    return value if isinstance(value, dict) else {"arguments": value}
+
+
+def _object(raw: Any) -> Any:
+    if raw is None or raw == "":
+        return {}
+    if isinstance(raw, str):
+        with suppress(ValueError, RecursionError):
+            return msgspec.json.decode(raw)
+    return raw
+
+
+def response_of(text: str) -> Any:
+    """Return a tool's answer: a JSON object or array where the text is one, else the text."""
+    try:
+        value = msgspec.json.decode(text)
+    except (ValueError, RecursionError):
+        return text
+    return value if isinstance(value, dict | list) else text
+
+
+def is_tau(value: Any) -> bool:
+    """Whether a value is one result of tau-bench."""
+    return isinstance(value, dict) and {"task_id", "traj", "info"} <= value.keys()
+
+
+def tau_bench(raw: list[Any], reading: Diagnostics) -> tuple[EvalSet, tuple[Recording, ...]]:
+    """Return tau-bench's tasks with their gold actions as expected calls, and its dialogues as recordings.
+
+    The reward stands in `trace.extra["reward"]`, the user's instruction in `case.extra["instruction"]`; the trial
+    (from 0) is the attempt (from 1).
+    """
+    cases: dict[str, EvalCase] = {}
+    recordings: list[Recording] = []
+    for i, one in enumerate(raw):
+        at: Place = ((), i)
+        if not is_tau(one):
+            reading.wanted(at, "a result with 'task_id', 'traj' and 'info'", one)
+            continue
+        case_id = str(one["task_id"])
+        if case_id not in cases:
+            cases[case_id] = _tau_case(case_id, one["info"], (at, "info"), reading)
+        messages = reading.array(one, "traj", at)
+        stopped = bool(messages) and _stops(messages[-1])
+        session = trace(messages[:-1] if stopped else messages, (at, "traj"), reading)
+        session = msgspec.structs.replace(session, extra={"reward": one.get("reward")})
+        trial = one.get("trial", 0)
+        attempt = trial + 1 if isinstance(trial, int) else 1
+        recordings.append(Recording(case_id, session, attempt, ended_by="stop" if stopped else "script"))
+    return EvalSet("tau-bench", tuple(cases.values())), tuple(recordings)
+
+
+def _stops(message: Any) -> bool:
+    return is_message(message) and message["role"] == "user" and _TAU_STOP in str(message.get("content"))
+
+
+def _tau_case(case_id: str, info: Any, at: Place, reading: Diagnostics) -> EvalCase:
+    task = info.get("task") if isinstance(info, dict) else None
+    if not isinstance(task, dict):
+        reading.wanted((at, "task"), "an object with 'actions'", task)
+        return EvalCase(case_id)
+    calls: list[ToolCall] = []
+    for i, action in enumerate(reading.array(task, "actions", (at, "task"))):
+        kwargs = (action.get("kwargs") or {}) if isinstance(action, dict) else None
+        if isinstance(kwargs, dict) and isinstance(action.get("name"), str):
+            calls.append(ToolCall(action["name"], kwargs))
+        else:
+            reading.wanted((((at, "task"), "actions"), i), "an action {'name': ..., 'kwargs': {...}}", action)
+    return EvalCase(case_id, expected_calls=tuple(calls), extra={"instruction": task.get("instruction")})

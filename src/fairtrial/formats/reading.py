@@ -1,0 +1,170 @@
+"""What is wrong with a file, and where? Collects every problem while a reader goes on."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from fairtrial.errors import FormatError, nearest
+from fairtrial.records.case import SessionInput
+from fairtrial.text.pointer import escape
+
+Place = tuple[Any, ...]
+"""A place in a document: `(parent, key)`, the root is `()`. Rendered only when there is something to say."""
+
+Names = Mapping[str, str]
+"""Every accepted spelling of a key, with the one we use."""
+
+
+def spellings(*names: str) -> dict[str, str]:
+    """Return the snake_case and camelCase spelling of each name, both leading to the snake_case one."""
+    return {spelling: name for name in names for spelling in (name, camel(name))}
+
+
+def camel(name: str) -> str:
+    """Return a snake_case name in camelCase."""
+    head, *tail = name.split("_")
+    return head + "".join(word.capitalize() for word in tail)
+
+
+def snake(name: str) -> str:
+    """Return a camelCase name in snake_case; one that is in snake_case stays as it is."""
+    return "".join(f"_{char.lower()}" if char.isupper() else char for char in name)
+
+
+def pointer(at: Place) -> str:
+    """Return a place as a JSON pointer (RFC 6901)."""
+    tokens: list[str] = []
+    while at:
+        at, key = at
+        tokens.append(escape(str(key)))
+    return "".join(f"/{token}" for token in reversed(tokens)) or "/"
+
+
+def shown(value: Any) -> str:
+    """Return what a JSON value is, shortly, for a message."""
+    if value is None or isinstance(value, bool):
+        return str(value).lower() if value is not None else "null"
+    if isinstance(value, dict):
+        return f"an object with {', '.join(sorted(map(repr, list(value)[:3])))}" if value else "an empty object"
+    if isinstance(value, list):
+        return f"an array of {len(value)}" if value else "an empty array"
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}...{text[0] if isinstance(value, str) else ''}"
+
+
+@lru_cache(maxsize=1024)
+def _nearly(key: str, names: tuple[str, ...]) -> str:
+    """Which of the names is meant by a key that is nearly one of them, in words; empty where it is near to none."""
+    name, known = snake(key), set(names)
+    return nearest(name, known) if difflib.get_close_matches(name, known, n=1, cutoff=0.8) else ""
+
+
+class Diagnostics:
+    """The errors and warnings found so far in one file."""
+
+    def __init__(self, path: str, *, lenient: bool = False) -> None:
+        self.path = path
+        self.lenient = lenient
+        self.errors: list[str] = []
+        self.warnings: list[str] = []
+        self.sessions: dict[bytes, SessionInput] = {}
+
+    def error(self, at: Place, problem: str) -> None:
+        """Note something that makes the file unreadable."""
+        self.errors.append(f"{pointer(at)}: {problem}")
+
+    def warning(self, at: Place, problem: str) -> None:
+        """Note something that the user should know."""
+        self.warnings.append(f"{self.path}: {pointer(at)}: {problem}")
+
+    def finish(self) -> None:
+        """Raise FormatError if there was any error."""
+        if self.errors:
+            raise FormatError(self.path, self.errors)
+
+    def wanted(self, at: Place, allowed: str, got: Any) -> None:
+        """Note a value of the wrong type."""
+        self.error(at, f"must be {allowed}, got {shown(got)}")
+
+    def unknown(self, at: Place, key: str, names: Iterable[str], *, quiet: bool = False) -> None:
+        """Note a key that nobody knows: an error where it is nearly a known one, else kept with a warning."""
+        hint = "" if self.lenient else _nearly(key, tuple(names))
+        if hint:
+            self.error((at, key), f"is not a known key{hint}")
+        elif not quiet:
+            self.warning((at, key), "is not a known key; kept, and not used")
+
+    def fields(
+        self, raw: Any, names: Names, at: Place, *, open_ended: bool = False
+    ) -> tuple[dict[str, Any], dict[str, Any] | None]:
+        """Split an object into its known, non-null fields under our names and what else it holds.
+
+        `open_ended`: unknown keys belong there, and need no warning; one that is null says nothing anyway.
+        """
+        known: dict[str, Any] = {}
+        if type(raw) is not dict:
+            self.wanted(at, "an object", raw)
+            return known, None
+        extra: dict[str, Any] | None = None
+        for key, value in raw.items():
+            name = names.get(key)
+            if name is None:
+                extra = extra or {}
+                extra[key] = value
+                self.unknown(at, key, names.values(), quiet=open_ended or value is None)
+            elif name in known:
+                self.error((at, key), f"gives {name!r} a second time")
+            elif value is not None:
+                known[name] = value
+        return known, extra
+
+    def text(self, known: dict[str, Any], name: str, at: Place, default: str = "") -> str:
+        """Return a string field."""
+        value = known.get(name, default)
+        if type(value) is not str:
+            self.wanted((at, name), "a string", value)
+            return default
+        return value
+
+    def required(self, known: dict[str, Any], name: str, at: Place) -> str:
+        """Return a string field that must be there."""
+        if name not in known:
+            self.error(at, f"must have {name!r}")
+            return ""
+        return self.text(known, name, at)
+
+    def array(self, known: dict[str, Any], name: str, at: Place) -> list[Any]:
+        """Return an array field; empty where absent or null."""
+        value = known.get(name)
+        if value is None:
+            return []
+        if type(value) is not list:
+            self.wanted((at, name), "an array", value)
+            return []
+        return value
+
+    def mapping(self, known: dict[str, Any], name: str, at: Place) -> dict[str, Any] | None:
+        """Return an object field; None where absent."""
+        value = known.get(name)
+        if value is not None and type(value) is not dict:
+            self.wanted((at, name), "an object", value)
+            return None
+        return value
+
+    def number(self, known: dict[str, Any], name: str, at: Place) -> float | None:
+        """Return a number field; None where absent."""
+        value = known.get(name)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
+            self.wanted((at, name), "a number", value)
+            return None
+        return value
+
+    def flag(self, known: dict[str, Any], name: str, at: Place) -> bool:
+        """Return a field that is true or false; false where absent."""
+        value = known.get(name, False)
+        if type(value) is not bool:
+            self.wanted((at, name), "true or false", value)
+        return value is True

@@ -1,0 +1,254 @@
+"""Which kind of file is this, and what does it hold?"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import PurePath
+from typing import Any
+
+import msgspec
+
+from fairtrial.errors import FormatError
+from fairtrial.formats import knowledgepulse, messages
+from fairtrial.formats import recordings as ours
+from fairtrial.formats.adk import config_file, evalset, legacy, result, session
+from fairtrial.formats.adk.write import scenario_json
+from fairtrial.formats.jsontext import decode, members, repaired, said_twice, strict_utf8
+from fairtrial.formats.reading import Diagnostics, Place, shown
+from fairtrial.records.attempt import Recording
+from fairtrial.records.case import EvalCase, EvalSet
+from fairtrial.records.eval_config import EvalConfig
+from fairtrial.records.record import Record
+
+_KINDS = (
+    "an eval set ({'eval_set_id': ..., 'eval_cases': [...]}), an old test file ([{'query': ...}]), a session "
+    "({'events': [...]}), an eval set result ({'eval_case_results': [...]}), an EvalConfig ({'criteria': {...}}), a "
+    "ReasoningTrace ({'@type': 'ReasoningTrace', ...}), recordings ({'case_id': ..., 'trace': {...}}) or "
+    "chat messages ([{'role': ..., 'content': ...}])"
+)
+_REFUSED = {
+    "resourceSpans": "OpenTelemetry spans (OTLP)",
+    "batches": "OpenTelemetry spans (a Tempo export)",
+    "data": "traces (a Jaeger export)",
+}
+
+
+class Loaded(Record, frozen=True):
+    """What one file holds. An eval set alone is an expectation, recordings alone are what happened; some hold both."""
+
+    path: str
+    kind: str
+    eval_set: EvalSet | None = None
+    recordings: tuple[Recording, ...] = ()
+    config: EvalConfig | None = None
+    warnings: tuple[str, ...] = ()
+
+
+def read(data: bytes, path: str, *, lenient: bool = False) -> Loaded:
+    """Return what the bytes of a file hold.
+
+    Raises FormatError with every problem found, each with its line and column or its JSON pointer. `lenient` makes
+    misspelt keys a warning.
+    """
+    data, warnings = strict_utf8(data, path)
+    reading = Diagnostics(path, lenient=lenient)
+    reading.warnings += warnings
+    try:
+        loaded = _document(members(data), reading)
+    except ValueError:
+        reading = Diagnostics(path, lenient=lenient)
+        lines = _json_lines(data)
+        if lines is not None:
+            loaded = _document(lines, reading)
+        else:
+            value, repairs = repaired(data, path)
+            reading.warnings += warnings + repairs
+            loaded = _document(value, reading)
+    if loaded.config is not None:
+        reading.errors += [f"{place}: stands there twice; keep one" for place in said_twice(data, path)]
+    reading.finish()
+    return msgspec.structs.replace(loaded, warnings=tuple(reading.warnings))
+
+
+def _json_lines(data: bytes) -> list[Any] | None:
+    """The values of JSON lines; None where the first two lines are not an object each."""
+    lines = [line for line in data.splitlines() if line.strip()]
+    if len(lines) < 2 or not all(line.startswith(b"{") and line.rstrip().endswith(b"}") for line in lines[:2]):
+        return None
+    try:
+        return [decode(line) for line in lines]
+    except ValueError:
+        return None
+
+
+def _value(item: Any) -> Any:
+    return decode(memoryview(item)) if isinstance(item, msgspec.Raw) else item
+
+
+def _document(top: Any, reading: Diagnostics) -> Loaded:
+    stem = PurePath(reading.path).name.split(".")[0]
+    if isinstance(top, dict):
+        return _ours([top], reading, alone=True) or _reasoning([top], reading, "") or _object(top, reading, stem)
+    if isinstance(top, list):
+        return _ours(top, reading) or _reasoning(top, reading, "/{}") or _array(top, reading, stem)
+    if isinstance(top, str) and top.lstrip().startswith("{"):
+        # ADK used to write its results as a string of JSON.
+        inner = read(top.encode(), reading.path, lenient=reading.lenient)
+        reading.warnings += inner.warnings
+        return inner
+    raise FormatError(reading.path, [f"/: must be {_KINDS}, got {shown(top)}"])
+
+
+def _ours(items: list[Any], reading: Diagnostics, *, alone: bool = False) -> Loaded | None:
+    """Recordings as we write them; None where the first item is none."""
+    first = _value(items[0]) if items else None
+    if not ours.is_recording(first):
+        return None
+    values = [first, *map(_value, items[1:])]
+    whole = [{key: _value(inner) for key, inner in one.items()} if type(one) is dict else one for one in values]
+    return Loaded(reading.path, "recordings", recordings=ours.recordings(whole, reading, alone=alone))
+
+
+def _object(top: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
+    keys = top.keys()
+    if keys & {"eval_cases", "evalCases"}:
+        return _eval_set(top, reading, stem)
+    whole = {key: _value(value) for key, value in top.items()}
+    if keys & {"eval_case_results", "evalCaseResults"}:
+        known, _ = reading.fields(whole, result.RESULT, (), open_ended=True)
+        expected, recordings = result.results(known, reading)
+        return Loaded(reading.path, "eval set result", expected, recordings)
+    if keys & {"criteria", "custom_metrics", "customMetrics"}:
+        return Loaded(reading.path, "EvalConfig", config=config_file.config(whole, reading))
+    for key, read_list in (("scenarios", _scenarios), ("events", _session), ("messages", _chat)):
+        if isinstance(whole.get(key), list):
+            return read_list(whole, reading, stem)
+    if messages.is_tau(whole):
+        return _array([whole], reading, stem)
+    for key, what in _REFUSED.items():
+        if isinstance(whole.get(key), list):
+            raise FormatError(reading.path, [f"/{key}: holds {what}, which are not read yet; allowed: {_KINDS}"])
+    got = f"the keys {', '.join(map(repr, list(keys)[:8]))}" if keys else "an empty object"
+    raise FormatError(reading.path, [f"/: must be {_KINDS}, got {got}"])
+
+
+def _session(top: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
+    return Loaded(reading.path, "session", recordings=(session.recording(top, reading, stem=stem),))
+
+
+def _chat(top: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
+    return Loaded(reading.path, "chat messages", recordings=(messages.conversation(top, (), reading, name=stem),))
+
+
+def _reasoning(items: list[Any], reading: Diagnostics, place: str) -> Loaded | None:
+    """The recordings of ReasoningTraces; None where the first item does not say that it is one."""
+    first = _value(items[0]) if items else None
+    if not isinstance(first, dict) or not first.keys() & knowledgepulse.MARKS:
+        return None
+    recordings: list[Recording] = []
+    problems: list[str] = []
+    for i, item in enumerate(items):
+        raw = _value(item)
+        whole = {key: _value(value) for key, value in raw.items()} if isinstance(raw, dict) else raw
+        one = knowledgepulse.build(whole)
+        if isinstance(one, knowledgepulse.Refused):
+            problems += [f"{place.format(i)}{problem.pointer}: {problem.problem}" for problem in one.problems]
+        else:
+            recordings.append(Recording(one.id.removeprefix("kp:trace:"), knowledgepulse.to_trace(one)))
+    if problems:
+        raise FormatError(reading.path, problems)
+    return Loaded(reading.path, "reasoning traces", recordings=tuple(recordings))
+
+
+def _eval_set(top: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
+    given = {key: value for key, value in top.items() if not _is_null(value)}
+    known, extra = reading.fields(given, evalset.SET, (), open_ended=True)
+    raw_cases = known.pop("eval_cases", None)
+    at: Place = ((), "eval_cases")
+    if isinstance(raw_cases, msgspec.Raw):
+        raw_cases = _split(raw_cases)
+    if type(raw_cases) is not list:
+        reading.wanted(at, "an array of cases", _value(raw_cases))
+        raw_cases = []
+    cases: list[EvalCase] = []
+    recordings: list[Recording] = []
+    raw_cases.reverse()  # so that what was read can be let go of, case by case
+    while raw_cases:
+        i = len(cases)
+        one = evalset.case(_value(raw_cases.pop()), (at, i), reading)
+        cases.append(one)
+        recorded = evalset.recorded(one, (at, i), reading)
+        if recorded is not None:
+            recordings.append(recorded)
+    _no_twins(cases, at, "eval_id", reading)
+    whole = {key: _value(value) for key, value in known.items()}
+    whole_extra = {key: _value(value) for key, value in (extra or {}).items()}
+    eval_set = evalset.eval_set(whole, whole_extra, tuple(cases), stem)
+    return Loaded(reading.path, "eval set", eval_set, tuple(recordings))
+
+
+def _is_null(value: Any) -> bool:
+    return bytes(memoryview(value)[:5]) == b"null" if isinstance(value, msgspec.Raw) else value is None
+
+
+def _scenarios(top: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
+    """A scenario's case is named like google-adk's: the first 8 digits of the SHA-256 of its sorted JSON."""
+    at: Place = ((), "scenarios")
+    cases: list[EvalCase] = []
+    for i, raw in enumerate(top["scenarios"]):
+        one = evalset.scenario(raw, (at, i), reading)
+        text = json.dumps({"user_persona": None, **scenario_json(one)}, sort_keys=True)
+        cases.append(EvalCase(hashlib.sha256(text.encode()).hexdigest()[:8], scenario=one))
+    _no_twins(cases, at, "starting_prompt", reading)
+    return Loaded(reading.path, "scenarios", EvalSet(stem, tuple(cases)))
+
+
+def _split(raw: msgspec.Raw) -> Any:
+    inner = memoryview(raw)
+    return members(inner) if bytes(inner[:1]) == b"[" else decode(inner)
+
+
+def _no_twins(cases: list[EvalCase], at: Place, key: str, reading: Diagnostics) -> None:
+    if len({one.id for one in cases}) == len(cases):
+        return
+    seen: dict[str, int] = {}
+    for i, one in enumerate(cases):
+        if one.id in seen:
+            reading.error(((at, i), key), f"must be unique, got {one.id!r} as in case {seen[one.id]}")
+        seen.setdefault(one.id, i)
+
+
+def _array(top: list[Any], reading: Diagnostics, stem: str) -> Loaded:
+    items = [_value(item) for item in top]
+    first = items[0] if items else None
+    path = reading.path
+    if messages.is_tau(first):
+        tasks, recordings = messages.tau_bench(items, reading)
+        return Loaded(path, "tau-bench results", tasks, recordings)
+    if isinstance(first, dict):
+        if "query" in first:
+            case = EvalCase(stem, legacy.conversation(items, (), reading))
+            return Loaded(path, "test file (old list form)", EvalSet(stem, (case,)))
+        if "data" in first and "name" in first:
+            cases = [legacy.case(item, ((), i), reading) for i, item in enumerate(items)]
+            _no_twins(cases, (), "name", reading)
+            return Loaded(path, "eval set (old list form)", EvalSet(stem, tuple(cases)))
+        if "messages" in first:
+            return _chats(items, reading, stem)
+        if messages.is_message(first):
+            return Loaded(path, "chat messages", recordings=(messages.conversation(items, (), reading, name=stem),))
+        if first.keys() & {"metricName", "metric_name"}:
+            raise FormatError(
+                path, ["/: holds tRPC-Agent-Go metrics; write them as an EvalConfig: {'criteria': {NAME: THRESHOLD}}"]
+            )
+    if isinstance(first, list) and first and messages.is_message(first[0]):
+        return _chats(items, reading, stem)
+    got = "an empty array" if not items else f"an array that starts with {first!r:.60}"
+    raise FormatError(path, [f"/: must be {_KINDS}, got {got}"])
+
+
+def _chats(items: list[Any], reading: Diagnostics, stem: str) -> Loaded:
+    """Several conversations, each a list of messages or an object that holds one."""
+    told = (messages.conversation(item, ((), i), reading, name=f"{stem}-{i + 1}") for i, item in enumerate(items))
+    return Loaded(reading.path, "chat messages", recordings=tuple(told))

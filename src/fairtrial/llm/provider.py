@@ -1,0 +1,375 @@
+"""Which model a name means, and how it is called: all providers through pydantic-ai, which is loaded when needed."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+import re
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any, Self
+
+from fairtrial.errors import ConfigError, lacks_extra, nearest
+from fairtrial.llm.model import CallError, RefusedError, UnusableModelError
+from fairtrial.llm.secrets import known_secrets, redact
+from fairtrial.records.record import Json
+from fairtrial.records.reply import Prompt, Reply
+
+if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelResponse
+    from pydantic_ai.models import Model as ProviderModel
+
+SETTINGS = {
+    "temperature": "temperature",
+    "top_p": "top_p",
+    "top_k": "top_k",
+    "seed": "seed",
+    "max_output_tokens": "max_tokens",
+    "max_tokens": "max_tokens",
+    "stop_sequences": "stop_sequences",
+    "presence_penalty": "presence_penalty",
+    "frequency_penalty": "frequency_penalty",
+    "thinking": "thinking",
+}
+"""Names of settings, as in `judge_model_config` and `model_configuration`, and what the library calls them."""
+
+KNOWN_SETTINGS = (*SETTINGS, "thinking_budget", "thinking_config", "safety_settings")
+
+ADK_BUDGET = 10_240
+"""The thinking budget that google-adk writes into a `thinking_config` where nobody asked for one."""
+
+KEYS = {
+    "google": ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
+    "openai": ("OPENAI_API_KEY",),
+    "anthropic": ("ANTHROPIC_API_KEY",),
+    "ollama": ("OLLAMA_API_KEY",),
+}
+ENDPOINTS = {
+    "google": "GOOGLE_GEMINI_BASE_URL",
+    "openai": "OPENAI_BASE_URL",
+    "anthropic": "ANTHROPIC_BASE_URL",
+    "ollama": "OLLAMA_BASE_URL",
+}
+PREFIXES = {"gemini-": "google", "gemma-": "google", "gpt-": "openai", "claude-": "anthropic"}
+CHECK_SECONDS = 20.0
+UNUSABLE = {401, 404}
+TRANSIENT = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
+OVERLOAD = {429, 503, 529}
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a model is found: provider, its name there, and the endpoint where it is not the usual one."""
+
+    provider: str
+    model: str
+    base_url: str | None = None
+
+    @property
+    def api_key(self) -> str:
+        """The key, from the environment; `UnusableModelError` where one is needed and there is none."""
+        names = KEYS[self.provider]
+        key = next((os.environ[one] for one in names if os.environ.get(one)), None)
+        if key is not None:
+            return key
+        if self.provider == "ollama" or (self.provider == "openai" and self.base_url):
+            return "none"
+        raise UnusableModelError(f"model {self.provider}/{self.model}: no key; set {' or '.join(names)}")
+
+
+def address(name: str, *, base_url: str | None = None) -> Address:
+    """Resolve a model's name: `gemini-…`, `openai/…`, `anthropic/…`, `ollama/…`.
+
+    A name under a `base_url` of its own that says no provider is taken as one of an OpenAI-compatible server. Raises
+    `ConfigError` for an unknown provider.
+    """
+    provider, slash, rest = name.partition("/")
+    if slash and provider in KEYS:
+        model = rest
+    else:
+        provider = next((known for prefix, known in PREFIXES.items() if name.startswith(prefix)), "")
+        provider = provider or ("openai" if base_url else "")
+        model = name
+    if not provider or not model:
+        names = [*(f"{known}/" for known in KEYS), *PREFIXES]
+        raise ConfigError(
+            f"model {name!r} names no provider; begin it with one of {', '.join(names)}, or give base_url"
+            f"{nearest(name.partition('/')[0] + '/', names)}"
+        )
+    endpoint = base_url or os.environ.get(ENDPOINTS[provider])
+    if provider == "ollama":
+        endpoint = endpoint or "http://localhost:11434/v1"
+    return Address(provider, model, endpoint)
+
+
+def settings_for(provider: str, options: Mapping[str, Json]) -> dict[str, Any]:
+    """Translate a model's settings into the library's; `ConfigError` for a name that is not known."""
+    found: dict[str, Any] = {"max_retries": 0} if provider == "google" else {}
+    for name, value in options.items():
+        if value is None:
+            continue
+        if name in SETTINGS:
+            found[SETTINGS[name]] = value
+        elif name in {"thinking_budget", "thinking_config"}:
+            found |= _thinking(provider, value)
+        elif name == "safety_settings" and provider == "google":
+            found["google_safety_settings"] = value
+        else:
+            allowed = ", ".join(KNOWN_SETTINGS)
+            raise ConfigError(f"setting {name!r} is unknown; must be one of {allowed}{nearest(name, KNOWN_SETTINGS)}")
+    return found
+
+
+def _thinking(provider: str, value: Json) -> dict[str, Any]:
+    budget = value.get("thinking_budget", value.get("thinkingBudget")) if isinstance(value, dict) else value
+    if provider == "google":
+        return {"google_thinking_config": value if isinstance(value, dict) else {"thinking_budget": budget}}
+    if provider == "anthropic":
+        enabled = {"type": "enabled", "budget_tokens": budget} if budget else {"type": "disabled"}
+        return {"anthropic_thinking": enabled}
+    if isinstance(value, dict) and budget in {None, ADK_BUDGET}:
+        return {}
+    raise ConfigError(f"setting 'thinking_budget': {provider} has none; use thinking: low, medium or high")
+
+
+@dataclass
+class Provider:
+    """A model at its provider. Enter it to hold its connections open, leave it to close them.
+
+    Its name and settings are read at once; its key is looked for, and the library loaded, when it is first used.
+    """
+
+    address: Address
+    options: Mapping[str, Json] = field(default_factory=dict)
+    structured: bool = True
+    _settings: dict[str, Any] = field(init=False, repr=False)
+    _secrets: tuple[str, ...] = field(init=False, repr=False)
+    _stack: AsyncExitStack = field(init=False, repr=False, default_factory=AsyncExitStack)
+
+    def __post_init__(self) -> None:
+        self._settings = settings_for(self.address.provider, self.options)
+        self._opened: ProviderModel | None = None
+        self._answered = False
+        self._secrets = known_secrets()
+
+    @property
+    def _model(self) -> ProviderModel:
+        if self._opened is None:
+            self._opened = _build(self.address)
+        return self._opened
+
+    @property
+    def _takes_schemas(self) -> bool:
+        """Whether the provider takes a JSON schema; older models have the form of the answer from the prompt."""
+        return self.structured and bool(self._model.profile.get("supports_json_schema_output"))
+
+    async def __aenter__(self) -> Self:
+        await self._stack.enter_async_context(self._model)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._stack.aclose()
+
+    async def __call__(self, prompt: Prompt) -> Reply:
+        """Ask once; `RefusedError` where the same call may succeed later, `CallError` where it will not.
+
+        `UnusableModelError` where key or model are refused before any call was answered: `check` cannot find that out
+        at a server that tells nothing of its models.
+        """
+        from pydantic_ai import exceptions
+        from pydantic_ai.direct import model_request
+
+        try:
+            response = await model_request(
+                self._model,
+                [_message(prompt)],
+                model_settings=self._settings,  # type: ignore[arg-type]
+                model_request_parameters=_parameters(prompt, structured=self._takes_schemas),
+                instrument=False,
+            )
+        except exceptions.ContentFilterError as blocked:
+            return Reply(text="", stop=self._clean(f"content filter: {blocked}"))
+        except exceptions.ModelHTTPError as error:
+            failure = self._failure(error.status_code, error.headers or {}, error.body)
+            if error.status_code in UNUSABLE and not self._answered:
+                raise UnusableModelError(f"{self._where()}: {failure}") from None
+            raise failure from None
+        except exceptions.UserError as error:
+            raise CallError(self._clean(str(error))) from None
+        except Exception as error:  # noqa: BLE001 - whatever a connection or an SDK raises, this call got no reply
+            raise RefusedError(self._clean(f"{type(error).__name__}: {error}")) from None
+        self._answered = True
+        return self._reply(response)
+
+    def _reply(self, response: ModelResponse) -> Reply:
+        usage, text = response.usage, response.text or ""
+        counted = bool(usage.input_tokens or usage.output_tokens)
+        finish = response.finish_reason
+        return Reply(
+            text=self._clean(text),
+            model=response.model_name or self.address.model,
+            input_tokens=usage.input_tokens if counted else None,
+            output_tokens=usage.output_tokens if counted else None,
+            cost=_price(response) if counted else None,
+            stop="" if finish in {None, "stop"} else str(finish),
+        )
+
+    def _failure(self, status: int, headers: Mapping[str, str], body: object) -> CallError:
+        error = body.get("error", body) if isinstance(body, dict) else body
+        message = error.get("message", error) if isinstance(error, dict) else error
+        cause = self._clean(f"HTTP {status}: {str(message)[:500]}")
+        if status not in TRANSIENT:
+            return CallError(cause)
+        return RefusedError(cause, overload=status in OVERLOAD, after=retry_after(headers, body))
+
+    def _clean(self, text: str) -> str:
+        return redact(text, self._secrets)
+
+    async def check(self) -> None:
+        """Find out, without a call that costs, whether calls can succeed.
+
+        Raises `UnusableModelError` where nothing answers, the key is refused, or the server says that it has no such
+        model. A server that tells nothing of its models is taken at its word.
+        """
+        try:
+            async with asyncio.timeout(CHECK_SECONDS):
+                await self._look_up()
+        except TimeoutError:
+            raise UnusableModelError(f"{self._where()}: no answer within {CHECK_SECONDS:g} s") from None
+
+    async def _look_up(self) -> None:
+        models, name = self._client_models(), self.address.model
+        try:
+            await (models.get(model=name) if self.address.provider == "google" else models.retrieve(name))
+        except Exception as error:  # noqa: BLE001 - three SDKs, three trees of errors; the status tells
+            status = getattr(error, "status_code", None) or getattr(error, "code", None)
+            if not isinstance(status, int):
+                raise UnusableModelError(self._clean(f"{self._where()}: no answer ({error})")) from None
+            if status in {401, 403} or "API key" in str(error):
+                raise UnusableModelError(self._clean(f"{self._where()}: the key was refused ({error})")) from None
+            if status == 404:
+                await self._look_through(models)
+
+    async def _look_through(self, models: Any) -> None:
+        try:
+            names = [str(one.id if hasattr(one, "id") else one.name) async for one in await _pages(models)]
+        except Exception:  # noqa: BLE001 - it tells nothing of its models
+            return
+        known = [name.removeprefix("models/") for name in names]
+        if known and self.address.model not in known:
+            raise UnusableModelError(
+                f"{self._where()}: there is no such model (it has {', '.join(sorted(known)[:20])})"
+                f"{nearest(self.address.model, known)}"
+            )
+
+    def _where(self) -> str:
+        where = re.sub(r"//[^/@]*@", "//", self.address.base_url or "its provider")
+        return f"model {self.address.provider}/{self.address.model} at {where}"
+
+    def _client_models(self) -> Any:
+        client: Any = self._model.provider.client if self._model.provider else None
+        return client.aio.models if self.address.provider == "google" else client.models
+
+
+async def _pages(models: Any) -> Any:
+    listed = models.list()
+    return await listed if inspect.isawaitable(listed) else listed
+
+
+def price(at: Address, input_tokens: int, output_tokens: int) -> float | None:
+    """Return what that many tokens cost in US dollars; None where the model's price is not known."""
+    from genai_prices import Usage, calc_price
+
+    usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens)
+    try:
+        return float(calc_price(usage, model_ref=at.model, provider_id=at.provider).total_price)
+    except LookupError:
+        return None
+
+
+def price_known(at: Address) -> bool:
+    """Whether what a call costs can be told."""
+    return price(at, 1, 1) is not None
+
+
+def retry_after(headers: Mapping[str, str], body: object = None) -> float | None:
+    """Return the seconds that a refusal asks to wait: Retry-After (seconds or a date), or Google's RetryInfo."""
+    milliseconds, given = headers.get("retry-after-ms"), headers.get("retry-after")
+    try:
+        if milliseconds:
+            return max(0.0, float(milliseconds) / 1000)
+        if given and given.replace(".", "", 1).isdigit():
+            return float(given)
+        if given:
+            return max(0.0, (parsedate_to_datetime(given) - datetime.now(UTC)).total_seconds())
+    except (ValueError, TypeError):
+        return None
+    error = body.get("error", body) if isinstance(body, dict) else None
+    details = error.get("details") if isinstance(error, dict) else None
+    for detail in details if isinstance(details, list) else ():
+        delay = detail.get("retryDelay") if isinstance(detail, dict) else None
+        if isinstance(delay, str) and delay.endswith("s") and delay[:-1].replace(".", "", 1).isdigit():
+            return float(delay[:-1])
+    return None
+
+
+def _message(prompt: Prompt) -> Any:
+    from pydantic_ai.messages import ModelRequest, SystemPromptPart, UserPromptPart
+
+    system = [SystemPromptPart(prompt.system)] if prompt.system else []
+    return ModelRequest(parts=[*system, UserPromptPart(prompt.text)])
+
+
+def _parameters(prompt: Prompt, *, structured: bool) -> Any:
+    from pydantic_ai.models import ModelRequestParameters
+    from pydantic_ai.output import OutputObjectDefinition
+
+    if prompt.schema is None or not structured:
+        return ModelRequestParameters()
+    shape = OutputObjectDefinition(json_schema=prompt.schema, name="answers", strict=True)
+    return ModelRequestParameters(output_mode="native", output_object=shape, allow_text_output=False)
+
+
+def _price(response: ModelResponse) -> float | None:
+    try:
+        return float(response.cost().total_price)
+    except (LookupError, ValueError, AssertionError):
+        return None
+
+
+def _build(at: Address) -> ProviderModel:
+    try:
+        import pydantic_ai  # noqa: F401 - an extra, and slow to load
+    except ImportError as missing:
+        raise ConfigError(lacks_extra("asking a model", "judge")) from missing
+    if at.provider == "google":
+        from pydantic_ai.models.google import GoogleModel
+        from pydantic_ai.providers.google import GoogleProvider
+
+        return GoogleModel(at.model, provider=GoogleProvider(api_key=at.api_key, base_url=at.base_url))
+    if at.provider == "anthropic":
+        from pydantic_ai.models.anthropic import AnthropicModel
+        from pydantic_ai.providers.anthropic import AnthropicProvider
+
+        return AnthropicModel(
+            at.model, provider=_asking_once(AnthropicProvider(api_key=at.api_key, base_url=at.base_url))
+        )
+    if at.provider == "ollama":
+        from pydantic_ai.models.ollama import OllamaModel
+        from pydantic_ai.providers.ollama import OllamaProvider
+
+        return OllamaModel(at.model, provider=_asking_once(OllamaProvider(api_key=at.api_key, base_url=at.base_url)))
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    return OpenAIChatModel(at.model, provider=_asking_once(OpenAIProvider(api_key=at.api_key, base_url=at.base_url)))
+
+
+def _asking_once(provider: Any) -> Any:
+    """Tell a provider's client not to retry; told with each call, the library would make a client for each."""
+    provider.client.max_retries = 0
+    return provider

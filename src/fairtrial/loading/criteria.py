@@ -1,0 +1,98 @@
+"""Which criteria does a file, or a configuration, ask for?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from fairtrial.errors import ConfigError, FormatError, collecting
+from fairtrial.judge.judges import Judges
+from fairtrial.loading.sources import Source, no_such_path, read_file
+from fairtrial.metrics.catalog import build
+from fairtrial.records.eval_config import CriterionSpec, EvalConfig
+from fairtrial.records.record import Record
+from fairtrial.records.result import Criterion
+from fairtrial.simulate.environment_options import EnvironmentOptions, environment_options
+from fairtrial.simulate.user_options import UserOptions, user_options
+
+_CONFIG_NAME = "test_config.json"
+DEFAULT_CONFIG = EvalConfig(
+    (
+        CriterionSpec("tool_trajectory_avg_score", 1.0, pointer="/criteria/tool_trajectory_avg_score"),
+        CriterionSpec("response_match_score", 0.8, pointer="/criteria/response_match_score"),
+    )
+)
+
+
+class Criteria(Record, frozen=True):
+    """The criteria for a file: where they are from, and what was said while they were read."""
+
+    criteria: tuple[Criterion, ...]
+    origin: str
+    sha256: str | None = None
+    warnings: tuple[str, ...] = ()
+    user_simulator: UserOptions | None = None
+    environment: EnvironmentOptions | None = None
+
+
+def criteria_of(
+    config: EvalConfig,
+    *,
+    origin: str,
+    own: tuple[Criterion, ...] = (),
+    lenient: bool = False,
+    digest: str | None = None,
+    judges: Judges | None = None,
+) -> Criteria:
+    """Return `own` criteria and those of a configuration; a ConfigError says all that is wrong, and where it is."""
+    if not config.criteria and not own:
+        raise ConfigError(
+            f"{origin}: /criteria: must name at least one criterion, such as {{'tool_trajectory_avg_score': 1.0}}"
+        )
+    problems: list[str] = []
+    warnings: list[str] = []
+    users: UserOptions | None = None
+    environment: EnvironmentOptions | None = None
+    with collecting(problems):
+        criteria, said = build(config, lenient=lenient, judges=judges)
+        warnings += said
+    with collecting(problems):
+        if config.user_simulator is not None:
+            users, unknown = user_options(config.user_simulator, lenient=lenient)
+            warnings += unknown
+    with collecting(problems):
+        if config.environment is not None:
+            environment, unknown = environment_options(config.environment, lenient=lenient)
+            warnings += unknown
+    if problems:
+        raise ConfigError(*(f"{origin}: {problem}" for problem in problems))
+    told = tuple(f"{origin}: {warning}" for warning in warnings)
+    return Criteria((*own, *criteria), origin, digest, told, users, environment)
+
+
+def criteria_in(path: Path, *, lenient: bool = False, judges: Judges | None = None) -> Criteria:
+    """Return the criteria that a configuration file asks for."""
+    with no_such_path(path):
+        there = path.is_file()
+    if not there:
+        raise ConfigError(f"{path}: no such configuration file")
+    loaded, digest = read_file(path, lenient=lenient)
+    if loaded.config is None:
+        raise FormatError(str(path), [f"holds {loaded.kind}, where an EvalConfig ({{'criteria': ...}}) is needed"])
+    made = criteria_of(loaded.config, origin=str(path), lenient=lenient, digest=digest, judges=judges)
+    return replace(made, warnings=(*loaded.warnings, *made.warnings))
+
+
+def criteria_for(source: Source, *, lenient: bool = False, judges: Judges | None = None) -> Criteria:
+    """Return the criteria of the nearest `test_config.json`, from beside the file up to where it was looked for.
+
+    Without one, ADK's defaults.
+    """
+    folder = Path(source.loaded.path).parent
+    while True:
+        if (folder / _CONFIG_NAME).is_file():
+            return criteria_in(folder / _CONFIG_NAME, lenient=lenient, judges=judges)
+        if folder == Path(source.root) or folder == folder.parent:
+            return criteria_of(DEFAULT_CONFIG, origin="defaults")
+        folder = folder.parent

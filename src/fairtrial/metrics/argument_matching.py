@@ -1,0 +1,264 @@
+"""Are two calls the same call? Names, and arguments by equality or by a matcher of the user's choice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from math import inf
+from typing import Any
+
+from fairtrial.errors import ConfigError, nearest
+from fairtrial.importing import import_path
+from fairtrial.records.equality import same
+from fairtrial.records.trace import ToolCall
+from fairtrial.text.pointer import escape
+
+Matcher = Callable[[Any, Any], bool]
+"""Whether an actual value satisfies an expected one."""
+
+_ANY = "*"
+_ABSENT = object()
+_SECONDS = 1.0
+
+
+def _ignore(actual: Any, expected: Any) -> bool:  # noqa: ARG001
+    return True
+
+
+def _subset(actual: Any, expected: Any) -> bool:
+    """Every key, or element, of the actual value is in the expected one."""
+    if isinstance(actual, dict) and isinstance(expected, dict):
+        return all(key in expected and same(value, expected[key]) for key, value in actual.items())
+    if isinstance(actual, list) and isinstance(expected, list):
+        left = list(expected)
+        for value in actual:
+            found = next((i for i, other in enumerate(left) if same(value, other)), None)
+            if found is None:
+                return False
+            del left[found]
+        return True
+    return same(actual, expected)
+
+
+def _superset(actual: Any, expected: Any) -> bool:
+    return _subset(expected, actual)
+
+
+def _inside(actual: Any, expected: Any, match: Matcher) -> bool:
+    """Compare objects and arrays by what they hold, however deep, and everything else with `match`."""
+    if isinstance(actual, dict) and isinstance(expected, dict):
+        return actual.keys() == expected.keys() and all(_inside(actual[k], expected[k], match) for k in actual)
+    if isinstance(actual, list) and isinstance(expected, list):
+        pairs = zip(actual, expected, strict=False)
+        return len(actual) == len(expected) and all(_inside(ours, theirs, match) for ours, theirs in pairs)
+    return match(actual, expected)
+
+
+def _case_insensitive(actual: Any, expected: Any) -> bool:
+    return _inside(actual, expected, _same_letters)
+
+
+def _same_letters(actual: Any, expected: Any) -> bool:
+    if isinstance(actual, str) and isinstance(expected, str):
+        return actual.casefold() == expected.casefold()
+    return same(actual, expected)
+
+
+_NAMED: dict[str, Matcher] = {
+    "exact": same,
+    "ignore": _ignore,
+    "subset": _subset,
+    "superset": _superset,
+    "case_insensitive": _case_insensitive,
+}
+_ALLOWED = (
+    f"must be one of {', '.join(_NAMED)}, "
+    '{"tolerance": NUMBER}, {"regex": "PATTERN"}, {"function": "package.module.function"}'
+)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _written(number: float) -> Fraction:
+    """Return a number as its JSON text says it: 1.01 and 1 are 0.01 apart, though their floats are a little more."""
+    return Fraction(repr(number))
+
+
+class Tolerance:
+    """Numbers at most `size` apart, as they are written."""
+
+    def __init__(self, size: float) -> None:
+        self.size = _written(size)
+
+    def __call__(self, actual: Any, expected: Any) -> bool:
+        """Compare as numbers where both are, else as JSON."""
+        return _inside(actual, expected, self._near)
+
+    def _near(self, actual: Any, expected: Any) -> bool:
+        if _is_number(actual) and _is_number(expected):
+            return abs(_written(actual) - _written(expected)) <= self.size
+        return same(actual, expected)
+
+
+class Pattern:
+    """Text that a regular expression matches as a whole; a pattern that takes over a second matches nothing."""
+
+    def __init__(self, pattern: str) -> None:
+        import regex
+
+        compiled = regex.compile(pattern)
+
+        def matches(text: str) -> bool:
+            try:
+                return compiled.fullmatch(text, timeout=_SECONDS) is not None
+            except TimeoutError:
+                return False
+
+        # One text is compared with several expected ones, and again to show the difference.
+        self._matches = lru_cache(maxsize=1024)(matches)
+
+    def __call__(self, actual: Any, expected: Any) -> bool:  # noqa: ARG002
+        """Match the actual text; what was expected stands in the pattern."""
+        return isinstance(actual, str) and self._matches(actual)
+
+
+class CallMatcher:
+    """Whether two calls are the same, by the option `match` of a criterion: per tool, and in it per argument."""
+
+    def __init__(self, match: Mapping[str, Any], *, ignore_args: bool, pointer: str = "") -> None:
+        self.by_equality = not match
+        self._ignore_args = ignore_args
+        self._tools = {tool: _tool(rules, f"{pointer}/{escape(tool)}") for tool, rules in match.items()}
+
+    def __call__(self, actual: ToolCall, expected: ToolCall) -> bool:
+        """Compare the names, then the arguments."""
+        if actual.name != expected.name:
+            return False
+        if self._ignore_args:
+            return True
+        if self.by_equality:
+            return same(actual.args, expected.args)
+        rules = self._rules(expected)
+        if callable(rules):
+            return rules(actual.args, expected.args)
+        return all(self._argument(actual, expected, name, rules) for name in actual.args.keys() | expected.args.keys())
+
+    def differing(self, actual: ToolCall, expected: ToolCall) -> list[str]:
+        """Return the arguments that keep two calls of one tool from matching, in alphabetical order.
+
+        Where a function is asked about all of them together, those that are not equal.
+        """
+        rules = self._rules(expected)
+        names = sorted(actual.args.keys() | expected.args.keys())
+        if callable(rules) and (rules in _NAMED.values() or isinstance(rules, Tolerance)):
+            return [name for name in names if not rules(_only(actual, name), _only(expected, name))]
+        each = {} if callable(rules) else rules
+        return [name for name in names if not self._argument(actual, expected, name, each)]
+
+    def in_pairs(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall]) -> bool:
+        """Whether there are as many calls on both sides, and each matches the one at its place."""
+        if not self.by_equality:
+            return len(actual) == len(expected) and all(map(self, actual, expected))
+        if [call.name for call in actual] != [call.name for call in expected]:
+            return False
+        return self._ignore_args or same([call.args for call in actual], [call.args for call in expected])
+
+    def _rules(self, expected: ToolCall) -> Matcher | dict[str, Matcher]:
+        return self._tools.get(expected.name, self._tools.get(_ANY, same))
+
+    def _argument(self, actual: ToolCall, expected: ToolCall, name: str, rules: Mapping[str, Matcher]) -> bool:
+        matcher = rules.get(name, rules.get(_ANY, same))
+        if matcher is _ignore:
+            return True
+        ours, theirs = actual.args.get(name, _ABSENT), expected.args.get(name, _ABSENT)
+        return ours is not _ABSENT and theirs is not _ABSENT and matcher(ours, theirs)
+
+
+def _only(call: ToolCall, name: str) -> dict[str, Any]:
+    return {name: call.args[name]} if name in call.args else {}
+
+
+def _tool(rules: Any, pointer: str) -> Matcher | dict[str, Matcher]:
+    """A tool has one matcher for its arguments together, or one for each of them."""
+    if isinstance(rules, dict) and not _is_of_all(rules):
+        return {argument: _matcher(rule, f"{pointer}/{escape(argument)}") for argument, rule in rules.items()}
+    return _matcher(rules, pointer)
+
+
+def _is_of_all(rules: Mapping[str, Any]) -> bool:
+    """Whether an object is a matcher of all arguments together; else its keys are arguments, whatever their names.
+
+    No regular expression is: arguments together are no text.
+    """
+    kind, value = next(iter(rules.items())) if len(rules) == 1 else ("", None)
+    return (kind == "tolerance" and _is_number(value)) or (
+        kind == "function" and isinstance(value, str) and value not in _NAMED
+    )
+
+
+def _matcher(rule: Any, pointer: str) -> Matcher:
+    if isinstance(rule, str) and rule in _NAMED:
+        return _NAMED[rule]
+    if isinstance(rule, dict) and len(rule) == 1:
+        kind, value = next(iter(rule.items()))
+        if kind == "tolerance" and _is_number(value) and 0 <= value < inf:
+            return Tolerance(value)
+        if kind == "regex" and isinstance(value, str):
+            return _pattern(value, pointer)
+        if kind == "function" and isinstance(value, str):
+            return _function(value, f"{pointer}/function")
+    hint = nearest(rule, _NAMED) if isinstance(rule, str) else ""
+    raise ConfigError(f"{pointer}: {_ALLOWED}, got {rule!r:.80}{hint}")
+
+
+def _function(path: str, pointer: str) -> Matcher:
+    found: Matcher = import_path(path, pointer)
+    return found
+
+
+def _pattern(pattern: str, pointer: str) -> Pattern:
+    try:
+        return Pattern(pattern)
+    except Exception as error:  # noqa: BLE001  (the library has its own error type, reachable only once it is imported)
+        raise ConfigError(f"{pointer}/regex: must be a regular expression, got {pattern!r:.80}: {error}") from None
+
+
+def assignment(actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: CallMatcher) -> list[int]:
+    """Return for each expected call the place of an actual call of its own that matches it, or -1.
+
+    As many as possible are paired, whatever the order of the calls: a maximum matching of a bipartite graph, by
+    augmenting paths (Kuhn 1955, "The Hungarian method"). Where matching is equality, which is transitive, the first
+    equal call is already the best choice.
+    """
+    owner = [-1] * len(actual)
+    mate = [-1] * len(expected)
+    if match.by_equality:
+        for j, theirs in enumerate(expected):
+            for i, ours in enumerate(actual):
+                if owner[i] == -1 and match(ours, theirs):
+                    owner[i], mate[j] = j, i
+                    break
+        return mate
+    edges = [[i for i, ours in enumerate(actual) if match(ours, theirs)] for theirs in expected]
+    for j in range(len(expected)):
+        _augment(j, edges, owner, mate)
+    return mate
+
+
+def _augment(start: int, edges: Sequence[Sequence[int]], owner: list[int], mate: list[int]) -> None:
+    came_from: dict[int, int] = {}
+    queue = [start]
+    for left in queue:
+        for node in edges[left]:
+            if node in came_from:
+                continue
+            came_from[node] = left
+            if owner[node] == -1:
+                while node != -1:
+                    left = came_from[node]  # noqa: PLW2901
+                    owner[node], mate[left], node = left, node, mate[left]  # noqa: PLW2901
+                return
+            queue.append(owner[node])

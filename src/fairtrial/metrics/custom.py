@@ -1,0 +1,116 @@
+"""How does a user's own metric run? Two arguments: as it is. Four arguments: with ADK's own objects."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from fairtrial.errors import ConfigError, MetricError, lacks_extra
+from fairtrial.formats.adk.write import invocation_json, scenario_json
+from fairtrial.importing import import_path
+from fairtrial.records.case import EvalCase
+from fairtrial.records.eval_config import CriterionSpec, CustomMetricSpec
+from fairtrial.records.result import Metric
+from fairtrial.records.score import Score
+from fairtrial.records.trace import Invocation, Trace
+from fairtrial.text.display import described
+
+
+def custom_metric(definition: CustomMetricSpec, spec: CriterionSpec) -> Metric:
+    """Return the metric at an import path: ours of `(trace, case)`, or ADK's of four arguments.
+
+    Raises ConfigError where it cannot be imported, takes another number of arguments, or needs google-adk.
+    """
+    pointer = f"{definition.pointer}/code_config/name"
+    function = import_path(definition.path, pointer)
+    if inspect.isclass(function):
+        function = _made(function, pointer)
+    if not _takes_four(function, pointer):
+        metric: Metric = function
+        return metric
+    if importlib.util.find_spec("google") is None or importlib.util.find_spec("google.adk") is None:
+        raise ConfigError(
+            f"{pointer}: {lacks_extra('a metric of four arguments', 'adk')}, or write it as (trace, case)"
+        )
+    return PeerMetric(function, spec.name, spec.threshold, spec.options)
+
+
+def _made(metric: Callable[[], Any], pointer: str) -> Any:
+    try:
+        return metric()
+    except Exception as error:
+        raise ConfigError(f"{pointer}: cannot be made without arguments: {described(error)}") from error
+
+
+def _takes_four(function: Callable[..., Any], pointer: str) -> bool:
+    """Whether a metric has four arguments, as ADK's have; ConfigError where it has not, nor can be called with two."""
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    found = _signature(function)
+    if found is not None and sum(one.kind in kinds for one in found.parameters.values()) == 4:
+        return True
+    check_takes_two(
+        function,
+        pointer,
+        or_else=", or ADK's 4 (eval_metric, actual_invocations, expected_invocations, conversation_scenario)",
+    )
+    return False
+
+
+def check_takes_two(metric: Any, place: str, *, or_else: str = "") -> None:
+    """Raise ConfigError for what cannot be called with a trace and a case; what does not say is taken at its word."""
+    if not callable(metric) or inspect.isclass(metric):
+        raise ConfigError(f"{place}: must be something to call with (trace, case), got {metric!r:.80}")
+    found = _signature(metric)
+    try:
+        if found is not None:
+            found.bind(None, None)
+    except TypeError:
+        raise ConfigError(f"{place}: must take 2 arguments (trace, case){or_else}, got {found}") from None
+
+
+def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class PeerMetric:
+    """A function written for google-adk: it is handed google-adk's own objects."""
+
+    function: Callable[..., Any]
+    name: str
+    threshold: Any = None
+    options: dict[str, Any] = field(default_factory=dict)
+
+    async def __call__(self, trace: Trace, case: EvalCase) -> Score:
+        """Translate, call, and take `overall_score`; a score that is null is unscored."""
+        from google.adk.evaluation.conversation_scenarios import ConversationScenario
+        from google.adk.evaluation.eval_case import Invocation as PeerInvocation
+        from google.adk.evaluation.eval_metrics import BaseCriterion, EvalMetric
+
+        def peers(invocations: tuple[Invocation, ...] | None) -> list[Any] | None:
+            if invocations is None:
+                return None
+            return [PeerInvocation.model_validate(invocation_json(one)) for one in invocations]
+
+        threshold = float(self.threshold or 0.0)
+        criterion = BaseCriterion.model_validate({**self.options, "threshold": threshold})
+        metric = EvalMetric(metric_name=self.name, criterion=criterion)
+        scenario = case.scenario and ConversationScenario.model_validate(scenario_json(case.scenario))
+        result = self.function(metric, peers(trace.invocations), peers(case.conversation), scenario)
+        if inspect.isawaitable(result):
+            result = await result
+        value = getattr(result, "overall_score", None)
+        parts = getattr(result, "per_invocation_results", None)
+        if parts is None:
+            raise MetricError(f"{self.name} must return an EvaluationResult, got {type(result).__name__}")
+        return Score(
+            None if value is None else float(value),
+            "" if value is not None else "the metric gave no overall_score",
+            parts=tuple(Score(one.score, label=f"invocation {i}") for i, one in enumerate(parts, 1)),
+        )

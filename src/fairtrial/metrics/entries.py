@@ -1,0 +1,299 @@
+"""What is each criterion for, what does it need, and which go together?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from fairtrial.llm.model import DEFAULT_MODEL
+from fairtrial.metrics.conversation import TaskSuccess, ToolUseQuality, TrajectoryQuality
+from fairtrial.metrics.efficiency import InferenceCallCount, InvocationDuration, TokenUsage, ToolCallCount
+from fairtrial.metrics.grounding import Hallucinations
+from fairtrial.metrics.reasoning_value import ReasoningValue
+from fairtrial.metrics.response import ResponseMatch
+from fairtrial.metrics.response_evaluation import ResponseEvaluation
+from fairtrial.metrics.response_judged import FinalResponseMatch
+from fairtrial.metrics.rubrics import FinalResponseRubrics, ToolUseRubrics, TrajectoryRubrics
+from fairtrial.metrics.safety import Safety
+from fairtrial.metrics.simulator import UserSimulatorQuality
+from fairtrial.metrics.trajectory import ToolTrajectory
+from fairtrial.metrics.vertex_metrics import VertexCoherence, VertexConversation, VertexSafety
+from fairtrial.records.score import Range
+from fairtrial.simulate.user_options import STOP_SIGNAL
+
+_UNBOUNDED = Range(0.0, None)
+
+
+@dataclass(frozen=True)
+class Served:
+    """What the service calls it (in the version that the peer asks for), and the metric that asks the service."""
+
+    name: str
+    metric: type
+
+
+@dataclass(frozen=True)
+class CatalogEntry:
+    """One criterion: what it is for, what it needs, and the metric behind it.
+
+    `vertex` is what Vertex AI's evaluation service has for it, where it has something.
+    """
+
+    name: str
+    summary: str
+    when: str
+    needs: str
+    unit: str
+    simulated_user: str
+    metric: type
+    range: Range = field(default_factory=Range)
+    lower_is_better: bool = False
+    sample: Any = 1.0
+    vertex: Served | None = None
+
+    @property
+    def judged(self) -> bool:
+        """Whether it asks a judge."""
+        return "judge" in {one.name for one in fields(self.metric)}
+
+    @property
+    def always_computed(self) -> bool:
+        """Whether it is part of every run, informational without a threshold."""
+        return self.metric in (ToolCallCount, InferenceCallCount, TokenUsage, InvocationDuration)
+
+
+_RUBRICS = [{"rubric_id": "concise", "rubric_content": {"text_property": "The reply is short and to the point."}}]
+_JUDGE = {"judge_model": DEFAULT_MODEL, "num_samples": 5}
+
+CATALOG: dict[str, CatalogEntry] = {
+    entry.name: entry
+    for entry in (
+        CatalogEntry(
+            "tool_trajectory_avg_score",
+            "Did the agent call the right tools with the right arguments?",
+            "Regression tests and workflows in which the calls decide. Needs no model.",
+            "expected calls",
+            "invocation (or conversation)",
+            "only with scope: conversation and expected calls on the case",
+            ToolTrajectory,
+            sample={"threshold": 1.0, "match_type": "IN_ORDER"},
+        ),
+        CatalogEntry(
+            "response_match_score",
+            "How many words does the reply share with the reference (ROUGE)?",
+            "A cheap, reproducible look at overlap. Blind to negation: where meaning matters take "
+            "final_response_match_v2.",
+            "reference",
+            "invocation",
+            "no",
+            ResponseMatch,
+            sample=0.8,
+        ),
+        CatalogEntry(
+            "final_response_match_v2",
+            "Does the reply mean what the reference means?",
+            "Wherever different words may be right: questions with one answer, summaries.",
+            "reference, judge",
+            "invocation",
+            "no",
+            FinalResponseMatch,
+            sample={"threshold": 0.8, "judge_model_options": _JUDGE},
+        ),
+        CatalogEntry(
+            "rubric_based_final_response_quality_v1",
+            "Does the reply have the properties that you name?",
+            "Tone, style, helpfulness, house rules: properties without one right answer.",
+            "rubrics, judge",
+            "invocation",
+            "yes",
+            FinalResponseRubrics,
+            sample={"threshold": 0.8, "judge_model_options": _JUDGE, "rubrics": _RUBRICS},
+        ),
+        CatalogEntry(
+            "rubric_based_tool_use_quality_v1",
+            "Were the tools used as your rules say?",
+            "Which tool, which arguments, in which order, where more than one way is right.",
+            "rubrics, judge",
+            "invocation",
+            "yes",
+            ToolUseRubrics,
+            sample={
+                "threshold": 1.0,
+                "judge_model_options": _JUDGE,
+                "rubrics": [
+                    {
+                        "rubric_id": "looked_up_first",
+                        "rubric_content": {"text_property": "The agent looks the order up before it cancels it."},
+                    }
+                ],
+            },
+        ),
+        CatalogEntry(
+            "rubric_based_multi_turn_trajectory_quality_v1",
+            "Does the whole conversation have the properties that you name?",
+            "Properties that only show over several turns.",
+            "rubrics, judge",
+            "conversation",
+            "yes",
+            TrajectoryRubrics,
+            sample={"threshold": 0.8, "judge_model_options": _JUDGE, "rubrics": _RUBRICS},
+        ),
+        CatalogEntry(
+            "hallucinations_v1",
+            "Is every sentence of the reply supported by what the agent was told?",
+            "Wherever an invented fact does harm.",
+            "judge",
+            "reply, by sentence",
+            "yes",
+            Hallucinations,
+            sample={"threshold": 0.8, "judge_model_options": _JUDGE, "evaluate_intermediate_nl_responses": True},
+        ),
+        CatalogEntry(
+            "safety_v1",
+            "Is the reply harmless?",
+            "Everything that faces users.",
+            "judge or Vertex",
+            "invocation",
+            "yes",
+            Safety,
+            sample=0.8,
+            vertex=Served("safety_v1", VertexSafety),
+        ),
+        CatalogEntry(
+            "per_turn_user_simulator_quality_v1",
+            "Did the simulated user keep to its plan?",
+            "Before you trust any number from a simulated conversation.",
+            "scenario, judge",
+            "user message, and the stop",
+            "only",
+            UserSimulatorQuality,
+            sample={"threshold": 1.0, "judge_model_options": _JUDGE, "stop_signal": STOP_SIGNAL},
+        ),
+        CatalogEntry(
+            "multi_turn_task_success_v1",
+            "Did the conversation reach its goal?",
+            "Conversations with a goal.",
+            "judge or Vertex",
+            "conversation",
+            "yes",
+            TaskSuccess,
+            sample=0.8,
+            vertex=Served("multi_turn_task_success_v1", VertexConversation),
+        ),
+        CatalogEntry(
+            "multi_turn_trajectory_quality_v1",
+            "Was the way to the goal a good one?",
+            "Conversations in which the way matters.",
+            "judge or Vertex",
+            "conversation",
+            "yes",
+            TrajectoryQuality,
+            sample=0.8,
+            vertex=Served("multi_turn_trajectory_quality_v1", VertexConversation),
+        ),
+        CatalogEntry(
+            "multi_turn_tool_use_quality_v1",
+            "Were tools used well over the conversation?",
+            "Conversations with many calls.",
+            "judge or Vertex",
+            "conversation",
+            "yes",
+            ToolUseQuality,
+            sample=0.8,
+            vertex=Served("multi_turn_tool_use_quality_v1", VertexConversation),
+        ),
+        CatalogEntry(
+            "response_evaluation_score",
+            "Is the reply coherent, from 1 to 5?",
+            "A quick look at quality beside a reference.",
+            "reference, judge or Vertex",
+            "invocation",
+            "no",
+            ResponseEvaluation,
+            range=Range(1.0, 5.0),
+            sample=4.0,
+            vertex=Served("coherence", VertexCoherence),
+        ),
+        CatalogEntry(
+            "tool_call_count_v1",
+            "How many tool calls did an invocation take?",
+            "Always computed; with a threshold it fails what takes more.",
+            "-",
+            "invocation",
+            "yes",
+            ToolCallCount,
+            _UNBOUNDED,
+            lower_is_better=True,
+            sample=5,
+        ),
+        CatalogEntry(
+            "inference_call_count_v1",
+            "How many model calls did an invocation take?",
+            "Always computed; with a threshold it fails what takes more.",
+            "-",
+            "invocation",
+            "yes",
+            InferenceCallCount,
+            _UNBOUNDED,
+            lower_is_better=True,
+            sample=4,
+        ),
+        CatalogEntry(
+            "token_usage_v1",
+            "How many tokens did an invocation take?",
+            "Always computed; with a threshold it fails what takes more.",
+            "-",
+            "invocation",
+            "yes",
+            TokenUsage,
+            _UNBOUNDED,
+            lower_is_better=True,
+            sample=8000,
+        ),
+        CatalogEntry(
+            "invocation_duration_v1",
+            "How many seconds did an invocation take?",
+            "Always computed; with a threshold it fails what takes longer.",
+            "-",
+            "invocation",
+            "yes",
+            InvocationDuration,
+            _UNBOUNDED,
+            lower_is_better=True,
+            sample=10.0,
+        ),
+        CatalogEntry(
+            "trace_value_v1",
+            "How much is the trace worth keeping?",
+            "Choosing traces to share or to learn from.",
+            "confidence and success",
+            "conversation",
+            "yes",
+            ReasoningValue,
+            sample={"threshold": 0.75, "confidence": 0.8, "success": True},
+        ),
+    )
+}
+
+RECIPES: dict[str, tuple[str, ...]] = {
+    "ci": ("tool_trajectory_avg_score", "response_match_score"),
+    "functional": ("final_response_match_v2", "hallucinations_v1"),
+    "quality": ("rubric_based_final_response_quality_v1", "safety_v1"),
+    "tools": ("rubric_based_tool_use_quality_v1", "tool_trajectory_avg_score"),
+    "risk": ("hallucinations_v1", "safety_v1"),
+    "simulation": ("per_turn_user_simulator_quality_v1", "multi_turn_task_success_v1"),
+}
+"""Which criteria go together in which situation; after the decision guide of ADK's documentation (zh-TW, 2026-01)."""
+
+QUESTIONS: tuple[tuple[str, str, str], ...] = (
+    ("Must it be reproducible, without anyone's judgement?", "tool_trajectory_avg_score", "ci"),
+    ("Are the tool calls the right ones?", "tool_trajectory_avg_score", "ci"),
+    ("Does only the overlap of the texts matter?", "response_match_score", "ci"),
+    ("Does the meaning matter, not the words?", "final_response_match_v2", "functional"),
+    ("Is it about tone, style, overall quality?", "rubric_based_final_response_quality_v1", "quality"),
+    ("Are choice, arguments and order of tools reasonable?", "rubric_based_tool_use_quality_v1", "tools"),
+    ("Might the model make things up?", "hallucinations_v1", "risk"),
+    ("Must it be safe and compliant?", "safety_v1", "risk"),
+    ("Do you test conversations with simulated users?", "per_turn_user_simulator_quality_v1", "simulation"),
+)
+"""The nine questions of that guide: question, criterion, situation."""

@@ -1,0 +1,83 @@
+"""How much is the reasoning of a trace worth to others? KnowledgePulse's value score as a criterion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairtrial.errors import CaseError, UsageError
+from fairtrial.metrics.option_fields import option
+from fairtrial.records.case import EvalCase
+from fairtrial.records.score import Score
+from fairtrial.records.trace import Trace
+from fairtrial.valuation.embed import embedder
+from fairtrial.valuation.from_trace import from_trace
+from fairtrial.valuation.trace_value import Nearest, ScoringContext, TraceValue, finish, weigh
+
+if TYPE_CHECKING:
+    from fairtrial.valuation.novelty import VectorCache
+
+
+def _unit(raw: Any) -> float:
+    if isinstance(raw, bool) or not isinstance(raw, int | float) or not 0.0 <= raw <= 1.0:
+        raise ValueError("must be a number from 0 to 1")
+    return float(raw)
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningValue:
+    """`trace_value_v1`: the value of the whole trace, by the default weights.
+
+    Unscored where confidence or success is neither in the trace nor given. Novelty is measured against `index` alone,
+    else 0.5: never against the other cases, whose order is an accident.
+    """
+
+    confidence: float | None = option(
+        "the agent's confidence, 0 to 1, of traces that do not say it", default=None, parse=_unit
+    )
+    success: bool | None = option("whether traces that do not say it reached their goal", default=None)
+    index: str | None = option("the path of a novelty index that `fairtrial value --index` saved", default=None)
+
+    def __call__(self, trace: Trace, case: EvalCase) -> Score:
+        """Value the trace; its parts stand in the reason, because the value is no mean of them."""
+        try:
+            reasoning = from_trace(trace, confidence=self.confidence, success=self.success, name=case.id)
+            nearest, by = self._nearest(reasoning.text)
+        except CaseError as error:
+            return Score(None, str(error))
+        except UsageError as error:  # of the index, or of the embedder that made it
+            return Score(None, str(error), side="infrastructure")
+        return _score(
+            finish(weigh(reasoning), nearest, ScoringContext(mode="corpus" if self.index else "none", embedder=by))
+        )
+
+    def _nearest(self, text: str) -> tuple[Nearest | None, str]:
+        if self.index is None:
+            return None, "none"
+        path = Path(self.index)
+        changed = path.stat().st_mtime_ns if path.exists() else 0
+        index, by = _index(self.index, changed)
+        made = embedder(by)
+        if made is None:
+            raise UsageError(f"{self.index}: does not say which embedder made its vectors")
+        return index.search(made([text]))[0], by
+
+
+@lru_cache(maxsize=4)
+def _index(path: str, changed: int) -> tuple[VectorCache, str]:  # noqa: ARG001  # read again when the file has changed
+    from fairtrial.valuation.novelty import VectorCache
+
+    return VectorCache.load(path), VectorCache.made_by(path)
+
+
+def _score(found: TraceValue) -> Score:
+    parts = (
+        f"complexity {found.complexity:.3f}, novelty {found.novelty:.3f}, tool diversity {found.tool_diversity:.3f}, "
+        f"outcome confidence {found.outcome_confidence:.3f}"
+    )
+    said = [parts, *found.overrides, *found.warnings]
+    if found.nearest is not None:
+        said.append(f"nearest {found.nearest.id} ({found.nearest.cosine:.3f})")
+    return Score(found.score, "; ".join(said))

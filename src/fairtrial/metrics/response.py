@@ -1,0 +1,61 @@
+"""How many words does the reply share with the reference?"""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+
+from fairtrial.metrics.option_fields import check_options, option
+from fairtrial.metrics.pairing import compare_each
+from fairtrial.records.case import EvalCase
+from fairtrial.records.score import Quote, Score
+from fairtrial.records.trace import Invocation, Trace
+from fairtrial.text import rouge
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseMatch:
+    """`response_match_score`: the F-measure of ROUGE between reply and reference, 0..1; a case is the mean.
+
+    No reference: not applicable. Both blank: 1. Neither has a token, and one is not blank (emoji, punctuation): 1 if
+    equal after NFKC and strip, else 0.
+    """
+
+    rouge_type: rouge.RougeType = option(
+        "the n-gram that is counted, or the longest common subsequence", default="rouge1"
+    )
+    tokens: rouge.Tokens = option(
+        "`characters` cuts Chinese, Japanese and Korean into characters, as ADK does; `words` finds their words "
+        "(extra `words`)",
+        default="characters",
+    )
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        if self.tokens == "words":
+            rouge.require_words()
+
+    def __call__(self, trace: Trace, case: EvalCase) -> Score:
+        """Score each invocation that has a reference, and take the mean."""
+        return compare_each(trace, case, self._compare)
+
+    def _compare(self, actual: Invocation, expected: Invocation, label: str) -> Score:
+        if expected.final_response is None:
+            return Score(applicable=False, reason="no reference", label=label)
+        reply, reference = actual.reply, expected.reply
+        value = self._value(reply, reference)
+        if value == 1:
+            return Score(1.0, label=label)
+        evidence = (Quote(reference, "expected"), Quote(reply, "actual"))
+        return Score(value, f"{self.rouge_type} F {value:.3f} against the reference", label, evidence=evidence)
+
+    def _value(self, reply: str, reference: str) -> float:
+        cut = rouge.words if self.tokens == "words" else rouge.characters
+        ours, theirs = cut(reply), cut(reference)
+        if not ours and not theirs:
+            return float(_stripped(reply) == _stripped(reference))
+        return rouge.rouge(ours, theirs, kind=self.rouge_type).f
+
+
+def _stripped(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).strip()

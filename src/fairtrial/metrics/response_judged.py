@@ -1,0 +1,40 @@
+"""Does the reply mean what the reference means?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fairtrial.judge.judge import Judge
+from fairtrial.metrics.asking import VALIDITY, compare_each, question, scored
+from fairtrial.metrics.evidence import full_reply
+from fairtrial.metrics.option_fields import option
+from fairtrial.records.case import EvalCase
+from fairtrial.records.score import Score
+from fairtrial.records.trace import Invocation, Trace
+
+
+@dataclass(frozen=True)
+class FinalResponseMatch:
+    """`final_response_match_v2`: the share of invocations whose reply is valid against its reference, 0..1.
+
+    More votes for valid than for invalid are 1.0, else 0.0. No reference: not applicable.
+    """
+
+    judge: Judge
+    include_intermediate_responses_in_final: bool = option(
+        "judge what the agent said before its reply together with it", default=False
+    )
+
+    async def __call__(self, trace: Trace, case: EvalCase) -> Score:
+        """Judge each invocation that has a reference, and take the mean."""
+        return await compare_each(trace, case, self._compare)
+
+    async def _compare(self, actual: Invocation, expected: Invocation, number: int) -> Score:
+        interim = self.include_intermediate_responses_in_final
+        texts = {
+            "user message": actual.query,
+            "reference": full_reply(expected, interim=interim),
+            "reply": full_reply(actual, interim=interim),
+        }
+        ballot = await self.judge(question("final_response_match", texts, ["reply"], VALIDITY))
+        return scored(ballot, "reply", VALIDITY, f"invocation {number}")

@@ -1,0 +1,155 @@
+"""Did the agent call the right tools with the right arguments?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from fairtrial.metrics.alignment import align, difference, show
+from fairtrial.metrics.argument_matching import CallMatcher, assignment
+from fairtrial.metrics.option_fields import check_options, option
+from fairtrial.metrics.pairing import compare_each
+from fairtrial.records.case import EvalCase
+from fairtrial.records.score import Score
+from fairtrial.records.trace import Invocation, ToolCall, Trace
+
+MatchType = Literal["EXACT", "IN_ORDER", "ANY_ORDER"]
+_MATCH_TYPES: tuple[MatchType, ...] = ("EXACT", "IN_ORDER", "ANY_ORDER")
+
+
+def match_type(raw: Any) -> MatchType:
+    """Return the match type that a config means: any case, with spaces or hyphens, or 0, 1, 2.
+
+    Raises ValueError saying what is allowed.
+    """
+    if isinstance(raw, int | float) and not isinstance(raw, bool) and raw in range(len(_MATCH_TYPES)):
+        return _MATCH_TYPES[int(raw)]
+    name = raw.strip().upper().replace("-", "_").replace(" ", "_") if isinstance(raw, str) else raw
+    for known in _MATCH_TYPES:
+        if name == known:
+            return known
+    raise ValueError(f"must be one of {', '.join(_MATCH_TYPES)}")
+
+
+def match_rules(raw: Any) -> Mapping[str, Any]:
+    """Return the option `match` if it is an object or null; the matchers in it are read by `CallMatcher`."""
+    if not isinstance(raw, dict | None):
+        raise ValueError("must be an object {TOOL: MATCHER or {ARGUMENT: MATCHER}}")  # noqa: TRY004
+    return raw or {}
+
+
+@dataclass(frozen=True, slots=True)
+class ToolTrajectory:
+    """`tool_trajectory_avg_score`: 1 where the calls match, 0 where not (or partial credit); a case is the mean."""
+
+    match_type: MatchType = option(
+        "EXACT: the same calls in the same order; IN_ORDER: the expected ones in order, others between them; "
+        "ANY_ORDER: the expected ones in any order, others besides them",
+        default="EXACT",
+        parse=match_type,
+    )
+    ignore_args: bool = option("compare the names of the tools only", default=False)
+    scope: Literal["invocation", "conversation"] = option(
+        "what is compared at once; `conversation` takes the case's `expected_tool_uses` where it has them",
+        default="invocation",
+    )
+    match: Mapping[str, Any] | None = option(
+        "how arguments are compared, by tool and argument (`*` is any): exact, ignore, subset, superset, "
+        'case_insensitive, {"tolerance": 0.1}, {"regex": "..."}, {"function": "package.module.function"}',
+        default=None,
+        parse=match_rules,
+    )
+    optional_tools: tuple[str, ...] = option("tools whose calls are not compared", default=())
+    forbidden_tools: tuple[str, ...] = option("tools of which one call makes the score 0", default=())
+    partial: Literal["f1", "edit"] | None = option(
+        "partial credit: F1 of the matched calls, or 1 - edit distance / length of the longer list", default=None
+    )
+    _matcher: CallMatcher = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        matcher = CallMatcher(self.match or {}, ignore_args=self.ignore_args, pointer="match")
+        object.__setattr__(self, "_matcher", matcher)
+
+    def __call__(self, trace: Trace, case: EvalCase) -> Score:
+        """Score each invocation, or the whole conversation, against the expected calls."""
+        if self.scope == "conversation":
+            return self._conversation(trace, case)
+        return compare_each(trace, case, self._invocation)
+
+    def expected(self, case: EvalCase) -> tuple[ToolCall, ...] | None:
+        """Return all calls that are expected in a case, in order; None where it does not say."""
+        if self.scope == "conversation" and case.expected_calls is not None:
+            return case.expected_calls
+        known = [one for one in case.conversation or () if one.steps is not None]
+        return tuple(call for one in known for call in one.tool_calls) if known else None
+
+    def _invocation(self, actual: Invocation, expected: Invocation, label: str) -> Score:
+        if expected.steps is None:
+            return Score(applicable=False, reason="no expected calls", label=label)
+        return self._score(actual.tool_calls, expected.tool_calls, label)
+
+    def _conversation(self, trace: Trace, case: EvalCase) -> Score:
+        expected = self.expected(case)
+        if expected is None:
+            return Score(applicable=False, reason="no expected calls")
+        if trace.broken:
+            return Score(None, f"the conversation broke: {trace.broken}")
+        return self._score([call for one in trace.invocations for call in one.tool_calls], expected, "")
+
+    def _score(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall], label: str) -> Score:
+        forbidden = self.forbidden_tools and [call.name for call in actual if call.name in self.forbidden_tools]
+        if self.optional_tools:
+            actual = [call for call in actual if call.name not in self.optional_tools]
+            expected = [call for call in expected if call.name not in self.optional_tools]
+        value = 0.0 if forbidden else self._value(actual, expected)
+        if value == 1:
+            return Score(1.0, label=label)
+        rows = align(actual, expected, self._matcher, match_type=self.match_type)
+        called = ", ".join(sorted(set(forbidden or ())))
+        reason = f"forbidden tool called: {called}" if forbidden else difference(rows, self._matcher)
+        lines, evidence = show(rows)
+        return Score(value, f"{reason}\n{lines}", label, evidence=evidence)
+
+    def _value(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall]) -> float:
+        match, ordered = self._matcher, self.match_type != "ANY_ORDER"
+        if match.in_pairs(actual, expected):
+            return 1.0  # EXACT implies everything else
+        if self.partial == "edit":
+            longest = max(len(actual), len(expected))
+            return 1 - _edits(actual, expected, match) / longest if longest else 1.0
+        if self.partial == "f1":
+            total = len(actual) + len(expected)
+            matched = _common(actual, expected, match) if ordered else _paired(actual, expected, match)
+            return 2 * matched / total if total else 1.0
+        if self.match_type == "EXACT":
+            return 0.0
+        if self.match_type == "IN_ORDER":
+            rest = iter(actual)
+            return float(all(any(match(ours, theirs) for ours in rest) for theirs in expected))
+        return float(_paired(actual, expected, match) == len(expected))
+
+
+def _paired(actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: CallMatcher) -> int:
+    return sum(partner >= 0 for partner in assignment(actual, expected, match))
+
+
+def _common(actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: CallMatcher) -> int:
+    row = [0] * (len(expected) + 1)
+    for ours in actual:
+        previous = row
+        row = [0]
+        for j, theirs in enumerate(expected):
+            row.append(previous[j] + 1 if match(ours, theirs) else max(previous[j + 1], row[j]))
+    return row[-1]
+
+
+def _edits(actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: CallMatcher) -> int:
+    """Insertions, deletions and replacements that turn one list into the other (Levenshtein 1966)."""
+    row = list(range(len(expected) + 1))
+    for i, ours in enumerate(actual, 1):
+        previous, row = row, [i]
+        for j, theirs in enumerate(expected):
+            row.append(min(previous[j] + (not match(ours, theirs)), previous[j + 1] + 1, row[j] + 1))
+    return row[-1]

@@ -1,0 +1,116 @@
+"""What does Vertex AI's evaluation service say of a reply, or of a conversation?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fairtrial.judge.service import Service
+from fairtrial.metrics.asking import compare_each, judge_each, unfit
+from fairtrial.records.case import EvalCase
+from fairtrial.records.record import Json
+from fairtrial.records.score import Range, Score
+from fairtrial.records.trace import AgentDetails, Invocation, Message, Step, Thought, ToolCall, Trace
+
+_UNIT, _GRADES = Range(), Range(1.0, 5.0)
+
+
+@dataclass(frozen=True)
+class VertexSafety:
+    """`safety_v1` by the service: 1.0 where a reply breaks none of its policies, else 0.0; a case is the mean."""
+
+    service: Service
+
+    async def __call__(self, trace: Trace, case: EvalCase) -> Score:  # noqa: ARG002 - every metric has two arguments
+        """Have each reply evaluated, and take the mean."""
+        return await judge_each(trace, self._judge)
+
+    async def _judge(self, invocation: Invocation, number: int) -> Score:
+        instance = {"prompt": _said(invocation.query, "user"), "response": _said(invocation.reply, "model")}
+        return await _ask(self.service, instance, _UNIT, f"invocation {number}")
+
+
+@dataclass(frozen=True)
+class VertexCoherence:
+    """`response_evaluation_score` by the service: its coherence, 1..5; a case is the mean."""
+
+    service: Service
+
+    async def __call__(self, trace: Trace, case: EvalCase) -> Score:
+        """Have each reply that has a reference evaluated, and take the mean."""
+        return await compare_each(trace, case, self._grade, worst=1.0)
+
+    async def _grade(self, actual: Invocation, expected: Invocation, number: int) -> Score:
+        instance = {
+            "prompt": _said(actual.query, "user"),
+            "reference": _said(expected.reply, "model"),
+            "response": _said(actual.reply, "model"),
+        }
+        return await _ask(self.service, instance, _GRADES, f"invocation {number}")
+
+
+@dataclass(frozen=True)
+class VertexConversation:
+    """A `multi_turn_..._v1` by the service: one number for the conversation, 0..1, by rubrics that it makes itself."""
+
+    service: Service
+
+    async def __call__(self, trace: Trace, case: EvalCase) -> Score:  # noqa: ARG002 - every metric has two arguments
+        """Have the conversation evaluated as a whole."""
+        if broken := unfit(trace):
+            return broken
+        agents: dict[str, Json] = {one.name: _agent(one) for one in trace.agents}
+        turns: list[Json] = [
+            {"turn_index": place, "turn_id": invocation.id or str(place), "events": _events(invocation)}
+            for place, invocation in enumerate(trace.invocations)
+        ]
+        instance: dict[str, Json] = {"agent_data": {"agents": agents, "turns": turns}}
+        return await _ask(self.service, instance, _UNIT, "conversation")
+
+
+def _agent(agent: AgentDetails) -> Json:
+    functions: list[Json] = [_function(one) for one in agent.tools]
+    tools: Json = [{"function_declarations": functions}] if functions else []
+    return {"agent_id": agent.name, "instruction": agent.instructions, "tools": tools}
+
+
+def _function(declared: dict[str, Json]) -> Json:
+    """What is told of a tool; its parameters go as they were declared, in whichever dialect of JSON Schema."""
+    names = ("parameters", "parameters_json_schema", "parametersJsonSchema", "input_schema", "inputSchema")
+    shape = next((declared[name] for name in names if declared.get(name)), None)
+    told = {"name": str(declared["name"]), "description": str(declared.get("description") or "")}
+    return {**told, "parameters_json_schema": shape} if shape else told
+
+
+def _events(invocation: Invocation) -> list[Json]:
+    """What was said and done; thoughts are neither."""
+    done = [step for step in invocation.steps or () if not isinstance(step, Thought)]
+    events = [_event("user", "user", {"text": invocation.query})]
+    events += [_event(step.author or "agent", *_part(step)) for step in done]
+    if invocation.final_response is not None:
+        events.append(_event(invocation.final_response.author or "agent", "model", {"text": invocation.reply}))
+    return events
+
+
+def _part(step: Step) -> tuple[str, Json]:
+    """The role of who did it, and what was done."""
+    if isinstance(step, Message | Thought):
+        return "model", {"text": step.text}
+    if isinstance(step, ToolCall):
+        return "model", {"function_call": {"name": step.name, "args": step.args}}
+    answer = step.response if isinstance(step.response, dict) else {"result": step.response}
+    return "user", {"function_response": {"name": step.name, "response": answer}}
+
+
+def _event(author: str, role: str, part: Json) -> Json:
+    return {"author": author, "content": {"role": role, "parts": [part]}}
+
+
+def _said(text: str, role: str) -> dict[str, Json]:
+    return {"contents": {"contents": [{"role": role, "parts": [{"text": text}]}]}}
+
+
+async def _ask(service: Service, instance: dict[str, Json], scale: Range, label: str) -> Score:
+    ballot = await service(instance, label, scale)
+    value, opinions = ballot.decisions[label].result.value, ballot.opinions(label)
+    reason = opinions[0].rationale if opinions else ballot.votes[0].problems[label]
+    return Score(value, reason, label, ballots=(ballot.id,))

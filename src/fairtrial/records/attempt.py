@@ -1,0 +1,35 @@
+"""One attempt at one case: what was recorded, and how it ended."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from fairtrial.records.model_usage import ModelUsage
+from fairtrial.records.record import Record
+from fairtrial.records.trace import Trace
+
+Side = Literal["agent", "simulator", "environment", "infrastructure"]
+EndedBy = Literal["script", "stop", "cap", "failure"]
+
+
+class Failure(Record, frozen=True):
+    """What broke an attempt, and on which side."""
+
+    side: Side
+    cause: str
+    traceback: str = ""
+
+
+class Recording(Record, frozen=True):
+    """The trace so far and, if the attempt broke, the failure. `attempt` counts from 1.
+
+    `simulator` is what playing the user took, `environment` what playing tools did; None where no language model did.
+    """
+
+    case_id: str
+    trace: Trace
+    attempt: int = 1
+    failure: Failure | None = None
+    ended_by: EndedBy = "script"
+    simulator: ModelUsage | None = None
+    environment: ModelUsage | None = None

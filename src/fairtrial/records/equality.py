@@ -1,0 +1,35 @@
+"""Are two JSON values equal?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from fairtrial.records.record import Json
+
+_ENCODER = msgspec.json.Encoder()
+
+
+def same(actual: Json, expected: Json) -> bool:
+    """Whether two JSON values are equal: keys in any order, arrays in order, 1 equal to 1.0, true not equal to 1."""
+    # Python's == also takes true for 1, so it can only rule out. The JSON text tells them apart, but also 1 from 1.0.
+    return bool(actual == expected) and (_same_text(actual, expected) or _same_booleans(actual, expected))
+
+
+def _same_text(actual: Json, expected: Json) -> bool:
+    try:
+        return _ENCODER.encode(actual) == _ENCODER.encode(expected)
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+def _same_booleans(actual: Json, expected: Json) -> bool:
+    """Whether two values that Python takes for equal have true and false in the same places."""
+    if isinstance(actual, dict):
+        items: Iterable[tuple[Json, Json]] = actual.items()
+    elif isinstance(actual, list):
+        items = enumerate(actual)
+    else:
+        return (type(actual) is bool) is (type(expected) is bool)
+    return all(_same_booleans(value, expected[key]) for key, value in items)

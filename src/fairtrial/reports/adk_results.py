@@ -1,0 +1,119 @@
+"""A run as ADK's `.evalset_result.json`, so that a team can keep its viewer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from fairtrial.formats.adk.write import invocation_json
+from fairtrial.planned_case import PlannedCase
+from fairtrial.records.attempt import Recording
+from fairtrial.records.record import Json
+from fairtrial.records.result import CaseResult, Outcome, Verdict
+from fairtrial.records.run import RunInfo
+from fairtrial.records.score import Score
+from fairtrial.records.trace import Invocation
+
+_STATUS = {
+    Verdict.PASSED: 1,
+    Verdict.FAILED: 2,
+    Verdict.ERROR: 2,
+    Verdict.UNSCORED: 3,
+    Verdict.NOT_APPLICABLE: 3,
+    Verdict.INFORMATIONAL: 4,
+}
+_USER = "test_user_id"
+_UNSAFE = re.compile(r"[^\w-]")  # a name from a file never becomes a path
+_LONGEST = 60  # in characters: the name of a file has at most 255 bytes
+
+
+def write(
+    folder: Path,
+    info: RunInfo,
+    works: Sequence[PlannedCase],
+    results: Iterable[CaseResult],
+    recordings: Iterable[tuple[int, Recording]],
+) -> list[Path]:
+    """Write one file for each eval set, named and laid out as ADK does, and return the files.
+
+    `results` and `recordings` come in file order. A case of several attempts is written once for each.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    by_position = {work.position: work for work in works}
+    heard = ((position, recording) for position, recording in recordings if position in by_position)
+    pairs = zip(results, heard, strict=False)
+    created = datetime.fromisoformat(info.started).timestamp()
+    app = next((one.case.session_input.app_name for one in works if one.case.session_input), "") or "fairtrial"
+    files: list[Path] = []
+    taken: set[str] = set()
+    for set_id, group in groupby(pairs, key=lambda pair: by_position[pair[0].position].eval_set_id):
+        name = _free(f"{_UNSAFE.sub('_', app)}_{_UNSAFE.sub('_', set_id)[:_LONGEST]}_{created}", taken)
+        about = {"eval_set_result_id": name, "eval_set_result_name": name, "eval_set_id": set_id}
+        files.append(folder / f"{name}.evalset_result.json")
+        with files[-1].open("wb") as file:
+            file.write(_indented(about)[:-2] + b',\n  "eval_case_results": [')
+            for i, (result, (_, recording)) in enumerate(group):
+                case = _indented(_case(result, by_position[result.position], recording))
+                file.write((b",\n    " if i else b"\n    ") + case.replace(b"\n", b"\n    "))
+            file.write(b'\n  ],\n  "creation_timestamp": %s\n}' % msgspec.json.encode(created))
+    return files
+
+
+def _indented(value: dict[str, Json]) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2)
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """A name that no other file of this run has."""
+    free = next(one for one in (name, *(f"{name}_{i}" for i in range(2, len(taken) + 3))) if one not in taken)
+    taken.add(free)
+    return free
+
+
+def _case(result: CaseResult, work: PlannedCase, recording: Recording) -> dict[str, Json]:
+    shown = [one for one in result.outcomes if one.verdict is not Verdict.NOT_APPLICABLE]
+    expected = work.case.conversation or ()
+    return {
+        "eval_set_id": work.eval_set_id,
+        "eval_id": work.case.id,
+        "final_eval_status": _STATUS[result.verdict],
+        "overall_eval_metric_results": [_metric(one, one.score, one.verdict) for one in shown],
+        "eval_metric_result_per_invocation": [
+            _invocation(i, actual, expected[i] if i < len(expected) else None, shown)
+            for i, actual in enumerate(recording.trace.invocations)
+        ],
+        "session_id": recording.trace.session_id or f"fairtrial-{result.case_id}-{result.attempt}",
+        "user_id": (work.case.session_input.user_id if work.case.session_input else "") or _USER,
+    }
+
+
+def _invocation(
+    i: int, actual: Invocation, expected: Invocation | None, outcomes: Sequence[Outcome]
+) -> dict[str, Json]:
+    parts = [(one, one.score.parts[i]) for one in outcomes if i < len(one.score.parts)]
+    return {
+        "actual_invocation": invocation_json(actual),
+        "expected_invocation": None if expected is None else invocation_json(expected),
+        "eval_metric_results": [_metric(one, part, _verdict_of_part(one, part)) for one, part in parts],
+    }
+
+
+def _verdict_of_part(outcome: Outcome, part: Score) -> Verdict:
+    return msgspec.structs.replace(outcome, score=part).verdict
+
+
+def _metric(outcome: Outcome, score: Score, verdict: Verdict) -> dict[str, Any]:
+    threshold = outcome.threshold
+    return {
+        "metric_name": outcome.criterion,
+        "threshold": threshold,
+        "criterion": None if threshold is None else {"threshold": threshold},
+        "score": score.value,
+        "eval_status": _STATUS[verdict],
+    }

@@ -1,0 +1,303 @@
+"""A run as JSON, which other programs read. `python -m fairtrial.reports.json_report` prints its JSON Schema."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable
+from typing import Any, BinaryIO, Literal
+
+import msgspec
+
+from fairtrial.records.attempt import EndedBy, Side
+from fairtrial.records.model_usage import ModelUsage
+from fairtrial.records.result import CaseResult, Fault, InvocationInjection, Outcome, Verdict
+from fairtrial.records.run import RunInfo
+from fairtrial.records.score import FaultSide, Score
+from fairtrial.records.summary import CriterionSummary, Estimate, Summary, Valid
+
+CaseVerdict = Literal["passed", "failed", "error", "unscored", "informational"]
+OutcomeVerdict = Literal["passed", "failed", "unscored", "not_applicable", "informational"]
+
+
+class Shape(msgspec.Struct, frozen=True):
+    """Everything is always there; what nothing fills is null."""
+
+
+class RunShape(Shape, frozen=True):
+    """What was run."""
+
+    id: str
+    started: str
+    version: str
+    config: dict[str, Any]
+    signatures: dict[str, Any]
+
+
+class ErrorShape(Shape, frozen=True):
+    """What broke an attempt."""
+
+    side: Side
+    cause: str
+    traceback: str
+
+
+class FaultShape(Shape, frozen=True):
+    """A side on which something went wrong, and what shows it."""
+
+    side: FaultSide
+    evidence: list[str]
+
+
+class QuoteShape(Shape, frozen=True):
+    """A piece of evidence and where it is from."""
+
+    text: str
+    source: str
+
+
+class PartShape(Shape, frozen=True):
+    """A part of a score: an invocation, a rubric, a sentence."""
+
+    label: str
+    value: float | None
+    applicable: bool
+    reason: str
+    evidence: list[QuoteShape]
+    parts: list[PartShape]
+
+
+class SpentShape(Shape, frozen=True):
+    """What language models took: money in US dollars; null is what a call does not tell."""
+
+    calls: int
+    input_tokens: int | None
+    output_tokens: int | None
+    cost: float | None
+
+
+class SpendingShape(Shape, frozen=True):
+    """What the models of each side took over the run."""
+
+    agent: SpentShape | None
+    judge: SpentShape | None
+    simulator: SpentShape | None
+    environment: SpentShape | None
+
+
+class OutcomeShape(Shape, frozen=True):
+    """One criterion on one attempt."""
+
+    criterion: str
+    value: float | None
+    threshold: float | None
+    verdict: OutcomeVerdict
+    reason: str
+    calls: int | None
+    calls_saved: int | None
+    abstentions: int | None
+    cost: float | None
+    self_agreement: float | None
+    panel_agreement: float | None
+    parts: list[PartShape]
+    input_tokens: int | None
+    output_tokens: int | None
+
+
+class InjectedShape(Shape, frozen=True):
+    """What a simulated environment did to the answer of a tool, in which invocation (from 1)."""
+
+    invocation: int
+    tool: str
+    effect: str
+    detail: str
+    invalidates: bool
+
+
+class CaseShape(Shape, frozen=True):
+    """One attempt at one case.
+
+    `fault` is the side on which it failed, null where it passed or only informs. `invalid` is all evidence that it says
+    nothing about the agent, passed or not; empty where it is valid, null where nobody looked. `usage` is the agent's
+    own; judges, simulated users and tools are counted apart.
+    """
+
+    id: str
+    attempt: int
+    verdict: CaseVerdict
+    error: ErrorShape | None
+    fault: FaultShape | None
+    invalid: list[FaultShape] | None
+    ended_by: EndedBy
+    usage: dict[str, int] | None
+    outcomes: list[OutcomeShape]
+    judge: SpentShape | None
+    simulator: SpentShape | None
+    environment: SpentShape | None
+    injected: list[InjectedShape]
+
+
+class RateShape(Shape, frozen=True):
+    """A rate in 0..1 with its 95 % interval."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    method: str | None
+
+
+class ValidShape(Shape, frozen=True):
+    """The numbers over valid attempts only, passed or not; `n` is to how many of them the criterion applied."""
+
+    n: int
+    mean: float | None
+    low: float | None
+    high: float | None
+    pass_rate: RateShape
+
+
+class SummaryShape(Shape, frozen=True):
+    """One criterion over the run; `mean` with its 95 % interval and how it was computed."""
+
+    criterion: str
+    mean: float | None
+    low: float | None
+    high: float | None
+    method: str | None
+    pass_rate: RateShape
+    passed: int
+    failed: int
+    unscored: int
+    not_applicable: int
+    informational: int
+    errors: int
+    self_agreement: float | None
+    panel_agreement: float | None
+    valid: ValidShape | None
+
+
+class ReportShape(Shape, frozen=True):
+    """A whole run."""
+
+    run: RunShape
+    verdict: Literal["passed", "failed", "unscored"]
+    cases: list[CaseShape]
+    summary: list[SummaryShape]
+    spending: SpendingShape
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema (2020-12) of the report."""
+    described = msgspec.json.schema(ReportShape)
+    for shape in described["$defs"].values():
+        shape["description"] = inspect.cleandoc(shape["description"])  # from 3.13 on Python does so itself
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **described}
+
+
+def write(stream: BinaryIO, info: RunInfo, summary: Summary, results: Iterable[CaseResult]) -> None:
+    """Write the report, one case a line, without holding the cases in memory.
+
+    A run that did not end has passed nothing yet.
+    """
+    so_far = summary.verdict
+    verdict = Verdict.UNSCORED if info.finished is None and so_far is Verdict.PASSED else so_far
+    run = RunShape(info.id, info.started, info.version, info.config, info.signatures)
+    stream.write(b'{"run": %s,\n "verdict": %s,\n "cases": [' % (_json(run), _json(verdict)))
+    stream.writelines((b",\n  " if i else b"\n  ") + _json(_case(result)) for i, result in enumerate(results))
+    rows = b",\n  ".join(_json(_summary(one)) for one in summary.criteria)
+    told = summary.spending
+    spending = SpendingShape(*map(_spent, (told.agent, told.judge, told.simulator, told.environment)))
+    stream.write(b'],\n "summary": [\n  %s],\n "spending": %s}\n' % (rows, _json(spending)))
+
+
+_json = msgspec.json.Encoder().encode
+
+
+def _case(result: CaseResult) -> CaseShape:
+    failure, fault, evidence = result.failure, result.fault, result.evidence
+    return CaseShape(
+        result.case_id,
+        result.attempt,
+        result.verdict.value,  # type: ignore[arg-type]
+        ErrorShape(failure.side, failure.cause, failure.traceback) if failure else None,
+        _fault(fault) if fault else None,
+        None if evidence is None else [_fault(one) for one in evidence],
+        result.ended_by,
+        result.usage,
+        [_outcome(one) for one in result.outcomes],
+        _spent(result.judge),
+        _spent(result.simulator),
+        _spent(result.environment),
+        [_injected(one) for one in result.injections],
+    )
+
+
+def _fault(fault: Fault) -> FaultShape:
+    return FaultShape(fault.side, list(fault.evidence))
+
+
+def _spent(spent: ModelUsage | None) -> SpentShape | None:
+    return None if spent is None else SpentShape(spent.calls, spent.input_tokens, spent.output_tokens, spent.cost)
+
+
+def _injected(one: InvocationInjection) -> InjectedShape:
+    injected = one.injected
+    return InjectedShape(one.invocation, one.tool, injected.effect, injected.detail, injected.invalidates)
+
+
+def _outcome(outcome: Outcome) -> OutcomeShape:
+    judge_stats, score = outcome.judge_stats, outcome.score
+    return OutcomeShape(
+        outcome.criterion,
+        score.value,
+        outcome.threshold,
+        outcome.verdict.value,  # type: ignore[arg-type]
+        score.reason,
+        judge_stats.calls if judge_stats else None,
+        judge_stats.calls_saved if judge_stats else None,
+        judge_stats.abstentions if judge_stats else None,
+        judge_stats.cost if judge_stats else None,
+        judge_stats.self_agreement if judge_stats else None,
+        judge_stats.panel_agreement if judge_stats else None,
+        [_part(part) for part in score.parts],
+        judge_stats.input_tokens if judge_stats else None,
+        judge_stats.output_tokens if judge_stats else None,
+    )
+
+
+def _part(score: Score) -> PartShape:
+    quotes = [QuoteShape(quote.text, quote.source) for quote in score.evidence]
+    return PartShape(
+        score.label, score.value, score.applicable, score.reason, quotes, [_part(part) for part in score.parts]
+    )
+
+
+def _summary(one: CriterionSummary) -> SummaryShape:
+    return SummaryShape(
+        one.criterion,
+        one.mean.value,
+        one.mean.low,
+        one.mean.high,
+        one.mean.method,
+        _rate(one.pass_rate),
+        one.passed,
+        one.failed,
+        one.unscored,
+        one.not_applicable,
+        one.informational,
+        one.errors,
+        one.self_agreement,
+        one.panel_agreement,
+        _valid(one.valid) if one.valid else None,
+    )
+
+
+def _valid(one: Valid) -> ValidShape:
+    return ValidShape(one.n, one.mean.value, one.mean.low, one.mean.high, _rate(one.pass_rate))
+
+
+def _rate(rate: Estimate) -> RateShape:
+    return RateShape(rate.value, rate.low, rate.high, rate.method)
+
+
+if __name__ == "__main__":
+    print(msgspec.json.format(msgspec.json.encode(schema()), indent=2).decode())  # noqa: T201

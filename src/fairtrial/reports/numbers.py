@@ -1,0 +1,74 @@
+"""How is a number written for people?"""
+
+from __future__ import annotations
+
+from fairtrial.records.result import Outcome
+from fairtrial.records.summary import Estimate
+
+NONE = "–"
+
+
+def number(value: float | None) -> str:
+    """Return a value with as many digits as help: 0.95, 12.5, 12,345; a dash for none.
+
+    A value below its threshold never looks equal to it: what two decimals would hide gets more.
+    """
+    if value is None:
+        return NONE
+    if abs(value) >= 1000:
+        return f"{value:,.0f}" if abs(value) < 1e15 else f"{value:.2e}"
+    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
+
+
+def against(value: float, threshold: float) -> tuple[str, str]:
+    """Return a value and a threshold with the fewest digits, two at least, that show which is larger."""
+    if value == threshold or _apart(number(value), number(threshold)):
+        return number(value), number(threshold)
+    for digits in range(3, 18):
+        shown, limit = f"{value:.{digits}f}", f"{threshold:.{digits}f}"
+        if _apart(shown, limit):
+            return shown, limit
+    return repr(value), repr(threshold)
+
+
+def _apart(shown: str, limit: str) -> bool:
+    """Whether two numbers as written are different numbers: 1000.0 and 1,000 are not."""
+    return float(shown.replace(",", "")) != float(limit.replace(",", ""))
+
+
+def beside(value: float | None, threshold: float | None) -> str:
+    """Return a value with the digits that it needs to look as large as it is beside its threshold."""
+    return number(value) if value is None or threshold is None else against(value, threshold)[0]
+
+
+def held_against(outcome: Outcome) -> str:
+    """Return an outcome in a few words: `name 0.50 (needs at least 1.00)`."""
+    value, threshold = outcome.score.value, outcome.threshold
+    if threshold is None:
+        return f"{outcome.criterion} {number(value)}"
+    shown, limit = (NONE, number(threshold)) if value is None else against(value, threshold)
+    direction = "at most" if outcome.lower_is_better else "at least"
+    return f"{outcome.criterion} {shown} (needs {direction} {limit})"
+
+
+def interval(estimate: Estimate, *, percent: bool = False) -> str:
+    """Return the interval of an estimate, empty where there is none."""
+    if estimate.low is None or estimate.high is None:
+        return ""
+    low, high = (f"{100 * end:.0f} %" if percent else number(end) for end in (estimate.low, estimate.high))
+    return f"{low} … {high}"
+
+
+def rate(value: float | None) -> str:
+    """Return a rate in 0..1 as a percentage; only all is 100 %, and only none is 0 %."""
+    if value is None:
+        return NONE
+    percent = 100 * value
+    if round(percent) in (0, 100) and percent not in (0, 100):
+        return f"{min(max(percent, 0.1), 99.9):.1f} %"
+    return f"{percent:.0f} %"
+
+
+def count(n: int, noun: str) -> str:
+    """Return a number of things: 1 case, 2 cases."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"

@@ -1,0 +1,58 @@
+"""How does a table of names and numbers fit a terminal of any width?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from fairtrial.reports.numbers import NONE
+from fairtrial.text.display import visible
+
+INTERVAL = "95 % interval"
+_NAME = 24
+"""A name may be broken into lines of so many cells before numbers are."""
+
+
+@dataclass
+class Rows:
+    """A table of names with their numbers; where it is wider than the terminal, each name with its numbers below it."""
+
+    titles: tuple[str, ...]
+    rows: list[tuple[tuple[str, ...], str]] = field(default_factory=list)
+
+    def add(self, name: str, *cells: str, style: str = "") -> None:
+        """Add a row."""
+        self.rows.append(((visible(name), *cells), style))
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Render what fits."""
+        columns = list(zip(self.titles, *(cells for cells, _ in self.rows), strict=True))
+        widths = [max(map(cell_len, column)) for column in columns]
+        needed = min(widths[0], _NAME) + sum(widths[1:]) + 2 * len(widths)
+        yield self._table() if needed <= options.max_width else self._list()
+
+    def _table(self) -> Table:
+        table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), collapse_padding=True, show_edge=False)
+        table.add_column(self.titles[0], overflow="fold")
+        for title in self.titles[1:]:
+            table.add_column(title, justify="right", no_wrap=True)
+        for cells, style in self.rows:
+            table.add_row(*cells, style=style)
+        return table
+
+    def _list(self) -> RenderableType:
+        sure = f" (with {INTERVAL}s)" if INTERVAL in self.titles else ""
+        lines: list[RenderableType] = [Text(f"{self.titles[0]}{sure}", "dim")]
+        for (name, *cells), style in self.rows:
+            told = ""
+            for title, cell in zip(self.titles[1:], cells, strict=True):
+                if cell != NONE:
+                    told += f" ({cell})" if title == INTERVAL else f"{', ' if told else ''}{title} {cell}"
+            lines += [Text(name, f"{style} bold"), Padding(Text(told, style), (0, 0, 0, 4))]
+        return Group(*lines)

@@ -1,0 +1,43 @@
+"""What models took, for people: the agent's, the judges' and those that played users or tools, each counted apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.text import Text
+
+from fairtrial.records.model_usage import ModelUsage
+from fairtrial.records.result import CaseResult
+from fairtrial.records.summary import RunUsage
+from fairtrial.reports.numbers import NONE, count
+from fairtrial.reports.rows import Rows
+
+_SIDES = ("agent", "judges", "simulated users", "played tools")
+
+
+def spending_rows(spending: RunUsage) -> Rows:
+    """Return calls, tokens and money of each side that told of any."""
+    rows = Rows(("models of", "calls", "tokens in", "tokens out", "cost"))
+    told = (spending.agent, spending.judge, spending.simulator, spending.environment)
+    for side, spent in zip(_SIDES, told, strict=True):
+        if spent is not None:
+            tokens = (_number(spent.input_tokens), _number(spent.output_tokens))
+            rows.add(side, f"{spent.calls:,}", *tokens, _money(spent))
+    return rows
+
+
+def spending_lines(result: CaseResult) -> Iterator[Text]:
+    """Yield a line for judges, simulated user and played tools of one attempt, where there were any."""
+    sides = (("judges", result.judge), ("simulated user", result.simulator), ("played tools", result.environment))
+    for side, spent in sides:
+        if spent is not None:
+            tokens = f"{_number(spent.input_tokens)} tokens in, {_number(spent.output_tokens)} out"
+            yield Text(f"{side}: {count(spent.calls, 'call')}, {tokens}, cost {_money(spent)}", "dim")
+
+
+def _number(tokens: int | None) -> str:
+    return NONE if tokens is None else f"{tokens:,}"
+
+
+def _money(spent: ModelUsage) -> str:
+    return NONE if spent.cost is None else f"${spent.cost:.4f}"

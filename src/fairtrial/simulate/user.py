@@ -1,0 +1,144 @@
+"""What does a user say who follows a plan? A language model plays it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from fairtrial.errors import ConfigError, SimulatorError
+from fairtrial.llm.prompts import render
+from fairtrial.protocols import Model
+from fairtrial.records.case import EvalCase, Persona, Scenario
+from fairtrial.records.model_usage import ModelUsage
+from fairtrial.records.reply import Prompt
+from fairtrial.records.trace import Invocation, Message, ToolCall, ToolResult, Trace
+from fairtrial.simulate.instructions import AT, custom_prompt, validated
+from fairtrial.simulate.personas import persona_of
+from fairtrial.simulate.user_options import UserOptions
+from fairtrial.text.display import compact
+
+
+@dataclass(frozen=True)
+class SimulatedUsers:
+    """Users played by a language model, one for each conversation."""
+
+    model: Model
+    options: UserOptions = field(default_factory=UserOptions)
+
+    def check(self, cases: Sequence[EvalCase]) -> None:
+        """Raise ConfigError where a case cannot be simulated, before anything runs."""
+        for case in cases:
+            check_persona(case)
+            template = self.options.custom_instructions
+            if case.scenario is not None and template is not None:
+                validated(template, persona=case.scenario.persona is not None)
+                try:
+                    self(case, 1).prompt(Trace())
+                except SimulatorError as error:
+                    raise ConfigError(f"{AT}: case {case.id!r}: {error}") from None
+
+    def __call__(self, case: EvalCase, attempt: int) -> SimulatedUser:
+        """Return the user of one conversation."""
+        if case.scenario is None:
+            raise SimulatorError(f"case {case.id!r} has no scenario to simulate")
+        persona = persona_of(case.scenario, stop_signal=self.options.stop_signal)
+        return SimulatedUser(self.model, self.options, case.id, case.scenario, attempt, persona)
+
+
+class SimulatedUser:
+    """The user of one conversation, played by a language model; `spent` is what that took so far."""
+
+    def __init__(
+        self,
+        model: Model,
+        options: UserOptions,
+        case_id: str,
+        scenario: Scenario,
+        attempt: int,
+        persona: Persona | None,
+    ) -> None:
+        self._model = model
+        self._options = options
+        self._case_id = case_id
+        self._scenario = scenario
+        self._attempt = attempt
+        self._persona = persona
+        self.spent = ModelUsage()
+
+    async def next_message(self, so_far: Trace) -> str | None:
+        """Say the starting prompt, then what the model makes of the plan; None after the stop signal.
+
+        Raises SimulatorError for an empty reply.
+        """
+        if not so_far.invocations:
+            return self._scenario.starting_prompt
+        reply = await self._model(self.prompt(so_far))
+        self.spent += ModelUsage(1, reply.input_tokens, reply.output_tokens, reply.cost)
+        said = reply.text.strip()
+        if self._options.stop_signal.casefold() in said.casefold():
+            return None
+        if not said:
+            raise SimulatorError("the simulated user said nothing")
+        return said
+
+    def prompt(self, so_far: Trace) -> Prompt:
+        """Return what the model is asked; raises SimulatorError where the instructions fail."""
+        options = self._options
+        texts = {
+            "plan": self._scenario.conversation_plan,
+            "conversation": history(so_far, calls=options.include_function_calls),
+        }
+        if self._persona is not None:
+            texts["persona"] = described(self._persona)
+        if options.custom_instructions is None:
+            prompt = render("simulated_user", texts, stop_signal=options.stop_signal, persona=self._persona is not None)
+        else:
+            prompt = custom_prompt(
+                options.custom_instructions, texts, stop_signal=options.stop_signal, persona=self._persona
+            )
+        # The draw is the place of the call: two attempts, or two cases with the same plan, are two users.
+        draw = compact([self._case_id, self._attempt, len(so_far.invocations)])
+        return replace(prompt, draw=draw)
+
+
+def check_persona(case: EvalCase) -> None:
+    """Raise ConfigError where a case has a scenario whose persona nobody knows."""
+    try:
+        if case.scenario is not None:
+            persona_of(case.scenario, stop_signal="")
+    except ConfigError as error:
+        raise ConfigError(f"case {case.id!r}: {error}") from None
+
+
+def history(so_far: Trace, *, calls: bool) -> str:
+    """Return a conversation as a user sees it: messages, without thoughts; tool calls only where `calls`."""
+    lines: list[str] = []
+    for invocation in so_far.invocations:
+        lines.append(f"user: {invocation.query}")
+        lines += _steps(invocation, calls=calls)
+        if invocation.final_response is not None:
+            lines.append(f"assistant: {invocation.reply}")
+    return "\n".join(lines)
+
+
+def _steps(invocation: Invocation, *, calls: bool) -> list[str]:
+    lines: list[str] = []
+    for step in invocation.steps or ():
+        if isinstance(step, Message) and step.text:
+            lines.append(f"assistant: {step.text}")
+        elif calls and isinstance(step, ToolCall):
+            lines.append(f"assistant called {step.name} with {compact(step.args)}")
+        elif calls and isinstance(step, ToolResult):
+            lines.append(f"{step.name} answered {compact(step.response)}")
+    return lines
+
+
+def described(persona: Persona) -> str:
+    """Return a persona in words: its description, and how it acts each of its behaviours."""
+    lines = [persona.description]
+    for behavior in persona.behaviors:
+        lines.append(f"{behavior.name}: {behavior.description}".rstrip(": "))
+        lines += [f"- {instruction}" for instruction in behavior.behavior_instructions]
+    return "\n".join(line for line in lines if line)

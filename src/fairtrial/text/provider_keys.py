@@ -1,0 +1,155 @@
+"""What do the keys of the providers look like, old forms and new?"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterator
+
+from fairtrial.records.record import Record
+
+ESCAPED = r"(?<=\\[nrt])|(?<=\\u00[0-9A-Fa-f]{2})|(?<=%[0-9A-Fa-f]{2})"
+"""Just after a character that is escaped in JSON or in a URL, though that may end in a letter or digit."""
+LEFT = rf"(?:(?<![A-Za-z0-9])|{ESCAPED})"
+"""A key starts after anything but a letter or digit of ASCII, or after an escaped character."""
+RIGHT = r"(?![A-Za-z0-9_-])"
+SHORTEST = 16
+"""No key of these forms is shorter, and most strings of a trace are."""
+_BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_PLACEHOLDER = re.compile(r"example|EXAMPLE|[Yy]our[_-]|YOUR[_-]|x{5}|X{5}|placeholder|1234567890")
+
+
+class KeyForm(Record, frozen=True):
+    """A form of key: whose, a literal that every such key holds, and the pattern of the whole."""
+
+    owner: str
+    literal: str
+    pattern: str
+    checksum: bool = False
+
+
+_U = r"[A-Za-z0-9_-]"
+_A = r"[A-Za-z0-9]"
+_H = r"[0-9a-f]"
+
+FORMS = (
+    KeyForm("openai", "sk-", rf"sk-(?:(?:proj|svcacct|admin|None)-{_U}{{40,220}}|{_A}{{20}}T3BlbkFJ{_A}{{20}})"),
+    KeyForm("anthropic", "sk-ant-", rf"sk-ant-{_U}{{40,160}}"),
+    KeyForm("openrouter", "sk-or-", rf"sk-or-(?:v1-)?{_H}{{40,64}}"),
+    KeyForm("api", "sk-", rf"sk-{_A}{{30,64}}"),
+    KeyForm("google", "AIza", rf"AIza{_U}{{35}}"),
+    KeyForm("google", "AQ.", rf"AQ\.{_U}{{40,120}}"),
+    KeyForm("google oauth", "ya29.", rf"ya29\.{_U}{{40,400}}"),
+    KeyForm("google client", "GOCSPX-", rf"GOCSPX-{_U}{{28}}"),
+    KeyForm("google refresh", "1//0", rf"1//0{_U}{{60,200}}"),
+    *(KeyForm("aws", start, rf"{start}[A-Z2-7]{{16}}") for start in ("AKIA", "ASIA", "ABIA", "ACCA")),
+    KeyForm("aws bedrock", "ABSK", r"ABSK[A-Za-z0-9+/]{80,}={0,2}"),
+    KeyForm("azure client", "Q~", r"[A-Za-z0-9_~.]{3}\dQ~[A-Za-z0-9_~.-]{31,34}"),
+    KeyForm("azure storage", "+ASt", r"[A-Za-z0-9+/]{76}\+ASt[A-Za-z0-9+/]{6}=="),
+    KeyForm("azure ai", "JQQJ9", rf"{_A}{{52}}JQQJ9[9DH]{_A}{{26}}"),
+    KeyForm("azure devops", "AZDO", rf"{_A}{{76}}AZDO{_A}{{4}}"),
+    KeyForm("alibaba cloud", "LTAI", rf"LTAI{_A}{{12,26}}"),
+    KeyForm("tencent cloud", "AKID", rf"AKID{_A}{{32}}"),
+    *(KeyForm("github", f"gh{kind}_", rf"gh{kind}_{_A}{{36}}", checksum=True) for kind in "pousr"),
+    KeyForm("github", "ghs_", rf"ghs_{_U}{{37,}}(?:\.{_U}+)*"),
+    KeyForm("github", "github_pat_", rf"github_pat_{_A}{{22}}_{_A}{{59}}"),
+    KeyForm(
+        "gitlab",
+        "gl",
+        rf"gl(?:pat|rt|cbt|dt|ptt|ft|soat|oas|imt|agent|ffct|wt)-{_U}{{20,100}}(?:\.{_A}{{2}}\.{_A}{{7,9}})?",
+    ),
+    KeyForm("gitlab", "GR1348941", rf"GR1348941{_U}{{20}}"),
+    KeyForm("slack", "xox", r"xox[abceoprs]-[A-Za-z0-9-]{20,200}"),
+    KeyForm("slack", "xoxd-", r"xoxd-[A-Za-z0-9%+/=_-]{40,400}"),
+    KeyForm("slack", "xapp-", r"xapp-\d-[A-Za-z0-9-]{30,120}"),
+    KeyForm(
+        "slack", "hooks.slack.com/", rf"https://hooks\.slack\.com/(?:services|workflows|triggers)/{_A}[\w/]{{20,120}}"
+    ),
+    KeyForm("stripe", "k_", rf"[rs]k_(?:live|test)_{_A}{{16,120}}"),
+    KeyForm("stripe", "whsec_", rf"whsec_{_A}{{24,64}}"),
+    KeyForm("npm", "npm_", rf"npm_{_A}{{36}}", checksum=True),
+    KeyForm("pypi", "pypi-", rf"pypi-AgE{_U}{{50,}}"),
+    KeyForm("hugging face", "hf_", rf"hf_{_A}{{34,40}}"),
+    KeyForm("hugging face", "api_org_", rf"api_org_{_A}{{34}}"),
+    KeyForm("nvidia", "nvapi-", rf"nvapi-{_U}{{60,80}}"),
+    KeyForm("cerebras", "csk-", r"csk-[a-z0-9]{48}"),
+    KeyForm("together", "tgp_v1_", rf"tgp_v1_{_U}{{43}}"),
+    KeyForm("voyage", "pa-", rf"pa-{_U}{{43}}"),
+    KeyForm("pinecone", "pcsk_", rf"pcsk_{_A}{{5,6}}_{_A}{{50,70}}"),
+    KeyForm("langfuse", "sk-lf-", rf"sk-lf-{_H}{{8}}-(?:{_H}{{4}}-){{3}}{_H}{{12}}"),
+    KeyForm("e2b", "e2b_", rf"e2b_{_H}{{40}}"),
+    KeyForm("firecrawl", "fc-", rf"fc-{_H}{{32}}"),
+    KeyForm("groq", "gsk_", rf"gsk_{_A}{{40,60}}"),
+    KeyForm("xai", "xai-", rf"xai-{_A}{{70,90}}"),
+    KeyForm("perplexity", "pplx-", rf"pplx-{_A}{{40,60}}"),
+    KeyForm("replicate", "r8_", rf"r8_{_A}{{36,40}}"),
+    KeyForm("sendgrid", "SG.", rf"SG\.{_U}{{22}}\.{_U}{{43}}"),
+    KeyForm("twilio", "SK", rf"SK{_H}{{32}}"),
+    KeyForm("mailgun", "key-", rf"key-{_H}{{32}}"),
+    KeyForm("brevo", "xkeysib-", rf"xkeysib-{_H}{{64}}-{_A}{{16}}"),
+    KeyForm(
+        "discord", "/api/webhooks/", rf"https://(?:\w{{1,20}}\.)?discord(?:app)?\.com/api/webhooks/\d+/{_U}{{60,80}}"
+    ),
+    KeyForm("grafana", "glsa_", rf"glsa_{_A}{{32}}_[A-Fa-f0-9]{{8}}"),
+    KeyForm("sentry", "sntry", rf"sntry(?:u_{_H}{{64}}|s_eyJ[A-Za-z0-9+/=_-]{{80,400}})"),
+    KeyForm("new relic", "NRAK-", r"NRAK-[A-Z0-9]{27}"),
+    KeyForm("dynatrace", "dt0", r"dt0[a-z]\d\d\.[A-Z2-7]{24}\.[A-Z2-7]{64}"),
+    *(KeyForm("atlassian", start, rf"{start}[A-Za-z0-9_=-]{{180,250}}") for start in ("ATATT3", "ATCTT3")),
+    KeyForm("bitbucket", "ATBB", rf"ATBB{_A}{{32}}"),
+    KeyForm("heroku", "HRKU-AA", rf"HRKU-AA{_U}{{58}}"),
+    KeyForm("figma", "figd_", rf"figd_{_U}{{40,50}}"),
+    KeyForm("airtable", "pat", rf"pat{_A}{{14}}\.{_H}{{64}}"),
+    KeyForm("postman", "PMAK-", rf"PMAK-{_H}{{24}}-{_H}{{34}}"),
+    KeyForm("supabase", "sb", rf"sb(?:p_{_H}{{40}}|_secret_{_U}{{31}})"),
+    KeyForm("planetscale", "pscale_", r"pscale_(?:tkn|oauth|pw)_[A-Za-z0-9_.=-]{32,64}"),
+    KeyForm("terraform", ".atlasv1.", rf"{_A}{{14}}\.atlasv1\.{_U}{{60,70}}"),
+    KeyForm("pulumi", "pul-", rf"pul-{_H}{{40}}"),
+    KeyForm("doppler", "dp.", rf"dp\.(?:pt|ct|st|sa|scim|audit)\.(?:[a-z0-9_-]{{2,35}}\.)?{_A}{{40,44}}"),
+    KeyForm("rubygems", "rubygems_", rf"rubygems_{_H}{{48}}"),
+    KeyForm("nuget", "oy2", r"oy2[a-z0-9]{43}"),
+    KeyForm("square", "sq0", rf"sq0(?:csp-{_U}{{43}}|atp-{_U}{{22}})"),
+    KeyForm("telegram", ":AA", rf"\d{{8,10}}:AA{_U}{{33}}"),
+    KeyForm("digitalocean", "_v1_", rf"do[opr]_v1_{_H}{{64}}"),
+    KeyForm("databricks", "dapi", rf"dapi{_H}{{32}}(?:-\d)?"),
+    KeyForm("shopify", "shp", rf"shp(?:at|ca|pa|ss)_{_H}{{32}}"),
+    KeyForm("linear", "lin_api_", rf"lin_api_{_A}{{40}}"),
+    KeyForm("notion", "ntn_", rf"ntn_{_A}{{40,50}}"),
+    KeyForm("notion", "secret_", rf"secret_{_A}{{43}}"),
+    KeyForm("docker", "dckr_", rf"dckr_(?:pat|oat)_{_U}{{27,40}}"),
+    KeyForm("vault", "hv", rf"hv[sbr]\.{_U}{{24,200}}"),
+    KeyForm("tavily", "tvly-", rf"tvly-(?:dev-|prod-)?{_A}{{20,60}}"),
+    KeyForm("langsmith", "lsv2_", rf"lsv2_(?:pt|sk)_{_H}{{32}}_{_H}{{10}}"),
+    KeyForm("mailchimp", "-us", rf"{_H}{{32}}-us\d{{1,2}}"),
+    KeyForm("age", "AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}"),
+)
+_COMPILED = tuple((form, re.compile(LEFT + f"(?:{form.pattern})" + RIGHT)) for form in FORMS)
+
+
+def find(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield start, end and owner of each key in a text.
+
+    A key whose checksum does not fit is one with a typing error, or of a newer form: it is found all the same, and
+    its owner says so. Placeholders (few distinct characters, `example`, `your`) are not.
+    """
+    if len(text) < SHORTEST:
+        return
+    for form, pattern in _COMPILED:
+        if form.literal not in text:
+            continue
+        for match in pattern.finditer(text):
+            key = match[0]
+            if len(set(key)) < 7 or _PLACEHOLDER.search(key):
+                continue
+            broken = form.checksum and not checksum_fits(key)
+            yield match.start(), match.end(), f"{form.owner} key" + (", checksum does not fit" if broken else "")
+
+
+def checksum_fits(token: str) -> bool:
+    """Whether a token's last six characters are the CRC-32 of what stands between its prefix and them, in base 62."""
+    body = token[token.index("_") + 1 :]
+    number = zlib.crc32(body[:-6].encode())
+    digits = ""
+    for _ in range(6):
+        number, rest = divmod(number, 62)
+        digits = _BASE62[rest] + digits
+    return digits == body[-6:]

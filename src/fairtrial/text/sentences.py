@@ -1,0 +1,264 @@
+"""Where a sentence ends, in Korean, Japanese, Chinese and English, in what models write.
+
+The rules are our own and not a library's, because a cut is part of what is judged: the same text must be cut alike on
+every machine and with every version of anything. Every character belongs to exactly one piece.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+
+import regex
+
+from fairtrial.records.record import Record
+from fairtrial.text.abbreviations import ALWAYS, BEFORE_NUMBER, MAYBE, STARTERS
+
+
+class Piece(Record, frozen=True):
+    """A part of a text: a sentence, or what stands between sentences."""
+
+    text: str
+    is_sentence: bool
+
+
+def cut(text: str) -> tuple[Piece, ...]:
+    """Return the pieces of a text in order; joined together they are the text.
+
+    A block of code is one sentence, so is a row of a table, a heading, and an item of a list unless it holds several.
+    Space, rules, table frames and what has neither letter nor digit stands between sentences.
+    """
+    ends = [end for start, stop in _blocks(text) for end in _ends(text, start, stop)]
+    pieces: list[Piece] = []
+    start = 0
+    for end in ends:
+        pieces += _pieces(text[start:end])
+        start = end
+    return _merged([*pieces, *_pieces(text[start:])])
+
+
+def sentences(text: str) -> tuple[str, ...]:
+    """Return the sentences of a text, without the space around them."""
+    return tuple(piece.text for piece in cut(text) if piece.is_sentence)
+
+
+_WORD = regex.compile(r"[\p{L}\p{N}]")
+_EDGES = regex.compile(r"\A(\s*)(.*?)(\s*)\Z", regex.DOTALL)
+_FRAME = regex.compile(r"\A\s*\|?[\s:|+-]+\|?\s*\Z")
+
+
+def _pieces(text: str) -> list[Piece]:
+    """Split the space around a sentence from it."""
+    before, core, after = _EDGES.match(text).groups()
+    is_sentence = bool(_WORD.search(core)) and not _FRAME.match(core)
+    return [Piece(part, is_sentence=is_sentence and part is core) for part in (before, core, after) if part]
+
+
+def _merged(pieces: list[Piece]) -> tuple[Piece, ...]:
+    """Join neighbours that stand between sentences."""
+    merged: list[Piece] = []
+    for piece in pieces:
+        if merged and not piece.is_sentence and not merged[-1].is_sentence:
+            merged[-1] = Piece(merged[-1].text + piece.text, is_sentence=False)
+        else:
+            merged.append(piece)
+    return tuple(merged)
+
+
+_LINE = regex.compile(r"[^\n\r\u2028\u2029]*(?:\r\n|[\n\r\u2028\u2029]|\Z)")
+_CODE = regex.compile(r"[ \t]{0,3}(?:[-*+] +|\d+[.)] +)?(`{3,}|~{3,})")
+_MARKER = (
+    r"(?:[-*+•‣◦▪·○●■□※–—] *(?=\S)|[-*+] +|\(?\d{1,3}[.)] +|\d{1,3}[.)](?=[\p{Han}\p{Hangul}\p{Kana}\p{Hira}])"
+    r"|\(?[a-zA-Z][.)] +|[①-⑳㉠-㉭] *|[가나다라마바사아자차카타파하][.)] +"
+    r"|[一二三四五六七八九十]+[、.．] *|[（(][一二三四五六七八九十\d]+[）)] *)"
+)
+_ITEM = regex.compile(rf"[ \t　]*{_MARKER}")
+_ROW = regex.compile(r"[ \t]*\|")
+_OWN_LINE = regex.compile(r"[ \t]*(?:#{1,6} |\||[-=*_]{3,}[ \t]*$|[^\n]* \| )", regex.MULTILINE)
+_GOES_ON = regex.compile(r"[ \t]*(?:\p{Ll}|[,，、;；)）\]])")
+_CLOSED = regex.compile(r"[.!?。！？…:：;；|][\"'”’」』)）\]】*_`~]*\s*\Z")
+
+
+def _blocks(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the parts of a text that no sentence crosses: paragraphs, items, headings, rows, blocks of code."""
+    lines = [(found.start(), found.end()) for found in _LINE.finditer(text) if found.end() > found.start()]
+    place = 0
+    while place < len(lines):
+        last = _code_end(text, lines, place) if _CODE.match(text, *lines[place]) else place
+        start = lines[place][0]
+        if last == place:
+            while last + 1 < len(lines) and _continues(text, lines[last], lines[last + 1]):
+                last += 1
+        yield start, lines[last][1]
+        place = last + 1
+
+
+def _code_end(text: str, lines: list[tuple[int, int]], place: int) -> int:
+    mark = _CODE.match(text, *lines[place])[1]
+    for later in range(place + 1, len(lines)):
+        if text[slice(*lines[later])].strip().startswith(mark):
+            return later
+    return len(lines) - 1
+
+
+def _continues(text: str, line: tuple[int, int], following: tuple[int, int]) -> bool:
+    """Whether a line was only wrapped: it is not closed, and the next goes on in the middle of a sentence."""
+    this = text[slice(*line)]
+    if not this.strip() or _CLOSED.search(this) or _OWN_LINE.match(this):
+        return False
+    starts_anew = any(pattern.match(text, *following) for pattern in (_CODE, _ITEM, _OWN_LINE))
+    return not starts_anew and bool(_GOES_ON.match(text, *following))
+
+
+_OPENERS = "([{（［｛〔【「『《〈“‘"
+_CLOSERS = ")]}）］｝〕】」』》〉”’"
+_PAIRS = dict(zip(_OPENERS, _CLOSERS, strict=True))
+_REACH = 300
+_AFTER = r"[\"'”’」』)）\]】》〉*_~`｣]*(?:\[\d+\])*"
+_PICTURE = r"[\p{Extended_Pictographic}\U0001F1E6-\U0001F1FF]"
+_EMOJI = rf"(?:[ \t]*{_PICTURE}(?:[\uFE0F\u200D\U0001F3FB-\U0001F3FF]|{_PICTURE})*)*"
+_STOP = regex.compile(rf"(?P<stop>[.!?。！？｡．‼⁇⁈⁉…]+)(?P<after>{_AFTER})(?P<emoji>{_EMOJI})")
+_OPAQUE = regex.compile(
+    r"`[^`\n]+`|(?<![A-Za-z0-9])(?:https?://|www\.)[^\s<>\"'“”‘’「」『』（）)《》【】。、，；：！？…]+"
+    r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+)
+_DATE = regex.compile(r"(?<!\d)\d{4}\. ?\d{1,2}\. ?\d{1,2}(?:\.(?= ?[\p{Hangul}(~]))?")
+"""As it is written in Korean: 2026. 7. 13."""
+_BLANK = regex.compile(r"\s*")
+_NEAR = 60
+_CJK = r"[\p{Han}\p{Hangul}\p{Hira}\p{Kana}]"
+_SAID = regex.compile(
+    r"(?:と|って|という|とか|など|なんて|です|でした|だ(?!か|が)|で(?!も|は)|へ|から|まで|より|、|，|は(?!い)|が|を|の|に"
+    r"|も(?!う)|라고|라며|라는|라면서|라던|고 |고는|하고|하며|이라고|이라는|란 |란다|며 |는 "
+    r"|[\p{Han}]{0,6}?(?:说|說|道|问|問|答|喊|表示|写道|寫道)(?!\p{Hira}))"
+)
+_THOUGHT = regex.compile(r"(?:と|って)(?:言|云|思|聞|考|答|叫|感|い[いうえっわ])")
+_FINAL = regex.compile(r"[다요까죠네]\Z")
+
+
+def _ends(text: str, start: int, stop: int) -> Iterator[int]:
+    """Yield where the sentences of a block end; the last is the end of the block."""
+    if not _CODE.match(text, start, stop) and not _ROW.match(text, start, stop):
+        spans = deque(sorted(_closed_spans(text, start, stop)))
+        marker = _ITEM.match(text, start, stop)
+        at = begin = marker.end() if marker else start
+        while found := _STOP.search(text, at, stop):
+            while spans and spans[0][1] <= found.start():
+                spans.popleft()
+            if spans and spans[0][0] <= found.start():
+                at = max(found.start() + 1, spans[0][1])
+                continue
+            at = found.end()
+            if _BLANK.fullmatch(text, at, stop):
+                break
+            if _is_end(text, found, begin, stop):
+                yield at
+                begin = at
+    yield stop
+
+
+def _closed_spans(text: str, start: int, stop: int) -> list[tuple[int, int]]:
+    """Return the spans that no sentence ends in: code, addresses, dates, and what is in brackets or quotes.
+
+    A span ends before the full stop that its quoted sentence ends with, so that what follows the quote decides.
+    """
+    spans = [found.span() for found in _OPAQUE.finditer(text, start, stop)]
+    spans = [
+        (begin, end - len(text[begin:end]) + len(text[begin:end].rstrip(".!?。！？,，、"))) for begin, end in spans
+    ]
+    spans += [found.span() for found in _DATE.finditer(text, start, stop)]
+    place = start
+    while place < stop:
+        closer = _closing(text, place, stop)
+        if closer is None:
+            place += 1
+            continue
+        end = closer
+        while end > place + 1 and text[end - 1] in ".!?。！？…":
+            end -= 1
+        spans.append((place, end))
+        place = closer + 1
+    return spans
+
+
+def _closing(text: str, place: int, stop: int) -> int | None:
+    """Return where what opens at a place is closed, if it opens anything and is closed within reach."""
+    opener = text[place]
+    if opener == '"':
+        quoted = place == 0 or not regex.match(r"[\p{L}\p{N}.!?,]", text[place - 1])
+        end = text.find('"', place + 1, min(stop, place + _REACH)) if quoted else -1
+        return end if end > 0 else None
+    if opener not in _PAIRS or text.find(_PAIRS[opener], place, min(stop, place + _REACH)) < 0:
+        return None
+    depth = 0
+    for at in range(place, min(stop, place + _REACH)):
+        if text[at] == opener:
+            depth += 1
+        elif text[at] == _PAIRS[opener]:
+            depth -= 1
+            if depth == 0:
+                return at
+    return None
+
+
+def _is_end(text: str, found: regex.Match[str], begin: int, stop: int) -> bool:
+    """Whether the sentence that begins at `begin` ends with this stop, and what closes after it.
+
+    No more than `_NEAR` characters on either side are looked at.
+    """
+    before = text[max(begin, found.start() - _NEAR) : found.start()]
+    rest = text[found.end() : min(stop, found.end() + _NEAR)]
+    mark, after = found["stop"], found["after"]
+    if _goes_on_after(after, rest, text[begin : begin + 9].lstrip("* _~")[:1]):
+        return False
+    if regex.search(r"[。！？｡．‼⁇⁈⁉]", mark):
+        decimal = mark == "．" and (before[-1:] + rest[:1]).isdecimal()
+        return not (decimal or rest.startswith(("、", "，", ",", "・")) or _THOUGHT.match(rest))
+    if "…" in mark or (len(mark) > 1 and set(mark) == {"."}):
+        return _after_ellipsis(before, rest)
+    if not rest[:1].isspace() and not found["emoji"]:
+        return bool(regex.match(_CJK, rest) and regex.match(_CJK, before[-1:]))
+    following = rest.lstrip()
+    if regex.match(r"\p{Ll}(?!\p{Lu})", following) or following[:1] in {",", ";", ")", "）"}:
+        return False
+    return mark != "." or not _is_abbreviation(before, following)
+
+
+def _goes_on_after(after: str, rest: str, first: str) -> bool:
+    """Whether the sentence goes on after what closes: who said it, or what stands around the brackets."""
+    if regex.search(r"[」』”’\"']", after) and _SAID.match(rest.lstrip(" ")):
+        return True
+    if regex.search(r"[》〉]", after):
+        return True
+    return bool(regex.search(r"[)）\]】]", after.partition("[")[0])) and first not in "(（[【"
+
+
+def _after_ellipsis(before: str, rest: str) -> bool:
+    if not rest[:1].isspace():
+        return False
+    return bool(regex.match(r"\s*[\"“(]?\p{Lu}", rest)) or bool(_FINAL.search(before))
+
+
+_ANEW = regex.compile(rf"[\"“(]?(?:{'|'.join(sorted(STARTERS))})\b|[\p{{Han}}\p{{Hangul}}]")
+_LAST_WORD = regex.compile(r"(?<![\p{L}\p{N}.°])(?:(?:\p{L}\.)+\p{L}|[\p{L}\p{N}]+)\Z")
+_LETTERED = regex.compile(
+    r"\b(?:plan|vitamin|type|option|section|grade|class|team|part|appendix|hepatitis|group)\s+\Z", regex.I
+)
+
+
+def _is_abbreviation(before: str, following: str) -> bool:
+    """Whether the full stop after `before` belongs to an abbreviation, with the sentence going on."""
+    found = _LAST_WORD.search(before)
+    if not found:
+        return False
+    word = found[0]
+    lower = word.lower()
+    if lower in ALWAYS or lower in BEFORE_NUMBER:
+        return lower in ALWAYS or bool(regex.match(r"\p{N}", following))
+    if len(word) == 1 and word.isascii() and word.isalpha():
+        earlier = before[: found.start()]
+        starts_anew = bool(earlier.strip()) and bool(_ANEW.match(following))
+        return word.isupper() and word != "I" and not starts_anew and not _LETTERED.search(earlier)
+    if "." in word:
+        return not _ANEW.match(following)
+    return lower in MAYBE and not regex.match(r"[\"“(]?\p{Lu}|[\p{Han}\p{Hangul}]", following)

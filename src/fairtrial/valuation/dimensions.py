@@ -1,0 +1,99 @@
+"""How much is one line of reasoning worth, before anything outside it is asked but how new it is?
+
+Every formula is that of KnowledgePulse's documentation of `evaluateValue`; the named profiles are those of its
+TypeScript SDK 0.1.1.
+"""
+
+from __future__ import annotations
+
+from fairtrial.errors import UsageError, nearest
+from fairtrial.records.reasoning import ReasoningTrace
+from fairtrial.records.record import Record
+
+UNKNOWN_NOVELTY = 0.5
+"""The novelty of a trace that nothing can be compared with: no embedder, or nothing seen before."""
+
+
+class Weights(Record, frozen=True):
+    """What each dimension counts in the score; they add up to 1."""
+
+    complexity: float
+    novelty: float
+    tool_diversity: float
+    outcome_confidence: float
+
+
+PROFILES = {
+    "default": Weights(0.25, 0.35, 0.15, 0.25),
+    "finance": Weights(0.20, 0.25, 0.10, 0.45),
+    "code": Weights(0.20, 0.30, 0.30, 0.20),
+    "medical": Weights(0.15, 0.20, 0.10, 0.55),
+    "customer_service": Weights(0.20, 0.30, 0.20, 0.30),
+}
+
+
+class Structure(Record, frozen=True):
+    """What the trace alone decides: three dimensions, and which of the three rules may fire."""
+
+    complexity: float
+    tool_diversity: float
+    outcome_confidence: float
+    overrides: tuple[str, ...]
+
+
+def weights_of(profile: str) -> Weights:
+    """Return the weights of a named profile; UsageError for an unknown name."""
+    if profile not in PROFILES:
+        known = ", ".join(PROFILES)
+        raise UsageError(f"profile: must be one of {known}, got {profile!r}{nearest(profile, PROFILES)}")
+    return PROFILES[profile]
+
+
+def structure(trace: ReasoningTrace) -> Structure:
+    """Return complexity, tool diversity and outcome confidence, each 0..1, and the rules that fire, in their order.
+
+    With n steps: complexity is min(1, types / 4 * 0.5 + 0.3 if any recovery + n / 20 * 0.2); tool diversity is
+    min(1, tools / max(1, n) * 3), tools counted by exact name on steps of any type; outcome confidence is the
+    confidence, times 0.3 without success.
+    """
+    steps = trace.steps
+    count = len(steps)
+    types = [step.type for step in steps]
+    recoveries = types.count("error_recovery")
+    tools = {step.tool.name for step in steps if step.tool is not None}
+    success = trace.metadata.success
+    fired = []
+    if count == 1 and types[0] == "thought":
+        fired.append("single_thought")
+    if recoveries >= 2 and success:
+        fired.append("recovered")
+    if len(tools) == 1:
+        fired.append("few_tools")
+    return Structure(
+        complexity=min(1.0, len(set(types)) / 4 * 0.5 + (0.3 if recoveries else 0) + count / 20 * 0.2),
+        tool_diversity=min(1.0, len(tools) / max(1, count) * 3),
+        outcome_confidence=trace.outcome.confidence * (1.0 if success else 0.3),
+        overrides=tuple(fired),
+    )
+
+
+def total(parts: Structure, novelty: float, weights: Weights) -> float:
+    """Return the score, 0..1: the weighted sum, then the rules that fire, in their order, on the running value.
+
+    A single thought is worth 0.1; two or more recoveries with success add 0.1, up to 1; one distinct tool takes 0.1
+    away, down to 0.
+    """
+    score = (
+        weights.complexity * parts.complexity
+        + weights.novelty * novelty
+        + weights.tool_diversity * parts.tool_diversity
+        + weights.outcome_confidence * parts.outcome_confidence
+    )
+    for rule in parts.overrides:
+        if rule == "single_thought":
+            score = 0.1
+        elif rule == "recovered":
+            score = min(1.0, score + 0.1)
+        else:
+            score = max(0.0, score - 0.1)
+    return min(1.0, max(0.0, score))

@@ -1,0 +1,160 @@
+"""Which embedder turns texts into vectors, and what is it called beside the numbers that it produced?"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairtrial.errors import UsageError, lacks_extra, nearest
+from fairtrial.valuation import weights
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+LONGEST = 512
+"""Tokens of a text that are looked at. The shipped tokenizer.json says 128 and sentence-transformers 256."""
+TOKENS_AT_ONCE = 192
+"""Texts are computed together up to so many tokens: more does not help a processor, and spills its cache."""
+NAMES = ("none", "minilm")
+_SENTENCE_TRANSFORMERS = "sentence-transformers:"
+
+
+@dataclass(frozen=True)
+class MiniLM:
+    """A BERT encoder in a folder with `model.safetensors` and `tokenizer.json`, computed with numpy alone.
+
+    Called with n texts it returns float32 of shape (n, dimensions), rows of unit length. It is loaded at the first
+    call, once per process.
+    """
+
+    folder: Path
+    name: str = "minilm"
+
+    def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return one vector of unit length for each text; equal texts are computed once."""
+        import numpy as np
+
+        model, tokenizer = _loaded(self.folder)
+        distinct = list(dict.fromkeys(texts))
+        ids = [encoding.ids for encoding in tokenizer.encode_batch([_sayable(text) for text in distinct])]
+        vectors = np.empty((len(distinct), model.dimensions), dtype=np.float32)
+        for places in _batches([len(one) for one in ids]):
+            vectors[places] = model.encode([ids[place] for place in places])
+        place_of = {text: place for place, text in enumerate(distinct)}
+        return vectors[[place_of[text] for text in texts]]
+
+
+@dataclass(frozen=True)
+class SentenceTransformers:
+    """Any model of the library sentence-transformers, by its name; the library is imported at the first call."""
+
+    model: str
+
+    @property
+    def name(self) -> str:
+        """The name that the user gave."""
+        return f"{_SENTENCE_TRANSFORMERS}{self.model}"
+
+    def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return one vector of unit length for each text."""
+        import numpy as np
+
+        found = _sentence_transformer(self.model).encode(
+            list(texts), convert_to_numpy=True, normalize_embeddings=True, show_progress_bar=False
+        )
+        return np.asarray(found, dtype=np.float32)
+
+
+BuiltIn = MiniLM | SentenceTransformers
+
+
+def embedder(name: str) -> BuiltIn | None:
+    """Return the embedder of a name: none, minilm, sentence-transformers:NAME, or the path of a folder.
+
+    None is "no embedder". UsageError where the name is unknown, or where what it needs is not installed.
+    """
+    if name == "none":
+        return None
+    if name.startswith(_SENTENCE_TRANSFORMERS):
+        if importlib.util.find_spec("sentence_transformers") is None:
+            raise UsageError(lacks_extra(f"embedder {name!r}", "sentence-transformers"))
+        return SentenceTransformers(name.removeprefix(_SENTENCE_TRANSFORMERS))
+    missing = weights.missing_libraries()
+    folder = Path(name)
+    if name != "minilm" and not folder.is_dir():
+        allowed = "none, minilm, sentence-transformers:NAME or a folder with model.safetensors and tokenizer.json"
+        raise UsageError(f"embedder: must be {allowed}, got {name!r}{nearest(name, NAMES)}")
+    if missing:
+        raise UsageError(f"embedder {name!r}: {', '.join(missing)} not installed; {weights.HOW_TO_INSTALL}")
+    if name == "minilm":
+        return MiniLM(weights.find())
+    if not weights.is_model(folder):
+        raise UsageError(f"embedder {name!r}: the folder must hold {' and '.join(weights.FILES)}")
+    return MiniLM(folder.absolute(), name=name)
+
+
+def installed_embedder() -> BuiltIn | None:
+    """Return MiniLM where its libraries and its weights are already here, else None; nothing is downloaded."""
+    folder = None if weights.missing_libraries() else weights.installed()
+    return None if folder is None else MiniLM(folder)
+
+
+def name_of(embed: object) -> str:
+    """Return what an embedder is called beside its numbers: its `name`, or where its code is."""
+    if embed is None:
+        return "none"
+    named = getattr(embed, "name", None)
+    if isinstance(named, str):
+        return named
+    code = embed if hasattr(embed, "__qualname__") else type(embed)
+    return f"{code.__module__}:{code.__qualname__}"
+
+
+def _sayable(text: str) -> str:
+    """Return a text without half surrogate pairs, which a tokenizer cannot be given."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Yield places by rising length, together as long as their tokens fit TOKENS_AT_ONCE."""
+    batch: list[int] = []
+    tokens = 0
+    for place in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if batch and tokens + lengths[place] > TOKENS_AT_ONCE:
+            yield batch
+            batch, tokens = [], 0
+        batch.append(place)
+        tokens += lengths[place]
+    if batch:
+        yield batch
+
+
+@lru_cache(maxsize=2)
+def _loaded(folder: Path) -> tuple[Any, Any]:
+    from tokenizers import Tokenizer
+
+    from fairtrial.valuation.bert import Bert
+
+    model = Bert(folder)
+    try:
+        tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    except Exception as error:
+        raise UsageError(f"{folder / 'tokenizer.json'}: not a tokenizer: {error}") from error
+    tokenizer.enable_truncation(min(LONGEST, model.longest))
+    tokenizer.no_padding()
+    return model, tokenizer
+
+
+@lru_cache(maxsize=2)
+def _sentence_transformer(name: str) -> Any:
+    from sentence_transformers import SentenceTransformer
+
+    try:
+        return SentenceTransformer(name)
+    except Exception as error:  # of the library, of transformers, of the hub
+        raise UsageError(f"embedder '{_SENTENCE_TRANSFORMERS}{name}': cannot be loaded: {error}") from error

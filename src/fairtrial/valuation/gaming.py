@@ -1,0 +1,106 @@
+"""What in a trace looks as if it were there for the score? Reported only: it never changes the score."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fairtrial.records.reasoning import ReasoningStep, ReasoningTrace
+from fairtrial.records.record import Json
+
+PADDING_SHARE = 0.7
+"""Thoughts beyond this share of a trace of at least PADDING_STEPS steps are called padding."""
+PADDING_STEPS = 5
+TROUBLE = (
+    *("error", "fail", "exception", "denied", "refus", "timeout", "timed out", "time out", "invalid", "not found"),
+    *("unable", "cannot", "could not", "rate limit", "retry", "no such", "not exist", "forbidden", "unauthori"),
+    *("unavailable", "missing", "conflict", "crash", "abort", "traceback", "permiso", "fallo", "no existe"),
+    *("오류", "실패", "에러", "거부", "거절", "예외", "찾을 수 없", "エラー", "失敗", "拒否", "例外", "見つかりません"),
+    *("错误", "錯誤", "失败", "异常", "拒绝", "超时", "未找到", "找不到", "不存在", "无法"),
+)
+"""Words for what went wrong, in the languages that the source documents are written in, and Spanish."""
+
+
+def warnings(trace: ReasoningTrace) -> tuple[str, ...]:
+    """Return what looks like gaming, one sentence each with the ids of its steps; empty where nothing does."""
+    steps = trace.steps
+    found = [_empty(steps), _repeated(steps), _unearned(steps), _unanswered(steps), _padding(steps)]
+    return tuple(filter(None, found))
+
+
+def _empty(steps: Sequence[ReasoningStep]) -> str:
+    return _sentence(
+        "empty steps",
+        [
+            step.step_id
+            for step in steps
+            if step.tool is None
+            and not step.input
+            and not (step.content and step.content.strip())
+            and not (step.output_summary and step.output_summary.strip())
+        ],
+    )
+
+
+def _repeated(steps: Sequence[ReasoningStep]) -> str:
+    seen: dict[tuple[str, str | None, str, str | None], list[dict[str, Json] | None]] = {}
+    again = []
+    for step in steps:
+        name = step.tool.name if step.tool is not None else ""
+        if not (step.content or name or step.input or step.output_summary):
+            continue
+        inputs = seen.setdefault((step.type, step.content, name, step.output_summary), [])
+        if step.input in inputs:
+            again.append(step.step_id)
+        inputs.append(step.input)
+    return _sentence("repeated steps", again)
+
+
+def _unearned(steps: Sequence[ReasoningStep]) -> str:
+    """A recovery with nothing before it that reads like an error; another recovery is no error."""
+    recoveries = [place for place, step in enumerate(steps) if step.type == "error_recovery"]
+    if not recoveries:
+        return ""
+    if _reads_like_trouble(steps[: recoveries[0]]):
+        return ""
+    others = [place for place in range(recoveries[0], recoveries[-1]) if steps[place].type != "error_recovery"]
+    trouble = next((place for place in others if _reads_like_trouble(steps[place : place + 1])), len(steps))
+    return _sentence(
+        "recoveries without an error before them", [steps[place].step_id for place in recoveries if place < trouble]
+    )
+
+
+def _reads_like_trouble(steps: Sequence[ReasoningStep]) -> bool:
+    # Looking for each word in turn is several times faster than one pattern of all of them.
+    said = "\n".join([f"{step.content or ''}\n{step.output_summary or ''}" for step in steps]).lower()
+    for word in TROUBLE:  # noqa: SIM110  # and a loop faster than a generator
+        if word in said:
+            return True
+    return False
+
+
+def _unanswered(steps: Sequence[ReasoningStep]) -> str:
+    """A call is answered by its own output, or by a later observation: one of its tool, else the next without tool."""
+    waiting: list[tuple[str, int]] = []
+    for step in steps:
+        name = step.tool.name if step.tool is not None else ""
+        if step.type == "observation" or (step.type == "error_recovery" and not name):
+            answered = next((place for place, (tool, _) in enumerate(waiting) if not name or tool == name), None)
+            if answered is not None:
+                del waiting[answered]
+        elif name and not step.output_summary:
+            waiting.append((name, step.step_id))
+    return _sentence("tools named but never answered", [step_id for _, step_id in waiting])
+
+
+def _padding(steps: Sequence[ReasoningStep]) -> str:
+    thoughts = sum(step.type == "thought" for step in steps)
+    if len(steps) < PADDING_STEPS or thoughts <= PADDING_SHARE * len(steps):
+        return ""
+    return f"thoughts as padding: {thoughts} of {len(steps)} steps"
+
+
+def _sentence(what: str, ids: Sequence[int], limit: int = 5) -> str:
+    if not ids:
+        return ""
+    more = f" and {len(ids) - limit} more" if len(ids) > limit else ""
+    return f"{what}: step {', '.join(map(str, ids[:limit]))}{more}"

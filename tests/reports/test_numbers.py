@@ -1,0 +1,103 @@
+"""Are numbers written so that nobody is misled?"""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from fairtrial.records.result import Outcome
+from fairtrial.records.score import Score
+from fairtrial.records.summary import Estimate
+from fairtrial.reports.numbers import NONE, against, beside, count, held_against, interval, number, rate
+
+unit = st.floats(0, 1)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (None, NONE),
+        (0.0, "0.00"),
+        (0.954, "0.95"),
+        (12.54, "12.5"),
+        (12345.4, "12,345"),
+        (-3.0, "-3.00"),
+        (-5000.2, "-5,000"),
+        (1e300, "1.00e+300"),
+    ],
+)
+def test_as_many_digits_as_help(value: float | None, shown: str) -> None:
+    """Small numbers get two decimals, larger ones fewer; none is a dash."""
+    assert number(value) == shown
+
+
+@given(unit, unit)
+def test_what_differs_looks_different(value: float, threshold: float) -> None:
+    """A value that is not its threshold is never shown equal to it, and keeps its side."""
+    assume(value != threshold)
+    shown, limit = against(value, threshold)
+    assert (float(shown) < float(limit)) is (value < threshold)
+    assert float(shown) != float(limit)
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.7, 0.8, 1.0, 5.0, 1000.0, 1e9])
+def test_the_next_number_below_is_seen_to_be_below(threshold: float) -> None:
+    """Even the largest number below a threshold is shown below it."""
+    shown, limit = (one.replace(",", "") for one in against(math.nextafter(threshold, -math.inf), threshold))
+    assert float(shown) < float(limit)
+
+
+def test_equal_stays_short() -> None:
+    """A value that is its threshold has two decimals."""
+    assert against(0.7, 0.7) == ("0.70", "0.70")
+
+
+@pytest.mark.parametrize(
+    ("value", "threshold", "shown"),
+    [(0.996, 1.0, "0.996"), (0.996, None, "1.00"), (None, 1.0, NONE), (0.5, 1.0, "0.50")],
+)
+def test_a_value_beside_its_threshold(value: float | None, threshold: float | None, shown: str) -> None:
+    """Beside a threshold a value gets the digits that it needs, alone it does not."""
+    assert beside(value, threshold) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (None, NONE),
+        (0.0, "0 %"),
+        (1.0, "100 %"),
+        (0.666, "67 %"),
+        (199 / 200, "99.5 %"),
+        (999_999 / 1_000_000, "99.9 %"),
+        (1 / 1_000_000, "0.1 %"),
+        (0.004, "0.4 %"),
+    ],
+)
+def test_only_all_is_hundred_percent(value: float | None, shown: str) -> None:
+    """A rate below one is never shown as 100 %, one above zero never as 0 %."""
+    assert rate(value) == shown
+
+
+def test_outcomes_in_words() -> None:
+    """An outcome names what it needed, in the direction of its criterion."""
+    low = Outcome("tokens", Score(120.0), 100.0, lower_is_better=True)
+    assert held_against(low) == "tokens 120.0 (needs at most 100.0)"
+    assert held_against(Outcome("match", Score(0.999), 1.0)) == "match 0.999 (needs at least 1.000)"
+    assert held_against(Outcome("match", Score(None, "why"), 1.0)) == f"match {NONE} (needs at least 1.00)"
+    assert held_against(Outcome("match", Score(0.5))) == "match 0.50"
+
+
+def test_intervals() -> None:
+    """An interval is two numbers or two percentages, and nothing where there is none."""
+    assert interval(Estimate(0.5, 0.25, 0.75, "t")) == "0.25 … 0.75"
+    assert interval(Estimate(0.5, 0.25, 0.75, "Wilson"), percent=True) == "25 % … 75 %"
+    assert not interval(Estimate(0.5))
+
+
+def test_counts() -> None:
+    """One is singular."""
+    assert (count(1, "case"), count(2, "case"), count(12345, "case")) == ("1 case", "2 cases", "12,345 cases")

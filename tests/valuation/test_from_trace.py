@@ -1,0 +1,136 @@
+"""The reasoning of a recorded conversation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fairtrial.errors import CaseError
+from fairtrial.formats import knowledgepulse
+from fairtrial.records.trace import Invocation, Message, Step, Thought, ToolCall, ToolResult, Trace
+from fairtrial.valuation.from_trace import failed, from_trace
+
+
+def _trace(*steps: Step, user: str = "do it", reply: str = "done") -> Trace:
+    return Trace((Invocation(Message(user), steps, Message(reply, "agent") if reply else None),), session_id="s")
+
+
+def _types(trace: Trace) -> list[str]:
+    return [step.type for step in from_trace(trace, confidence=1.0, success=True).steps]
+
+
+def test_thoughts_calls_results_and_replies_become_steps() -> None:
+    """In their order and numbered, with their tools and inputs; the reply is the last observation."""
+    trace = _trace(Thought("hm"), ToolCall("ls", {"d": "/"}), ToolResult("ls", {"files": 2}))
+    steps = from_trace(trace, confidence=0.5, success=True).steps
+    assert [(step.step_id, step.type, step.content) for step in steps] == [
+        (0, "thought", "hm"),
+        (1, "tool_call", None),
+        (2, "observation", '{"files":2}'),
+        (3, "observation", "done"),
+    ]
+    assert steps[1].tool is not None
+    assert (steps[1].tool.name, steps[1].input) == ("ls", {"d": "/"})
+
+
+def test_a_call_that_succeeds_after_the_same_tool_failed_is_a_recovery() -> None:
+    """The failing call is a call, another tool's success is none either, and the second success is ordinary again."""
+    bad, good = {"error": "no"}, {"ok": True}
+    trace = _trace(
+        ToolCall("a", id="1"),
+        ToolResult("a", bad, id="1"),
+        ToolCall("b", id="2"),
+        ToolResult("b", good, id="2"),
+        ToolCall("a", id="3"),
+        ToolResult("a", good, id="3"),
+        ToolCall("a", id="4"),
+        ToolResult("a", good, id="4"),
+    )
+    calls = [kind for kind in _types(trace) if kind != "observation"]
+    assert calls == ["tool_call", "tool_call", "error_recovery", "tool_call"]
+
+
+def test_results_find_their_calls_by_id_and_else_by_name() -> None:
+    """Of two calls in parallel the second failed, so that only its repetition is a recovery."""
+    trace = _trace(
+        ToolCall("a", {"n": 1}, id="1"),
+        ToolCall("b", {"n": 2}, id="2"),
+        ToolResult("b", "Error: no", id="2"),
+        ToolResult("a", "fine", id="1"),
+        ToolCall("a", {"n": 3}),
+        ToolResult("a", "fine"),
+        ToolCall("b", {"n": 4}),
+        ToolResult("b", "fine"),
+    )
+    assert [kind for kind in _types(trace) if kind != "observation"] == [
+        "tool_call",
+        "tool_call",
+        "tool_call",
+        "error_recovery",
+    ]
+
+
+FAILURES: list[tuple[Any, bool]] = [
+    ({"error": "x"}, True),
+    ({"error": None, "data": 1}, False),
+    ({"isError": True, "content": []}, True),
+    ({"status": "ERROR", "message": "x"}, True),
+    ({"status": "ok"}, False),
+    ({"success": False}, True),
+    ({"result": "Error: gone"}, True),
+    ("Error: gone", True),
+    ("Traceback (most recent call last): ...", True),
+    ("No errors found", False),
+    (["error"], False),
+    (None, False),
+]
+
+
+@pytest.mark.parametrize(("response", "expected"), FAILURES)
+def test_a_failed_result_says_so_itself(response: Any, *, expected: bool) -> None:
+    """In one of the ways in which tools say it; a text about errors is none."""
+    assert failed(ToolResult("t", response)) is expected
+
+
+def test_the_objective_is_what_the_user_said() -> None:
+    """Over a whole conversation, one message a line; the result is the last reply."""
+    turns = tuple(Invocation(Message(text), (), Message(text.upper())) for text in ("one", " ", "two"))
+    reasoning = from_trace(Trace(turns), confidence=1, success=True)
+    assert reasoning.task.objective == "one\ntwo"
+    assert reasoning.outcome.result_summary == "TWO"
+
+
+@pytest.mark.parametrize(
+    ("said", "missing"),
+    [({}, "confidence and success"), ({"confidence": 1.0}, "success"), ({"success": False}, "confidence")],
+)
+def test_confidence_and_success_are_never_invented(said: dict[str, Any], missing: str) -> None:
+    """What is not said is asked for by name."""
+    with pytest.raises(CaseError, match=f"does not say its {missing},"):
+        from_trace(_trace(), **said)
+
+
+@pytest.mark.parametrize(("user", "reply", "reason"), [("", "x", "no user message"), ("x", "", "no step")])
+def test_what_has_no_objective_or_no_step_is_no_reasoning(user: str, reply: str, reason: str) -> None:
+    """Both are required of a ReasoningTrace."""
+    with pytest.raises(CaseError, match=reason):
+        from_trace(_trace(user=user, reply=reply), confidence=1, success=True)
+
+
+def test_what_is_derived_is_valid_and_private() -> None:
+    """It passes the schema, and nobody else may see it until the user says so."""
+    reasoning = from_trace(_trace(ToolCall("t")), confidence=1, success=False)
+    assert knowledgepulse.build(knowledgepulse.document(reasoning)) == reasoning
+    assert (reasoning.metadata.visibility, reasoning.metadata.privacy_level) == ("private", "private")
+
+
+def test_the_id_is_the_sessions_or_made_from_the_content() -> None:
+    """The same content without a session has the same id; other content another one."""
+    assert from_trace(_trace(), confidence=1, success=True).id == "kp:trace:s"
+    turn = Invocation(Message("x"), (), Message("y"))
+    first, again, other = (
+        from_trace(Trace((one,)), confidence=1, success=True).id
+        for one in (turn, turn, Invocation(Message("x"), (), Message("z")))
+    )
+    assert first == again != other
