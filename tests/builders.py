@@ -81,6 +81,6 @@ def said(text: str, role: str = "user") -> dict[str, Any]:
 
 def files_of_evaluations(shared: Path) -> list[Path]:
     """The JSON files that evaluations hold: eval sets, configs, sessions, results; traces have tests of their own."""
-    others = {"agents-cli", "traces"}
+    others = {"agents-cli", "llmbar", "traces"}
     data = shared / "data"
     return [file for file in sorted(data.rglob("*.json")) if file.relative_to(data).parts[0] not in others]
