@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
+from fairtrial.config.spelling import snake
+from fairtrial.config.wording import shown
 from fairtrial.errors import FormatError, nearest
 from fairtrial.records.case import SessionInput
 from fairtrial.text.pointer import escape
@@ -18,22 +20,6 @@ Names = Mapping[str, str]
 """Every accepted spelling of a key, with the one we use."""
 
 
-def spellings(*names: str) -> dict[str, str]:
-    """Return the snake_case and camelCase spelling of each name, both leading to the snake_case one."""
-    return {spelling: name for name in names for spelling in (name, camel(name))}
-
-
-def camel(name: str) -> str:
-    """Return a snake_case name in camelCase."""
-    head, *tail = name.split("_")
-    return head + "".join(word.capitalize() for word in tail)
-
-
-def snake(name: str) -> str:
-    """Return a camelCase name in snake_case; one that is in snake_case stays as it is."""
-    return "".join(f"_{char.lower()}" if char.isupper() else char for char in name)
-
-
 def pointer(at: Place) -> str:
     """Return a place as a JSON pointer (RFC 6901)."""
     tokens: list[str] = []
@@ -41,18 +27,6 @@ def pointer(at: Place) -> str:
         at, key = at
         tokens.append(escape(str(key)))
     return "".join(f"/{token}" for token in reversed(tokens)) or "/"
-
-
-def shown(value: Any) -> str:
-    """Return what a JSON value is, shortly, for a message."""
-    if value is None or isinstance(value, bool):
-        return str(value).lower() if value is not None else "null"
-    if isinstance(value, dict):
-        return f"an object with {', '.join(sorted(map(repr, list(value)[:3])))}" if value else "an empty object"
-    if isinstance(value, list):
-        return f"an array of {len(value)}" if value else "an empty array"
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}...{text[0] if isinstance(value, str) else ''}"
 
 
 @lru_cache(maxsize=1024)

@@ -9,13 +9,14 @@ from typing import Any
 
 import msgspec
 
+from fairtrial.config.wording import shown
 from fairtrial.errors import FormatError
 from fairtrial.formats import knowledgepulse, messages
 from fairtrial.formats import recordings as ours
 from fairtrial.formats.adk import config_file, evalset, legacy, result, session
 from fairtrial.formats.adk.write import scenario_json
 from fairtrial.formats.jsontext import decode, members, repaired, said_twice, strict_utf8
-from fairtrial.formats.reading import Diagnostics, Place, shown
+from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.eval_config import EvalConfig

@@ -11,8 +11,9 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
+from fairtrial.config.spelling import spellings
+from fairtrial.config.wording import shown
 from fairtrial.errors import ConfigError, nearest
-from fairtrial.formats.reading import shown, spellings
 from fairtrial.judge.judge import Judge
 from fairtrial.judge.service import Service
 from fairtrial.llm.model import DEFAULT_MODEL, NamedModel

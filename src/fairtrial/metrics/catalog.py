@@ -8,8 +8,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from fairtrial.config.wording import shown
 from fairtrial.errors import ConfigError, collecting, nearest
-from fairtrial.formats.reading import shown
 from fairtrial.judge.judge import Judge
 from fairtrial.judge.judges import Judges, judge_options
 from fairtrial.llm.vertex_service import NAME as VERTEX

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from fairtrial.config.wording import shown
 from fairtrial.errors import ConfigError, collecting, nearest
-from fairtrial.formats.reading import shown
 from fairtrial.records.eval_config import CriterionSpec
 
 

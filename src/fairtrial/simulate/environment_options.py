@@ -8,8 +8,9 @@ from typing import Annotated, Any, Literal, get_args
 
 from msgspec import Meta
 
+from fairtrial.config.wording import shown
 from fairtrial.errors import ConfigError, nearest
-from fairtrial.formats.reading import Place, pointer, shown
+from fairtrial.formats.reading import Place, pointer
 from fairtrial.llm.model import DEFAULT_MODEL
 from fairtrial.records.record import Json, Record
 from fairtrial.simulate.examples import Examples, examples_in

@@ -7,8 +7,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from fairtrial.config.spelling import snake, spellings
+from fairtrial.config.wording import shown
 from fairtrial.errors import ConfigError, nearest
-from fairtrial.formats.reading import Place, pointer, shown, snake, spellings
+from fairtrial.formats.reading import Place, pointer
 from fairtrial.records.record import Record
 
 N = TypeVar("N", bound=Record)

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Any, Literal
 
+from fairtrial.config.wording import shown
 from fairtrial.errors import collecting
-from fairtrial.formats.reading import Place, shown
+from fairtrial.formats.reading import Place
 from fairtrial.llm.model import DEFAULT_MODEL
 from fairtrial.records.record import Json, Record
 from fairtrial.simulate.instructions import validated

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairtrial.formats.reading import Diagnostics, Place, camel, pointer, snake, spellings
+from fairtrial.config.spelling import camel, snake, spellings
+from fairtrial.formats.reading import Diagnostics, Place, pointer
 from fairtrial.records.eval_config import CriterionSpec, CustomMetricSpec, EvalConfig
 from fairtrial.records.score import Range
 

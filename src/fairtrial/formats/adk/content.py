@@ -8,7 +8,8 @@ from typing import Any
 
 import msgspec
 
-from fairtrial.formats.reading import Diagnostics, Place, spellings
+from fairtrial.config.spelling import spellings
+from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.trace import Event, Injection, Message, Step, Thought, ToolCall, ToolResult, Usage
 
 _CONTENT = spellings("parts", "role", "content")

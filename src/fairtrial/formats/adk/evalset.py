@@ -8,8 +8,10 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from fairtrial.config.spelling import spellings
+from fairtrial.config.wording import shown
 from fairtrial.formats.adk import content
-from fairtrial.formats.reading import Diagnostics, Place, shown, spellings
+from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import Behavior, EvalCase, EvalSet, Persona, Scenario, SessionInput
 from fairtrial.records.rubric import Rubric

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairtrial.formats.reading import Diagnostics, Place, spellings
+from fairtrial.config.spelling import spellings
+from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.case import EvalCase, SessionInput
 from fairtrial.records.trace import Invocation, Message, Step, ToolCall
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from fairtrial.config.spelling import spellings
 from fairtrial.formats.adk import evalset
-from fairtrial.formats.reading import Diagnostics, Place, spellings
+from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.attempt import EndedBy, Failure, Recording
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.trace import Trace

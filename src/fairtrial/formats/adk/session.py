@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from fairtrial.config.spelling import spellings
 from fairtrial.formats.adk import content
-from fairtrial.formats.reading import Diagnostics, Place, spellings
+from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.attempt import Recording
 from fairtrial.records.trace import Invocation, Message, Step, Trace, Usage, split_reply
 

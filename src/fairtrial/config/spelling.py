@@ -1,0 +1,19 @@
+"""How is the name of a key spelt? Files use snake_case and camelCase; records use snake_case."""
+
+from __future__ import annotations
+
+
+def camel(name: str) -> str:
+    """Return a snake_case name in camelCase."""
+    head, *tail = name.split("_")
+    return head + "".join(word.capitalize() for word in tail)
+
+
+def snake(name: str) -> str:
+    """Return a camelCase name in snake_case; a name in snake_case stays as it is."""
+    return "".join(f"_{char.lower()}" if char.isupper() else char for char in name)
+
+
+def spellings(*names: str) -> dict[str, str]:
+    """Return the snake_case and camelCase spelling of each name, both leading to the snake_case one."""
+    return {spelling: name for name in names for spelling in (name, camel(name))}
