@@ -1,4 +1,4 @@
-"""What there is to do: one case, and the criteria that its file or its user asks for."""
+"""Which case is to be run or scored, and by which criteria?"""
 
 from __future__ import annotations
 
@@ -7,31 +7,40 @@ from collections.abc import Callable
 from fairtrial.protocols import Environment, Simulator
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase
+from fairtrial.records.keys import CaseKey
 from fairtrial.records.record import Record
 from fairtrial.records.result import Criterion
 
 Users = Callable[[EvalCase, int], Simulator]
-"""Who plays the user of a scenario, for a case and an attempt."""
+"""Returns the simulator that plays the user of a case in one attempt."""
 
 Environments = Callable[[EvalCase, int], Environment]
-"""Who answers the tool calls of a conversation, for a case and an attempt."""
+"""Returns the environment that answers the tool calls of a case in one attempt."""
 
 
 class PlannedCase(Record, frozen=True):
-    """One case at its place in the input. `id` is the case's, made unique where two eval sets share one.
+    """One case at its place in the input.
 
-    `users` play the user of a scenario, for `cap` invocations at the most; None: as many as they like.
-    `environments` stand between the agent and its tools; None: the tools answer themselves.
+    `name` is how reports call the case. It is the case's own id, unless cases of the run share that id. `eval_set` and
+    `digest` are, with the id, the key of the case. `users` play the user of a scenario, for at most `cap` invocations;
+    with `cap` None the simulated user decides alone when to stop. `environments` stand between the agent and its tools;
+    with None the tools themselves answer.
     """
 
     position: int
-    id: str
+    name: str
     case: EvalCase
     criteria: tuple[Criterion, ...]
-    eval_set_id: str = ""
+    eval_set: str = ""
+    digest: str = ""
     users: Users | None = None
     cap: int | None = None
     environments: Environments | None = None
+
+    @property
+    def key(self) -> CaseKey:
+        """The identity of the case in any run."""
+        return CaseKey(self.eval_set, self.case.id, self.digest)
 
 
 Pair = tuple[PlannedCase, Recording]

@@ -189,13 +189,14 @@ class _Conversation:
     def _recorded(self, failure: Failure | None, ended_by: EndedBy) -> Recording:
         simulator = getattr(self.user, "spent", None)
         return Recording(
-            self._work.id,
+            self._work.case.id,
             self._trace,
             self._attempt,
             failure,
             ended_by,
             simulator if isinstance(simulator, ModelUsage) else None,
             self._witness.spent if self._witness is not None else None,
+            self._work.eval_set,
         )
 
     def _environment(self) -> ObservedEnvironment | None:
@@ -211,7 +212,7 @@ class _Conversation:
     def _trace(self) -> Trace:
         session = self._work.case.session_input
         pinned = (session.extra or {}).get("session_id") if session else None
-        return Trace(tuple(self.done), pinned if isinstance(pinned, str) else self._work.id, self._final_state)
+        return Trace(tuple(self.done), pinned if isinstance(pinned, str) else self._work.name, self._final_state)
 
     def _learn(self, about: About | None) -> None:
         """Keep what the agents are beside the invocation, and the state for the end."""

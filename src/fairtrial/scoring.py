@@ -65,7 +65,7 @@ async def score_case(
     ]
     injections = tuple(_injections(trace))
     return CaseResult(
-        work.id,
+        work.case.id,
         work.position,
         tuple(outcomes),
         recording.attempt,
@@ -77,6 +77,9 @@ async def score_case(
         simulator=recording.simulator,
         environment=recording.environment,
         injections=injections,
+        eval_set=work.eval_set,
+        digest=work.digest,
+        name=work.name,
     )
 
 

@@ -45,7 +45,7 @@ def test_a_run_says_which_agent_it_was(agent: Any, name: str) -> None:
 
 def verdicts(run: Run) -> dict[tuple[str, int], Verdict]:
     """The verdict of each attempt."""
-    return {(one.case_id, one.attempt): one.verdict for one in run.cases}
+    return {(one.title, one.attempt): one.verdict for one in run.cases}
 
 
 def test_evaluate_runs_and_scores() -> None:

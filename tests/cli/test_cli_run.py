@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -304,7 +305,15 @@ def test_scenarios_need_somebody_who_plays_the_user(monkeypatch: pytest.MonkeyPa
 
 
 def test_two_eval_sets_may_share_an_id() -> None:
-    """Cases with the same id in two eval sets are told apart by the set's id."""
+    """Every case keeps its own id in the JSON report. On the terminal a shared id stands behind that of its set."""
     write("more.evalset.json", eval_set("good", case("only_here"), name="more"))
     done = run("trips.evalset.json", "more.evalset.json", "--json", "-")
-    assert [one["id"] for one in done.json["cases"]] == ["trips:good", "fail", "good_too", "more:good", "only_here"]
+    assert [(each["eval_set"], each["id"]) for each in done.json["cases"]] == [
+        ("trips", "good"),
+        ("trips", "fail"),
+        ("trips", "good_too"),
+        ("more", "good"),
+        ("more", "only_here"),
+    ]
+    shown = re.findall(r"^[✓✗!?] (\S+)  ", done.err, re.MULTILINE)
+    assert shown == ["trips:good", "fail", "good_too", "more:good", "only_here"]

@@ -27,6 +27,11 @@ def verdicts(done: Done) -> dict[str, str]:
     return {f"{one['id']}/{one['attempt']}": one["verdict"] for one in done.json["cases"]}
 
 
+def verdicts_by_set(done: Done) -> dict[tuple[str, str], str]:
+    """The verdicts of cases with one attempt, by the ids of their eval set and of the case."""
+    return {(each["eval_set"], each["id"]): each["verdict"] for each in done.json["cases"]}
+
+
 def test_recordings_meet_their_cases_by_id() -> None:
     """By default the id of a recording names its case, whatever the order of the files."""
     write("a.session.json", session("b", "b", "ok"))
@@ -137,7 +142,7 @@ def test_each_result_file_answers_its_own_cases() -> None:
     write("y.evalset.json", eval_set(case("fail", "no"), name="y"))
     results("out", "x.evalset.json")
     results("out", "y.evalset.json")
-    assert verdicts(score("out")) == {"x:fail/1": "failed", "y:fail/1": "passed"}
+    assert verdicts_by_set(score("out")) == {("x", "fail"): "failed", ("y", "fail"): "passed"}
 
 
 def test_recordings_that_name_their_eval_set_go_to_its_cases() -> None:
@@ -147,7 +152,7 @@ def test_recordings_that_name_their_eval_set_go_to_its_cases() -> None:
     results("out", "x.evalset.json")
     results("out", "y.evalset.json")
     done = score("out", "--against", "x.evalset.json", "--against", "y.evalset.json")
-    assert verdicts(done) == {"x:fail/1": "failed", "y:fail/1": "passed"}
+    assert verdicts_by_set(done) == {("x", "fail"): "failed", ("y", "fail"): "passed"}
 
 
 def test_attempts_survive_the_way_through_adk() -> None:

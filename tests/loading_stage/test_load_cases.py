@@ -11,7 +11,7 @@ from loading import cases, todo
 
 def test_cases_keep_their_order_over_all_files() -> None:
     """Positions count through."""
-    assert [(one.position, one.id) for one in todo(cases("s", "b", "a"), cases("t", "c"))] == [
+    assert [(one.position, one.name) for one in todo(cases("s", "b", "a"), cases("t", "c"))] == [
         (0, "b"),
         (1, "a"),
         (2, "c"),
@@ -20,8 +20,8 @@ def test_cases_keep_their_order_over_all_files() -> None:
 
 def test_ids_that_two_sets_share_are_told_apart() -> None:
     """By the set's id, and by a number where even that is shared."""
-    assert [one.id for one in todo(cases("s", "a", "b"), cases("t", "a"))] == ["s:a", "b", "t:a"]
-    assert [one.id for one in todo(cases("s", "a"), cases("s", "a"))] == ["s:a#1", "s:a#2"]
+    assert [one.name for one in todo(cases("s", "a", "b"), cases("t", "a"))] == ["s:a", "b", "t:a"]
+    assert [one.name for one in todo(cases("s", "a"), cases("s", "a"))] == ["s:a#1", "s:a#2"]
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_ids_that_two_sets_share_are_told_apart() -> None:
 )
 def test_only_chooses_by_glob(only: tuple[str, ...], found: list[str]) -> None:
     """In file order, whatever the order of the globs."""
-    assert [one.id for one in todo(cases("s", "a1", "a2", "b"), only=only)] == found
+    assert [one.name for one in todo(cases("s", "a1", "a2", "b"), only=only)] == found
 
 
 def test_a_glob_that_matches_nothing_is_a_usage_error_with_the_nearest_id() -> None:

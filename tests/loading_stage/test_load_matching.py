@@ -21,7 +21,7 @@ from loading import cases, todo
 def matched(todo: list[PlannedCase], heard: list[Recording], **options: Any) -> list[tuple[str, int, bool]]:
     """The case, attempt and "was recorded" of each pair."""
     pairs, _ = match(todo, heard, **options)
-    return [(work.id, one.attempt, one.failure is None) for work, one in pairs]
+    return [(work.name, one.attempt, one.failure is None) for work, one in pairs]
 
 
 def test_recordings_are_matched_by_the_id_of_their_case() -> None:
@@ -88,7 +88,7 @@ def test_an_id_that_is_a_number_is_no_place_in_the_order() -> None:
     """The case called "1" stands first, and is answered by what was recorded first."""
     heard = [recording(turn(reply=str(i)), name="x") for i in range(2)]
     pairs, _ = match(todo(cases("s", "1", "0")), heard, by="order")
-    assert [(work.id, one.trace.invocations[0].reply) for work, one in pairs] == [("1", "0"), ("0", "1")]
+    assert [(work.name, one.trace.invocations[0].reply) for work, one in pairs] == [("1", "0"), ("0", "1")]
 
 
 def test_what_answers_some_of_the_cases_keeps_its_attempts() -> None:
@@ -96,4 +96,4 @@ def test_what_answers_some_of_the_cases_keeps_its_attempts() -> None:
     works = todo(cases("s", "a", "b"))
     recorded, _ = match(works, [recording(name="b"), recording(name="a"), recording(name="b")])
     assert len(recorded) == 3
-    assert [(work.id, one.attempt) for work, one in recorded.of(works[1:])] == [("b", 1), ("b", 2)]
+    assert [(work.name, one.attempt) for work, one in recorded.of(works[1:])] == [("b", 1), ("b", 2)]

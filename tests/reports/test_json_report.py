@@ -68,7 +68,7 @@ def test_the_keys_are_those_of_the_contract(reports: list[Any]) -> None:
     assert [*report] == ["run", "verdict", "cases", "summary", "spending"]
     assert [*report["run"]][:5] == ["id", "started", "version", "config", "signatures"]
     case = "id attempt verdict error fault invalid ended_by usage outcomes judge simulator environment injected"
-    assert [*first] == case.split()
+    assert [*first] == [*case.split(), "eval_set", "digest"]
     asked = "calls calls_saved abstentions cost self_agreement panel_agreement"
     given = "criterion value threshold verdict reason"
     assert [*outcome] == [*given.split(), *asked.split(), "parts", "input_tokens", "output_tokens"]

@@ -153,7 +153,7 @@ def plan_score(
             raise UsageError("FILE:case1,case2 chooses cases of an eval set: give it to --against, or use --only")
         wanted, notes = _wanted(eval_set, criteria, lenient=lenient, judges=judges)
         todo = loading.plan_cases(wanted)
-        recorded, unmatched = loading.match(todo, loading.disambiguate(todo, found) if found else heard, by=match)
+        recorded, unmatched = loading.match(todo, loading.with_sets(found) if found else heard, by=match)
     elif found is not None:
         sets = loading.merge_sources(found)
         wanted, notes = _wanted_by(sets, criteria, lenient=lenient, judges=judges)

@@ -51,7 +51,7 @@ def with_users(
         if work.case.conversation is not None:
             played.append(work)
         elif work.case.scenario is None:
-            raise UsageError(f"case {work.id!r} has neither a conversation to hold nor a scenario to simulate")
+            raise UsageError(f"case {work.name!r} has neither a conversation to hold nor a scenario to simulate")
         elif users is not None:
             signatures["user_simulator"] = signature(users)
             played.append(replace(work, users=users))
@@ -59,7 +59,7 @@ def with_users(
             try:
                 made = players(sets[work.position])
             except UsageError as error:
-                raise UsageError(f"case {work.id!r} is a scenario, and nobody can play its user: {error}") from None
+                raise UsageError(f"case {work.name!r} is a scenario, and nobody can play its user: {error}") from None
             made.check([work.case])
             played.append(replace(work, users=made, cap=made.options.cap))
     return played, signatures

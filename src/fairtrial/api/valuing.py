@@ -7,8 +7,11 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
+from msgspec.structs import replace as replace_fields
+
 from fairtrial.errors import UsageError
-from fairtrial.records.result import Verdict
+from fairtrial.records.attempt import Recording
+from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.valuation import embed as embedding
 from fairtrial.valuation import job as jobs
 from fairtrial.valuation import resume, source
@@ -116,15 +119,11 @@ def _of_run(run_id: str, store: str | None, said: source.Defaults) -> list[sourc
     opened = Store(store or DEFAULT_URL, create=False)
     try:
         run = opened.run(run_id)
-        verdicts = {(one.case_id, one.attempt): one.verdict for one in opened.results(run.id)}
+        results = {(result.position, result.attempt): result for result in opened.results(run.id)}
         found = list(
             chain.from_iterable(
-                source.recorded(
-                    [recording],
-                    said._replace(verdict=_success(verdicts.get((recording.case_id, recording.attempt)))),
-                    run.id,
-                )
-                for _, recording in opened.recordings(run.id)
+                _of_recording(recording, results.get((position, recording.attempt)), run.id, said)
+                for position, recording in opened.recordings(run.id)
             )
         )
     finally:
@@ -132,6 +131,16 @@ def _of_run(run_id: str, store: str | None, said: source.Defaults) -> list[sourc
     if not found:
         raise UsageError(f"--from-run: the run {run.id} keeps no traces; value the files that it scored instead")
     return found
+
+
+def _of_recording(
+    recording: Recording, result: CaseResult | None, run_id: str, said: source.Defaults
+) -> Iterator[source.Document]:
+    """Yield the reasoning of one stored recording, under the name that reports give to its case."""
+    if result is None:
+        return source.recorded([recording], said, run_id)
+    named = replace_fields(recording, case_id=result.title)
+    return source.recorded([named], said._replace(verdict=_success(result.verdict)), run_id)
 
 
 def _success(verdict: Verdict | None) -> bool | None:

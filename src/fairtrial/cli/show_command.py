@@ -45,7 +45,7 @@ def show(run: str, case: str | None, store: str, as_json: bool) -> None:
         return
     shown = 0
     for result, several in attempts(found.cases):
-        if fits(result.case_id, case):
+        if fits(result.case_id, case) or fits(result.title, case):
             shown += 1
             out.print(one_case(result, several=several, everything=True))
             out.print(ballots(result.outcomes, found.ballots))

@@ -6,10 +6,10 @@ from fairtrial.loading.matching import (
     Match,
     MatchedRecordings,
     as_recording,
-    disambiguate,
     match,
     match_each,
     recordings_of,
+    with_sets,
     without_reference,
 )
 from fairtrial.loading.sources import Source, merge_sources, read_file, sources
@@ -25,7 +25,6 @@ __all__ = [
     "criteria_for",
     "criteria_in",
     "criteria_of",
-    "disambiguate",
     "match",
     "match_each",
     "merge_sources",
@@ -34,5 +33,6 @@ __all__ = [
     "recordings_of",
     "select_cases",
     "sources",
+    "with_sets",
     "without_reference",
 ]

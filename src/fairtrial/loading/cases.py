@@ -1,4 +1,4 @@
-"""Which cases are there to do, and what are they called?"""
+"""Which cases does a run have, and how do reports call them?"""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from fairtrial.errors import UsageError, nearest
 from fairtrial.planned_case import PlannedCase
 from fairtrial.records.case import EvalSet
+from fairtrial.records.keys import digest
 from fairtrial.records.record import Record
 from fairtrial.records.result import Criterion
 from fairtrial.simulate.environment_options import EnvironmentOptions
@@ -26,49 +27,56 @@ class LoadedSet(Record, frozen=True):
 
 
 def plan_cases(wanted: Sequence[LoadedSet]) -> list[PlannedCase]:
-    """Return all cases in file order, chosen or not; ids that several sets share are told apart by the set's."""
-    ids = _unique_ids(wanted)
-    todo: list[PlannedCase] = []
-    for one in wanted:
-        for case in one.eval_set.cases:
-            todo.append(PlannedCase(len(todo), ids[len(todo)], case, one.criteria, one.eval_set.id))
-    return todo
+    """Return all cases in file order, before any selection."""
+    names = _names(wanted)
+    planned: list[PlannedCase] = []
+    for loaded in wanted:
+        for case in loaded.eval_set.cases:
+            position = len(planned)
+            set_id = loaded.eval_set.id
+            planned.append(PlannedCase(position, names[position], case, loaded.criteria, set_id, digest(case)))
+    return planned
 
 
 def select_cases(todo: list[PlannedCase], wanted: Sequence[LoadedSet], only: Sequence[str] = ()) -> list[PlannedCase]:
-    """Return the cases whose id matches a glob of `only`, and of their own set's.
+    """Return the cases whose id or name matches a glob of `only`, and whose id matches a glob of their own set.
 
     Raises UsageError for a glob that matches nothing.
     """
-    if not only and not any(one.only for one in wanted):
+    if not only and not any(loaded.only for loaded in wanted):
         return todo
-    _check_globs(only, [(work.case.id, work.id) for work in todo])
-    own: list[tuple[str, ...]] = []
-    for one in wanted:
-        _check_globs(one.only, [(case.id, case.id) for case in one.eval_set.cases])
-        own += [one.only] * len(one.eval_set.cases)
+    _check_globs(only, [(work.case.id, work.name) for work in todo])
+    own_globs: list[tuple[str, ...]] = []
+    for loaded in wanted:
+        _check_globs(loaded.only, [(case.id, case.id) for case in loaded.eval_set.cases])
+        own_globs += [loaded.only] * len(loaded.eval_set.cases)
     return [
         work
-        for work, globs in zip(todo, own, strict=True)
-        if _matches((work.case.id, work.id), only) and _matches((work.case.id,), globs)
+        for work, globs in zip(todo, own_globs, strict=True)
+        if _matches((work.case.id, work.name), only) and _matches((work.case.id,), globs)
     ]
 
 
-def _unique_ids(wanted: Sequence[LoadedSet]) -> list[str]:
-    plain = [case.id for one in wanted for case in one.eval_set.cases]
-    if len(set(plain)) == len(plain):
-        return plain
-    shared = Counter(plain)
-    sets = (one.eval_set.id for one in wanted for _ in one.eval_set.cases)
-    long = [
-        case_id if shared[case_id] == 1 else f"{set_id}:{case_id}" for set_id, case_id in zip(sets, plain, strict=True)
+def _names(wanted: Sequence[LoadedSet]) -> list[str]:
+    """Return a name for each case that no other case of the run has.
+
+    The name of the case `a` is `a`. If the sets `s` and `t` both have a case `a`, the names are `s:a` and `t:a`; if the
+    set `s` is there twice, they are `s:a#1` and `s:a#2`.
+    """
+    ids = [case.id for loaded in wanted for case in loaded.eval_set.cases]
+    if len(set(ids)) == len(ids):
+        return ids
+    id_counts = Counter(ids)
+    sets = (loaded.eval_set.id for loaded in wanted for _ in loaded.eval_set.cases)
+    qualified = [
+        case_id if id_counts[case_id] == 1 else f"{set_id}:{case_id}" for set_id, case_id in zip(sets, ids, strict=True)
     ]
-    counts, seen = Counter(long), Counter[str]()
-    unique: list[str] = []
-    for name in long:
+    counts, seen = Counter(qualified), Counter[str]()
+    names: list[str] = []
+    for name in qualified:
         seen[name] += 1
-        unique.append(name if counts[name] == 1 else f"{name}#{seen[name]}")
-    return unique
+        names.append(name if counts[name] == 1 else f"{name}#{seen[name]}")
+    return names
 
 
 def _matches(names: Sequence[str], globs: Sequence[str]) -> bool:

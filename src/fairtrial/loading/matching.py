@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Literal
 
@@ -63,15 +63,20 @@ class MatchedRecordings(Record, frozen=True):
             for attempt, (work, heard) in enumerate(attempts, 1):
                 if heard is None:
                     failure = Failure("infrastructure", NO_RECORDING)
-                    yield work, Recording(work.id, Trace(), failure=failure, ended_by="failure")
+                    yield work, _of_case(Recording(work.case.id, Trace(), failure=failure, ended_by="failure"), work)
                 else:
-                    yield work, replace(as_recording(heard), case_id=work.id, attempt=attempt)
+                    yield work, _of_case(replace(as_recording(heard), attempt=attempt), work)
 
     def of(self, works: Sequence[PlannedCase]) -> MatchedRecordings:
         """Return what answers these cases."""
         kept = {work.position for work in works}
         pairs = [pair for pair in zip(self.works, self.heard, strict=True) if pair[0].position in kept]
         return MatchedRecordings(tuple(work for work, _ in pairs), tuple(heard for _, heard in pairs))
+
+
+def _of_case(recording: Recording, work: PlannedCase) -> Recording:
+    """Return a recording under the id and the set of the case that it answers."""
+    return replace(recording, case_id=work.case.id, eval_set=work.eval_set)
 
 
 def match(
@@ -95,27 +100,43 @@ def match(
 
 
 def _homes(todo: Sequence[PlannedCase], heard: Sequence[RecordedInput], by: Match) -> list[PlannedCase | None]:
-    """Return for each recording the case that it answers: the one it names, by the case's own id or its unique one."""
-    home: dict[str, PlannedCase] = {}
+    """Return for each recording the case that it answers, or None.
+
+    Eval sets may share the id of a case. A recording that names its set answers the case of that set. A recording that
+    does not name a set answers the first case with its id, or the case that reports call by that id.
+    """
+    homes: dict[tuple[str, str], PlannedCase] = {}
     for i, work in enumerate(todo):
-        home.setdefault(_key(work, i, by), work)
+        place = _expected_name(work, i, by)
+        homes.setdefault((work.eval_set, place), work)
+        homes.setdefault(("", place), work)
     if by != "order":
         for work in todo:
-            home.setdefault(work.id, work)
-    return [home.get(_said(one, i, by)) for i, one in enumerate(heard)]
+            homes.setdefault(("", work.name), work)
+    return [_home(homes, recorded, i, by) for i, recorded in enumerate(heard)]
 
 
-def _key(work: PlannedCase, i: int, by: Match) -> str:
+def _home(
+    homes: Mapping[tuple[str, str], PlannedCase], recorded: RecordedInput, i: int, by: Match
+) -> PlannedCase | None:
+    name = _recorded_name(recorded, i, by)
+    of_set = homes.get((recorded.eval_set, name)) if by == "id" and isinstance(recorded, Recording) else None
+    return of_set or homes.get(("", name))
+
+
+def _expected_name(work: PlannedCase, i: int, by: Match) -> str:
+    """Return the name under which a case waits for its recordings."""
     if by == "session":
         return as_recording(work.case).trace.session_id or work.case.id
     return work.case.id if by == "id" else str(i)
 
 
-def _said(one: RecordedInput, i: int, by: Match) -> str:
+def _recorded_name(recorded: RecordedInput, i: int, by: Match) -> str:
+    """Return the name under which a recording looks for its case."""
     if by == "session":
-        return as_recording(one).trace.session_id
+        return as_recording(recorded).trace.session_id
     if by == "id":
-        return one.case_id if isinstance(one, Recording) else one.id
+        return recorded.case_id if isinstance(recorded, Recording) else recorded.id
     return str(i)
 
 
@@ -137,17 +158,13 @@ def match_each(
     return MatchedRecordings(tuple(works), tuple(heard)), warnings
 
 
-def disambiguate(todo: Sequence[PlannedCase], found: Sequence[Source]) -> list[RecordedInput]:
-    """Return what the files recorded; where eval sets share the id of a case, a recording names its set too."""
-    shared = {work.case.id for work in todo if work.id != work.case.id}
-    if not shared:
-        return recordings_of(found)
-    ids = {work.id for work in todo}
+def with_sets(found: Sequence[Source]) -> list[RecordedInput]:
+    """Return what the files recorded. If a file holds an eval set, its recordings name that set."""
     heard: list[RecordedInput] = []
     for source in found:
-        eval_set = source.loaded.eval_set
-        for one in map(as_recording, recordings_of([source])):
-            full = f"{eval_set.id}:{one.case_id}" if eval_set else ""
-            named = one.case_id in shared and full in ids
-            heard.append(replace(one, case_id=full) if named else one)
+        eval_set, recorded = source.loaded.eval_set, recordings_of([source])
+        if eval_set is None:
+            heard += recorded
+        else:
+            heard += [replace(as_recording(item), eval_set=eval_set.id) for item in recorded]
     return heard

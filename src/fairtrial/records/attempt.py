@@ -23,7 +23,8 @@ class Failure(Record, frozen=True):
 class Recording(Record, frozen=True):
     """The trace so far and, if the attempt broke, the failure. `attempt` counts from 1.
 
-    `simulator` is what playing the user took, `environment` what playing tools did; None where no language model did.
+    `simulator` and `environment` are the usage of the models that played the user and the tools. They are None if no
+    model played. `eval_set` is the set of the case, empty if the recording does not name a set.
     """
 
     case_id: str
@@ -33,3 +34,4 @@ class Recording(Record, frozen=True):
     ended_by: EndedBy = "script"
     simulator: ModelUsage | None = None
     environment: ModelUsage | None = None
+    eval_set: str = ""

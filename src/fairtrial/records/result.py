@@ -9,6 +9,7 @@ import msgspec
 
 from fairtrial.records.attempt import EndedBy, Failure
 from fairtrial.records.case import EvalCase
+from fairtrial.records.keys import CaseKey
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.record import Json, Record
 from fairtrial.records.score import FaultSide, Range, Score, any_scored, applies, bounds
@@ -123,7 +124,8 @@ class CaseResult(Record, frozen=True):
 
     `evidence` is what went wrong on any side but the agent's, by precedence, whatever the verdict. With any the attempt
     is invalid: it says nothing about the agent. None: nobody looked for it. `usage` is what the agent's own model calls
-    took, `simulator` what playing the user did, `environment` what playing tools did.
+    took, `simulator` what playing the user did, `environment` what playing tools did. `eval_set` and `digest` are, with
+    the id, the key of the case. `name` is how reports call the case if its id alone would be ambiguous in the run.
     """
 
     case_id: str
@@ -138,6 +140,19 @@ class CaseResult(Record, frozen=True):
     simulator: ModelUsage | None = None
     environment: ModelUsage | None = None
     injections: tuple[InvocationInjection, ...] = ()
+    eval_set: str = ""
+    digest: str = ""
+    name: str = ""
+
+    @property
+    def key(self) -> CaseKey:
+        """The identity of the case in any run."""
+        return CaseKey(self.eval_set, self.case_id, self.digest)
+
+    @property
+    def title(self) -> str:
+        """How reports call the case."""
+        return self.name or self.case_id
 
     @property
     def judge(self) -> ModelUsage | None:

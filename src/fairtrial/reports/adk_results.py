@@ -52,7 +52,7 @@ def write(
     app = next((one.case.session_input.app_name for one in works if one.case.session_input), "") or "fairtrial"
     files: list[Path] = []
     taken: set[str] = set()
-    for set_id, group in groupby(pairs, key=lambda pair: by_position[pair[0].position].eval_set_id):
+    for set_id, group in groupby(pairs, key=lambda pair: by_position[pair[0].position].eval_set):
         name = _free(f"{_UNSAFE.sub('_', app)}_{_UNSAFE.sub('_', set_id)[:_LONGEST]}_{created}", taken)
         about = {"eval_set_result_id": name, "eval_set_result_name": name, "eval_set_id": set_id}
         files.append(folder / f"{name}.evalset_result.json")
@@ -80,7 +80,7 @@ def _case(result: CaseResult, work: PlannedCase, recording: Recording) -> dict[s
     shown = [one for one in result.outcomes if one.verdict is not Verdict.NOT_APPLICABLE]
     expected = work.case.conversation or ()
     return {
-        "eval_set_id": work.eval_set_id,
+        "eval_set_id": work.eval_set,
         "eval_id": work.case.id,
         "final_eval_status": _STATUS[result.verdict],
         "overall_eval_metric_results": [_metric(one, one.score, one.verdict) for one in shown],
@@ -88,7 +88,7 @@ def _case(result: CaseResult, work: PlannedCase, recording: Recording) -> dict[s
             _invocation(i, actual, expected[i] if i < len(expected) else None, shown)
             for i, actual in enumerate(recording.trace.invocations)
         ],
-        "session_id": recording.trace.session_id or f"fairtrial-{result.case_id}-{result.attempt}",
+        "session_id": recording.trace.session_id or f"fairtrial-{result.title}-{result.attempt}",
         "user_id": (work.case.session_input.user_id if work.case.session_input else "") or _USER,
     }
 

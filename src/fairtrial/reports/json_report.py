@@ -114,7 +114,7 @@ class InjectedShape(Shape, frozen=True):
 
 
 class CaseShape(Shape, frozen=True):
-    """One attempt at one case.
+    """One attempt at one case. `eval_set`, `id` and `digest` (of what was expected) identify the case in any run.
 
     `fault` is the side on which it failed, null where it passed or only informs. `invalid` is all evidence that it says
     nothing about the agent, passed or not; empty where it is valid, null where nobody looked. `usage` is the agent's
@@ -134,6 +134,8 @@ class CaseShape(Shape, frozen=True):
     simulator: SpentShape | None
     environment: SpentShape | None
     injected: list[InjectedShape]
+    eval_set: str
+    digest: str
 
 
 class RateShape(Shape, frozen=True):
@@ -228,6 +230,8 @@ def _case(result: CaseResult) -> CaseShape:
         _spent(result.simulator),
         _spent(result.environment),
         [_injected(one) for one in result.injections],
+        result.eval_set,
+        result.digest,
     )
 
 

@@ -56,7 +56,7 @@ def _element(xml: XMLGenerator, name: str, attributes: dict[str, str]) -> Iterat
 
 
 def _case(xml: XMLGenerator, result: CaseResult, *, several: bool, allow_unscored: bool) -> None:
-    name = f"{result.case_id} (attempt {result.attempt})" if several or result.attempt > 1 else result.case_id
+    name = f"{result.title} (attempt {result.attempt})" if several or result.attempt > 1 else result.title
     kind, message, text = _problem(result)
     if result.verdict is Verdict.UNSCORED and allow_unscored:
         kind = "skipped"

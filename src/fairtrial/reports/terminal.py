@@ -95,7 +95,7 @@ def case(result: CaseResult, *, several: bool = False, everything: bool = False)
 
 def _head(result: CaseResult, *more: tuple[str, str], several: bool) -> RenderableType:
     attempt = f"  attempt {result.attempt}" if several or result.attempt > 1 else ""
-    name = (visible(result.case_id), "bold")
+    name = (visible(result.title), "bold")
     return _marked(result.verdict, name, attempt, "  ", (result.verdict, MARKS[result.verdict][1]), *more)
 
 

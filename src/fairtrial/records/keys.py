@@ -1,0 +1,107 @@
+"""Which case is it, whatever the run? Its eval set, its id, and a digest of what was expected."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from fairtrial.records.case import Behavior, EvalCase, Persona, Scenario, SessionInput
+from fairtrial.records.record import Json, Record
+from fairtrial.records.rubric import Rubric
+from fairtrial.records.trace import Invocation, Message, Thought, ToolCall, ToolResult
+
+_SHOWN = 12
+
+_COUNTED: dict[type[msgspec.Struct], tuple[str, ...]] = {
+    EvalCase: (
+        "conversation",
+        "scenario",
+        "session_input",
+        "rubrics",
+        "expected_calls",
+        "final_session_state",
+    ),
+    Invocation: ("user", "steps", "final_response", "rubrics"),
+    Message: ("text",),
+    Thought: ("text",),
+    ToolCall: ("name", "args"),
+    ToolResult: ("name", "response"),
+    Rubric: ("id", "text", "description", "type"),
+    Scenario: ("starting_prompt", "conversation_plan", "persona"),
+    Persona: ("id", "description", "behaviors"),
+    Behavior: ("name", "description", "behavior_instructions", "violation_rubrics"),
+    SessionInput: ("app_name", "user_id", "state"),
+}
+"""The fields of a case that count: what is said to the agent, what it starts from, and what is expected of it.
+
+Ids of invocations and calls, authors, creation times, recorded usage and `extra` do not count. A field that a later
+version adds counts when it is listed here; while it has its default, the digests of earlier cases stay the same.
+"""
+
+
+class CaseKey(Record, frozen=True):
+    """The identity of a case in any run. Two keys with the same set and id but other digests expect other things."""
+
+    eval_set: str
+    case: str
+    digest: str
+
+    @property
+    def short(self) -> str:
+        """The beginning of the digest, for people. Programs compare the whole digest."""
+        return self.digest[:_SHOWN]
+
+    def __str__(self) -> str:
+        return f"{self.eval_set}:{self.case}@{self.short}"
+
+
+def case_key(eval_set: str, case: EvalCase) -> CaseKey:
+    """Return the key of a case in an eval set."""
+    return CaseKey(eval_set, case.id, digest(case))
+
+
+def digest(case: EvalCase) -> str:
+    """Return the SHA-256 of what a case expects, as 64 hexadecimal digits.
+
+    The bytes are ASCII JSON of the fields that count. Fields with their default are left out, and keys are sorted. A
+    whole number is written without a fraction, so that 1.0 and 1 are equal here as they are in a comparison of
+    arguments.
+    """
+    text = json.dumps(_canonical(case), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def _canonical(value: Any) -> Json:
+    """Return a value as JSON that is equal for equal expectations."""
+    if isinstance(value, msgspec.Struct):
+        return _fields(value)
+    if isinstance(value, dict):
+        return {key: _canonical(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_canonical(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _fields(record: msgspec.Struct) -> dict[str, Json]:
+    """Return the fields of a record that count and differ from their defaults, and its kind when there are several."""
+    fields = {
+        name: _canonical(value)
+        for name, default in _defaults(type(record))
+        if (value := getattr(record, name)) != default
+    }
+    tag = record.__struct_config__.tag
+    return fields if tag is None else {**fields, "kind": tag}
+
+
+@cache
+def _defaults(kind: type[msgspec.Struct]) -> tuple[tuple[str, Any], ...]:
+    """Return the fields of a kind of record that count, with their defaults."""
+    return tuple(
+        (field.name, field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory())
+        for field in msgspec.structs.fields(kind)
+        if field.name in _COUNTED[kind]
+    )
