@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import tracemalloc
 from collections.abc import Iterator
-from math import sqrt
+from math import exp
 
 import pytest
 
 from fairtrial.aggregation import aggregate
+from fairtrial.metrics.entries import CATALOG
 from fairtrial.records.attempt import Failure, Side
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.result import CaseResult, JudgeStats, Outcome, Verdict
 from fairtrial.records.score import Range, Score
 from fairtrial.records.summary import CriterionSummary, Estimate
 from fairtrial.stats.interval import wilson
+
+T2, T3 = 4.302652729911275, 3.182446305284263
+"""The quantile 0.975 of Student's t with 2 and 3 degrees of freedom."""
 
 
 def result(
@@ -54,26 +58,54 @@ def test_errors_are_attempts_whose_agent_failed_and_whose_outcome_is_unscored() 
 def test_the_pass_rate_is_of_passed_failed_and_errors() -> None:
     """2 of 4: the unscored case and the one that does not apply are in neither number."""
     results = (result(0, 1), result(1, 1), result(2, 0), result(3, None, broken="agent"), result(4, None), nothing(5))
-    low, high = wilson(0.5, 4)
-    assert only(*results).pass_rate == Estimate(0.5, low, high, "Wilson")
+    found = only(*results).pass_rate
+    assert (found.value, found.method) == (0.5, "Wilson with t")
+    assert (found.low, found.high) == pytest.approx(wilson(0.5, 4, T3))
 
 
-def test_the_mean_is_of_what_was_scored_with_its_t_interval() -> None:
-    """1, 0, 1 (and unscored): mean 2/3, standard error 1/3, t of two degrees 4.3027, cut at the ends of the range."""
-    found = only(result(0, 1), result(1, 0), result(2, 1), result(3, None)).mean
-    assert found == Estimate(found.value, 0.0, 1.0, "t")
-    assert found.value == pytest.approx(2 / 3, rel=1e-15)
+def test_the_mean_of_a_bounded_criterion_has_the_interval_of_its_pass_rate() -> None:
+    """1, 0, 1 (and unscored) of a criterion that is 0 or 1: the same numbers, and the same method in both columns."""
+    found = only(result(0, 1), result(1, 0), result(2, 1), result(3, None))
+    assert found.mean == found.pass_rate
+    assert found.mean.method == "Wilson with t"
+    assert found.mean.value == pytest.approx(2 / 3, rel=1e-15)
 
 
-def test_the_interval_is_not_cut_where_the_range_is_unbounded() -> None:
-    """10 and 14 tokens: 12 plus and minus 12.706 times 2; below 0 there is nothing."""
-    results = [
-        CaseResult(f"c{i}", i, (Outcome("m", Score(value), range=Range(0, None)),))
-        for i, value in enumerate((10.0, 14.0))
-    ]
-    found = only(*results).mean
-    assert (found.value, found.low) == (12, 0)
+def unbounded(*values: float, logarithmic: bool) -> Estimate:
+    """The mean of a criterion without an upper bound."""
+    scale = Range(0, None, logarithmic=logarithmic)
+    return only(*(CaseResult(f"c{i}", i, (Outcome("m", Score(v), range=scale),)) for i, v in enumerate(values))).mean
+
+
+def test_counts_have_students_interval() -> None:
+    """10 and 14 calls: 12 plus and minus 12.706 times 2; below 0 there is nothing."""
+    found = unbounded(10.0, 14.0, logarithmic=False)
+    assert (found.value, found.low, found.method) == (12, 0, "t")
     assert found.high == pytest.approx(12 + 12.7062047361747 * 2)
+
+
+def test_amounts_have_an_interval_of_ratios() -> None:
+    """10 and 14 seconds: 12 divided and multiplied by exp(12.706 times 2 / 12)."""
+    found = unbounded(10.0, 14.0, logarithmic=True)
+    factor = exp(12.7062047361747 / 6)
+    assert (found.value, found.method) == (12, "t on logarithms")
+    assert (found.low, found.high) == pytest.approx((12 / factor, 12 * factor))
+
+
+def test_an_amount_of_zero_has_no_logarithm() -> None:
+    """An agent that reports no tokens in one case: the interval is Student's, and says so."""
+    assert unbounded(0.0, 14.0, logarithmic=True).method == "t"
+
+
+def test_equal_values_without_a_bound_have_no_interval() -> None:
+    """Three times 2 calls: nothing shows how much calls vary, and an interval of width 0 would deny that they do."""
+    assert unbounded(2.0, 2.0, 2.0, logarithmic=False) == Estimate(2.0)
+
+
+def test_seconds_and_tokens_are_the_amounts_of_the_catalog() -> None:
+    """Calls are counts."""
+    amounts = {name for name, entry in CATALOG.items() if entry.range.logarithmic}
+    assert amounts == {"token_usage_v1", "invocation_duration_v1"}
 
 
 def test_one_case_has_no_interval() -> None:
@@ -82,17 +114,22 @@ def test_one_case_has_no_interval() -> None:
     assert found.mean == Estimate(0.5)
 
 
-def test_several_attempts_are_clustered_by_case() -> None:
-    """11, 01, 00: SE^2 = 1/12 as worked in test_interval, so n_eff = (1/4) / (1/12) = 3, the number of cases."""
+def test_a_case_weighs_the_same_however_often_it_was_scored() -> None:
+    """Case values 1/3 (of 1, 0, 0), 0 and 1: the mean is 4/9, where that of all attempts would be 2/5."""
+    results = [result(0, 1), result(0, 0, attempt=2), result(0, 0, attempt=3), result(1, 0), result(2, 1)]
+    found = only(*results)
+    assert found.mean.value == found.pass_rate.value == pytest.approx(4 / 9, rel=1e-15)
+
+
+def test_attempts_of_a_case_are_one_value() -> None:
+    """11, 01, 00 are the cases 1, 1/2, 0, whose interval they have; never more trials than there are attempts."""
     values = ((1, 1), (0, 1), (0, 0))
     results = [result(i, v, attempt=k) for i, pair in enumerate(values) for k, v in enumerate(pair, 1)]
     found = only(*results)
-    assert found.mean.method == "t, clustered by case"
-    assert found.mean.low == 0
-    assert (found.mean.high or 0) == pytest.approx(min(1, 0.5 + 4.302652729911275 / sqrt(12)))
-    low, high = wilson(0.5, 3)
-    assert found.pass_rate.method == "Wilson, 3.0 effective attempts"
-    assert (found.pass_rate.low, found.pass_rate.high) == pytest.approx((low, high))
+    low, high = wilson(0.5, 3, T2)  # p (1 - p) / v = 0.25 / ((0.5 + 0.025) / (3.1 x 2.1)) = 3.1
+    assert (found.mean.low, found.mean.high) == pytest.approx(wilson(0.5, 3.1, T2))
+    assert (found.pass_rate.low, found.pass_rate.high) == pytest.approx(wilson(0.5, 3.1, T2))
+    assert low < (found.mean.low or 0) < (found.mean.high or 1) < high
 
 
 def test_nothing_scored_has_no_numbers() -> None:

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+import math
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from functools import reduce
 from itertools import groupby
 from typing import Any, get_args
 
+from fairtrial.records.average import mean
 from fairtrial.records.ballot import Ballot
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.result import CaseResult, JudgeStats, Outcome, Verdict
 from fairtrial.records.score import FaultSide, Range
 from fairtrial.records.summary import CriterionSummary, Estimate, RunUsage, Summary, Valid
-from fairtrial.stats.interval import Clusters, effective_trials, wilson
+from fairtrial.stats.interval import (
+    LOGARITHMIC,
+    STUDENT,
+    WILSON,
+    bounded_interval,
+    logarithmic_interval,
+    student_interval,
+)
 
 
 def aggregate(results: Iterable[CaseResult], ballots: Iterable[Ballot] = ()) -> Summary:
     """Return the numbers of a run from its results in file order, the attempts of a case one after another.
 
     `ballots` are all that were held: several outcomes may rest on one, whose calls were made once.
-    Memory grows neither with the number of cases nor with that of attempts.
+    Memory grows with the number of cases, by 32 bytes a case and criterion at most, but not with that of attempts.
     """
     tallies: dict[str, _Tally] = {}
     cases: Counter[Verdict] = Counter()
@@ -106,7 +116,7 @@ class _Tally:
         self._judging = _JudgeTally()
 
     def close_case(self) -> None:
-        """End a case: its attempts are one cluster."""
+        """End a case: its attempts make one value."""
         for numbers in (self._all, self._valid):
             if numbers is not None:
                 numbers.close()
@@ -160,12 +170,12 @@ def _passed(verdict: Verdict) -> bool | None:
 
 
 class _Numbers:
-    """The values of one criterion and what passed, over some of the attempts, clustered by case."""
+    """The values and the passes of one criterion over some of the attempts, one number a case of each."""
 
     def __init__(self) -> None:
         self.n = 0
-        self.values = Clusters()
-        self.passes = Clusters()
+        self.values = _CaseMeans()
+        self.passes = _CaseMeans()
 
     def put(self, value: float | None, *, passed: bool | None) -> None:
         """Count an outcome that applies."""
@@ -179,6 +189,26 @@ class _Numbers:
         """End a case."""
         self.values.close()
         self.passes.close()
+
+
+class _CaseMeans:
+    """The mean of each case over its attempts: 8 bytes a case."""
+
+    def __init__(self) -> None:
+        self.means = array("d")
+        self.attempts = 0
+        self._open = array("d")
+
+    def put(self, value: float) -> None:
+        """Add the value of an attempt at the case that is open."""
+        self._open.append(value)
+
+    def close(self) -> None:
+        """End a case; a case without a value does not count."""
+        if self._open:
+            self.means.append(mean(self._open))
+            self.attempts += len(self._open)
+            self._open = array("d")
 
 
 class _JudgeTally:
@@ -212,23 +242,27 @@ class _JudgeTally:
         }
 
 
-def _mean(values: Clusters, scale: Range) -> Estimate:
-    """The mean with its t interval, cut at the ends of the range; no interval for fewer than two cases."""
-    interval = values.interval
-    if interval is None:
-        return Estimate(values.mean)
-    low, high = scale.bounds
-    method = "t" if values.values == values.clusters else "t, clustered by case"
-    return Estimate(values.mean, max(low, interval[0]), min(high, interval[1]), method)
-
-
-def _pass_rate(passes: Clusters) -> Estimate:
-    rate = passes.mean
-    if rate is None:
+def _mean(values: _CaseMeans, scale: Range) -> Estimate:
+    """The mean over cases with its interval, in the form that fits the range of the criterion."""
+    if not values.means:
         return Estimate()
-    if passes.values == passes.clusters:
-        low, high = wilson(rate, passes.values)
-        return Estimate(rate, low, high, "Wilson")
-    n = effective_trials(rate, passes.standard_error, cases=passes.clusters, attempts=passes.values)
-    low, high = wilson(rate, n)
-    return Estimate(rate, low, high, f"Wilson, {n:.1f} effective attempts")
+    low, high = scale.bounds
+    if math.isfinite(low) and math.isfinite(high):
+        interval, method = bounded_interval(values.means, low=low, high=high), WILSON
+    elif scale.logarithmic and min(values.means) > 0:
+        interval, method = logarithmic_interval(values.means), LOGARITHMIC
+    else:
+        interval, method = student_interval(values.means), STUDENT
+    middle = mean(values.means)
+    if interval is None:
+        return Estimate(middle)
+    return Estimate(middle, max(low, interval[0]), min(high, interval[1]), method)
+
+
+def _pass_rate(passes: _CaseMeans) -> Estimate:
+    if not passes.means:
+        return Estimate()
+    interval = bounded_interval(passes.means, attempts=passes.attempts)
+    if interval is None:
+        return Estimate(mean(passes.means))
+    return Estimate(mean(passes.means), *interval, WILSON)

@@ -98,6 +98,20 @@ def test_intervals() -> None:
     assert not interval(Estimate(0.5))
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "percent", "shown"),
+    [
+        (0.0012, 0.0019, False, "0.00 … 0.01"),
+        (12.31, 12.33, False, "12.3 … 12.4"),
+        (4000.2, 4000.3, False, "4,000 … 4,001"),
+        (0.9991, 1.0, True, "99 % … 100 %"),
+    ],
+)
+def test_no_interval_looks_as_if_it_had_no_width(low: float, high: float, percent: bool, shown: str) -> None:
+    """Ends that would be written alike are rounded outwards."""
+    assert interval(Estimate(low, low, high, "t"), percent=percent) == shown
+
+
 def test_counts() -> None:
     """One is singular."""
     assert (count(1, "case"), count(2, "case"), count(12345, "case")) == ("1 case", "2 cases", "12,345 cases")

@@ -1,25 +1,34 @@
-"""Are intervals what they should be, also where the data is small, extreme or clustered?"""
+"""Are intervals what they should be, also where the data is small, extreme or alike?"""
 
 from __future__ import annotations
 
-from math import isclose, sqrt, tan
+import json
+from math import exp, inf, isclose, sqrt
+from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from fairtrial.stats.interval import Clusters, effective_trials, student_quantile, wilson
+from fairtrial.records.average import mean
+from fairtrial.stats.interval import (
+    bounded_interval,
+    effective_trials,
+    logarithmic_interval,
+    standard_error,
+    student_interval,
+    student_quantile,
+    wilson,
+)
 
-
-def clusters(*groups: list[float]) -> Clusters:
-    """The sums of these clusters."""
-    sums = Clusters()
-    for group in groups:
-        sums.add(group)
-    return sums
+T9 = 2.262157162740992
+"""The quantile 0.975 of Student's t with 9 degrees of freedom."""
 
 
 def test_student_quantile_of_one_degree_is_the_cauchy_distributions() -> None:
-    """With one degree of freedom the quantile is tan(pi (p - 1/2))."""
-    assert isclose(student_quantile(0.975, 1), tan(3.141592653589793 * 0.475), rel_tol=1e-11)
+    """With one degree of freedom the quantile is tan(pi (p - 1/2)): 12.7062 for 0.975."""
+    assert isclose(student_quantile(0.975, 1), 12.706204736174694, rel_tol=1e-11)
 
 
 def test_student_quantile_of_two_degrees_has_a_closed_form() -> None:
@@ -27,87 +36,144 @@ def test_student_quantile_of_two_degrees_has_a_closed_form() -> None:
     assert isclose(student_quantile(0.975, 2), 0.95 * sqrt(2 / (4 * 0.975 * 0.025)), rel_tol=1e-11)
 
 
-def test_student_quantile_is_continuous_where_the_method_changes() -> None:
+def test_student_quantile_is_continuous_at_the_change_of_method() -> None:
     """The closed form ends at 1,000 degrees of freedom; the expansion goes on from there, ever smaller."""
     at, beyond, far = (student_quantile(0.975, df) for df in (1000, 1001, 10**9))
     assert 0 < at - beyond < 1e-5
     assert isclose(far, 1.959963984540054, abs_tol=1e-8), "the normal quantile"
 
 
-def test_one_value_a_cluster_is_the_ordinary_standard_error() -> None:
+def test_standard_error_by_hand() -> None:
     """1, 2, 3, 4: variance 5/3, standard error sqrt(5/3 / 4)."""
-    sums = clusters([1], [2], [3], [4])
-    assert sums.mean == 2.5
-    assert isclose(sums.standard_error or 0, sqrt(5 / 12))
-
-
-def test_clustered_standard_error_by_hand() -> None:
-    """Clusters 11, 01, 00: mean 1/2; residuals sum to 1, 0, -1 by cluster; SE^2 = 3/2 * (1 + 0 + 1) / 6^2 = 1/12."""
-    sums = clusters([1, 1], [0, 1], [0, 0])
-    assert sums.mean == 0.5
-    assert isclose(sums.standard_error or 0, sqrt(1 / 12))
-
-
-def test_clusters_of_different_sizes_by_hand() -> None:
-    """Clusters 100, 0, 1: mean 2/5; residuals -1/5, -2/5, 3/5 by cluster; SE^2 = 3/2 * (1 + 4 + 9) / 25 / 5^2."""
-    sums = clusters([1, 0, 0], [0], [1])
-    assert sums.mean == 0.4
-    assert isclose(sums.standard_error or 0, sqrt(1.5 * 14 / 25 / 25))
-
-
-def test_interval_takes_a_degree_of_freedom_less_than_clusters() -> None:
-    """Three clusters give two degrees of freedom: the half-width is 4.3027 standard errors."""
-    low, high = clusters([1, 1], [0, 1], [0, 0]).interval or (0, 0)
-    assert isclose(high - 0.5, 4.302652729911275 * sqrt(1 / 12))
-    assert isclose(0.5 - low, high - 0.5)
-
-
-@pytest.mark.parametrize("groups", [(), ([1.0, 2.0],)])
-def test_no_interval_below_two_clusters(groups: tuple[list[float], ...]) -> None:
-    """One case says nothing about another, however often it is tried."""
-    sums = clusters(*groups)
-    assert (sums.standard_error, sums.interval) == (None, None)
-
-
-def test_an_empty_cluster_does_not_count() -> None:
-    """A case in which nothing was scored is none of the cases."""
-    assert clusters([], [1], []).clusters == 1
-    assert clusters().mean is None
+    assert isclose(standard_error([1, 2, 3, 4]) or 0, sqrt(5 / 12))
 
 
 def test_large_values_keep_their_digits() -> None:
     """Seconds since 1970 that differ by 1 have the standard error of 1, 2, 3, 4."""
-    sums = clusters(*([1.7e9 + i] for i in range(1, 5)))
-    assert isclose(sums.standard_error or 0, sqrt(5 / 12), rel_tol=1e-9)
-
-
-def test_equal_values_have_no_error() -> None:
-    """Rounding never makes the variance negative."""
-    assert clusters([0.1], [0.1], [0.1]).standard_error == 0
+    assert isclose(standard_error([1.7e9 + i for i in range(1, 5)]) or 0, sqrt(5 / 12), rel_tol=1e-9)
 
 
 @pytest.mark.parametrize("n", [1, 3, 10, 1000])
 def test_wilson_ends_are_exact_at_the_extremes(n: int) -> None:
-    """Of a rate of 0 the low end is 0, of a rate of 1 the high end is 1; the other end is n / (n + z^2) away."""
-    z2 = 1.959963984540054**2
-    low, high = wilson(0, n)
+    """For a rate of 0 the low end is 0, for a rate of 1 the high end is 1; the other end is n / (n + z^2) away."""
+    z = 1.959963984540054
+    low, high = wilson(0, n, z)
     assert low == 0
-    assert isclose(high, z2 / (n + z2))
-    assert wilson(1, n) == (1 - high, 1.0) or isclose(wilson(1, n)[0], 1 - high)
+    assert isclose(high, z**2 / (n + z**2))
+    assert wilson(1, n, z)[1] == 1
+    assert isclose(wilson(1, n, z)[0], 1 - high)
 
 
-def test_effective_trials_are_p_q_over_the_squared_error() -> None:
-    """A rate of 1/2 with a standard error of 0.1 is worth 0.25 / 0.01 = 25 independent trials."""
-    assert isclose(effective_trials(0.5, 0.1, cases=10, attempts=40), 25)
+def test_effective_trials_by_hand() -> None:
+    """Cases 0.4 and 0.6: p = 1/2, v = (2 x 0.01 + 0.05 x 0.5) / (2.1 x 1.1) = 0.045 / 2.31, 0.25 / v = 12.8333."""
+    assert isclose(effective_trials([0.4, 0.6]), 0.25 * 2.31 / 0.045)
 
 
-@pytest.mark.parametrize(("error", "worth"), [(0.5, 10), (0.01, 40), (0.0, 40), (None, 10)])
-def test_effective_trials_stay_between_cases_and_attempts(error: float | None, worth: float) -> None:
-    """They are no fewer than the cases, no more than the attempts."""
-    assert effective_trials(0.5, error, cases=10, attempts=40) == worth
+def test_cases_of_one_attempt_are_worth_as_many_trials() -> None:
+    """A pass rate over cases of one attempt has as many trials as cases, however alike they are."""
+    assert effective_trials([1.0] * 9 + [0.0], attempts=10) == 10
 
 
-@pytest.mark.parametrize("rate", [0.0, 1.0])
-def test_effective_trials_are_the_cases_where_all_agree(rate: float) -> None:
-    """If everything passed, or nothing, nobody can say how much attempts differ."""
-    assert effective_trials(rate, 0.0, cases=10, attempts=40) == 10
+def test_graded_cases_are_worth_more_than_passes() -> None:
+    """Ten cases that hardly vary say more than ten passes and failures."""
+    assert effective_trials([0.72, 0.7, 0.68, 0.71, 0.69] * 2) > 30
+
+
+def test_perfect_cases_are_worth_no_more_than_their_number() -> None:
+    """If every case is at an end of the range, nothing shows how much cases differ."""
+    assert effective_trials([1.0] * 10) == 10
+
+
+def test_three_perfect_cases_prove_little() -> None:
+    """Wilson at 1 with 3 trials and t(2) = 4.3027 begins at 3 / (3 + 4.3027^2) = 0.139, and ends at exactly 1."""
+    low, high = bounded_interval([1.0] * 3) or (0, 0)
+    assert isclose(low, 3 / (3 + 4.302652729911275**2))
+    assert high == 1
+
+
+def test_a_pass_rate_by_hand() -> None:
+    """9 of 10 cases: Wilson with 10 trials and t(9) instead of the normal quantile."""
+    assert bounded_interval([1.0] * 9 + [0.0], attempts=10) == pytest.approx(wilson(0.9, 10, T9))
+
+
+def test_a_mean_and_a_pass_rate_of_the_same_numbers_have_the_same_interval() -> None:
+    """One rule for both columns of the table."""
+    passes = [1.0, 1.0, 0.0, 1.0, 1.0]
+    assert bounded_interval(passes, attempts=5) == bounded_interval(passes, attempts=inf)
+
+
+def test_an_interval_moves_with_its_range() -> None:
+    """Grades from 1 to 5 have the interval of their shares of the range."""
+    low, high = bounded_interval([0.5, 1.0, 0.25]) or (0, 0)
+    assert bounded_interval([3.0, 5.0, 2.0], low=1, high=5) == pytest.approx((1 + 4 * low, 1 + 4 * high))
+
+
+@pytest.mark.parametrize("cases", [[], [0.5]])
+def test_no_interval_below_two_cases(cases: list[float]) -> None:
+    """One case says nothing about another."""
+    assert (bounded_interval(cases), student_interval(cases), logarithmic_interval(cases)) == (None, None, None)
+
+
+def test_students_interval_by_hand() -> None:
+    """10 and 14 calls: 12 plus and minus 12.706 standard errors of 2."""
+    assert student_interval([10, 14]) == pytest.approx((12 - 25.4124094723494, 12 + 25.4124094723494))
+
+
+def test_amounts_have_an_interval_of_ratios() -> None:
+    """10 and 14 seconds: 12 divided and multiplied by exp(12.706 x 2 / 12)."""
+    factor = exp(25.4124094723494 / 12)
+    assert logarithmic_interval([10, 14]) == pytest.approx((12 / factor, 12 * factor))
+
+
+def test_equal_amounts_have_no_interval() -> None:
+    """Nothing bounds them, and nothing shows how much they vary: an interval of width 0 would be a lie."""
+    assert (student_interval([3.0] * 5), logarithmic_interval([3.0] * 5)) == (None, None)
+
+
+shares = st.lists(st.floats(0, 1), min_size=2, max_size=30)
+
+
+@given(shares, st.integers(1, 8))
+def test_an_interval_has_a_width_and_holds_its_estimate(cases: list[float], attempts: int) -> None:
+    """Whatever the cases are, alike or at an end of the range."""
+    low, high = bounded_interval(cases, attempts=attempts * len(cases)) or (0, 0)
+    assert 0 <= low <= mean(cases) <= high <= 1
+    assert low < high
+
+
+@given(st.lists(st.floats(1e-6, 1e6), min_size=2, max_size=30))
+def test_an_unbounded_interval_has_a_width_and_holds_its_estimate(cases: list[float]) -> None:
+    """Or there is none."""
+    for interval in (student_interval(cases), logarithmic_interval(cases)):
+        if interval is not None:
+            assert interval[0] <= mean(cases) <= interval[1]
+            assert interval[0] < interval[1]
+
+
+@given(st.permutations([0.1, 0.7, 0.7, 1.0, 0.35, 1 / 3]))
+def test_the_order_of_cases_never_changes_a_number(cases: list[float]) -> None:
+    """Not even in the last digit."""
+    assert bounded_interval(cases) == bounded_interval(sorted(cases))
+    assert student_interval(cases) == student_interval(sorted(cases))
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("group", ["mean_interval", "rate_interval"])
+def test_intervals_agree_with_scipy_and_statsmodels(group: str, shared: Path) -> None:
+    """The vectors come from numpy, scipy and statsmodels, by a program that shares no line with this package."""
+    found: dict[str, Any] = json.loads((shared / "vectors" / "trust.json").read_bytes())["groups"][group]
+    assert len(found["cases"]) >= 30
+    for vector in found["cases"]:
+        given_values = vector["in"].get("values_by_case") or vector["in"]["passed_by_case"]
+        low, high = vector["in"].get("range", (0, 1))
+        cases = [mean(values) for values in given_values]
+        attempts = sum(map(len, given_values)) if group == "rate_interval" else inf
+        interval = bounded_interval(cases, low=low, high=high, attempts=attempts)
+        expected = vector["out"]
+        assert mean(cases) == pytest.approx(expected.get("mean", expected.get("rate")), abs=found["tolerance"])
+        if expected["low"] is None:
+            assert interval is None
+        else:
+            assert interval == pytest.approx((expected["low"], expected["high"]), abs=found["tolerance"])
+            trials = effective_trials([(case - low) / (high - low) for case in cases], attempts)
+            assert trials == pytest.approx(expected["effective"], abs=1e-6)

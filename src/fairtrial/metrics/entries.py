@@ -21,7 +21,8 @@ from fairtrial.metrics.vertex_metrics import VertexCoherence, VertexConversation
 from fairtrial.records.score import Range
 from fairtrial.simulate.user_options import STOP_SIGNAL
 
-_UNBOUNDED = Range(0.0, None)
+_COUNT = Range(0.0, None)
+_AMOUNT = Range(0.0, None, logarithmic=True)
 
 
 @dataclass(frozen=True)
@@ -222,7 +223,7 @@ CATALOG: dict[str, CatalogEntry] = {
             "invocation",
             "yes",
             ToolCallCount,
-            _UNBOUNDED,
+            _COUNT,
             lower_is_better=True,
             sample=5,
         ),
@@ -234,7 +235,7 @@ CATALOG: dict[str, CatalogEntry] = {
             "invocation",
             "yes",
             InferenceCallCount,
-            _UNBOUNDED,
+            _COUNT,
             lower_is_better=True,
             sample=4,
         ),
@@ -246,7 +247,7 @@ CATALOG: dict[str, CatalogEntry] = {
             "invocation",
             "yes",
             TokenUsage,
-            _UNBOUNDED,
+            _AMOUNT,
             lower_is_better=True,
             sample=8000,
         ),
@@ -258,7 +259,7 @@ CATALOG: dict[str, CatalogEntry] = {
             "invocation",
             "yes",
             InvocationDuration,
-            _UNBOUNDED,
+            _AMOUNT,
             lower_is_better=True,
             sample=10.0,
         ),

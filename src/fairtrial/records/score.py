@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from math import inf
 from typing import Literal
 
+from fairtrial.records.average import mean
 from fairtrial.records.record import Record
 
 FaultSide = Literal["infrastructure", "judge", "simulator", "environment", "expectation", "agent"]
@@ -41,12 +42,16 @@ Bounds = tuple[float, float]
 
 
 class Range(Record, frozen=True):
-    """The values that a score can have; an end that is None is unbounded, one that is open is no value itself."""
+    """The values that a score can have; an end that is None is unbounded, one that is open is no value itself.
+
+    `logarithmic`: the values are amounts whose ratios matter, such as seconds and tokens.
+    """
 
     low: float | None = 0.0
     high: float | None = 1.0
     open_low: bool = False
     open_high: bool = False
+    logarithmic: bool = False
 
     @property
     def bounds(self) -> Bounds:
@@ -79,7 +84,7 @@ def bounds(score: Score, scale: Range) -> Bounds | None:
     if not inner:
         return None
     lows, highs = zip(*inner, strict=True)
-    return sum(lows) / len(inner), sum(highs) / len(inner)
+    return mean(lows), mean(highs)
 
 
 def applies(score: Score) -> bool:
@@ -103,7 +108,7 @@ def mean_of(parts: Iterable[Score], *, reason: str = "", label: str = "") -> Sco
     applicable = [part for part in kept if part.applicable]
     values = [part.value for part in applicable if part.value is not None]
     return Score(
-        value=sum(values) / len(values) if values else None,
+        value=mean(values) if values else None,
         reason=reason,
         label=label,
         applicable=bool(applicable),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from fairtrial.records.result import Outcome
 from fairtrial.records.summary import Estimate
 
@@ -15,9 +17,13 @@ def number(value: float | None) -> str:
     """
     if value is None:
         return NONE
+    return f"{value:,.{_decimals(value)}f}" if abs(value) < 1e15 else f"{value:.2e}"
+
+
+def _decimals(value: float) -> int:
     if abs(value) >= 1000:
-        return f"{value:,.0f}" if abs(value) < 1e15 else f"{value:.2e}"
-    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
+        return 0
+    return 1 if abs(value) >= 10 else 2
 
 
 def against(value: float, threshold: float) -> tuple[str, str]:
@@ -52,11 +58,18 @@ def held_against(outcome: Outcome) -> str:
 
 
 def interval(estimate: Estimate, *, percent: bool = False) -> str:
-    """Return the interval of an estimate, empty where there is none."""
+    """Return the interval of an estimate, empty if there is none.
+
+    Ends that would look equal are rounded outwards: 0.0012 … 0.0019 is written as 0.00 … 0.01.
+    """
     if estimate.low is None or estimate.high is None:
         return ""
-    low, high = (f"{100 * end:.0f} %" if percent else number(end) for end in (estimate.low, estimate.high))
-    return f"{low} … {high}"
+    low, high = (100 * estimate.low, 100 * estimate.high) if percent else (estimate.low, estimate.high)
+    decimals = 0 if percent else _decimals(high)
+    if round(low, decimals) == round(high, decimals):
+        unit = 10**decimals
+        low, high = math.floor(low * unit) / unit, math.ceil(high * unit) / unit
+    return f"{low:.0f} % … {high:.0f} %" if percent else f"{number(low)} … {number(high)}"
 
 
 def rate(value: float | None) -> str:

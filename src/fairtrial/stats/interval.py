@@ -1,123 +1,117 @@
-"""Between which values does the truth probably lie? 95 % intervals for means and for rates."""
+"""Between which values does the truth probably lie? 95 % intervals for the mean of cases."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import lru_cache
 from statistics import NormalDist
 
+from fairtrial.records.average import mean
+
 LEVEL = 0.95
-_Z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
+WILSON = "Wilson with t"
+STUDENT = "t"
+LOGARITHMIC = "t on logarithms"
+_LIGHT = 1 / 20
+"""The weight of the two light cases, 0 and 1, that keep the variance from vanishing."""
+
+Interval = tuple[float, float]
 
 
-class Clusters:
-    """The sums that a mean with a cluster-robust standard error needs, one cluster (case) at a time.
+def bounded_interval(
+    cases: Sequence[float], *, low: float = 0.0, high: float = 1.0, attempts: float = math.inf
+) -> Interval | None:
+    """Return the interval of the mean of case values in [low, high]; None below two cases.
 
-    Cluster-robust variance of a mean with the small-sample factor G / (G - 1), as in Cameron and Miller (2015), "A
-    Practitioner's Guide to Cluster-Robust Inference", J. Human Resources 50(2), eq. 11 applied to a constant. With one
-    value a cluster it is the ordinary standard error of the mean.
+    The rule is the same for means and for pass rates: Wilson's interval with an effective number of trials and
+    Student's quantile. `attempts` is the number of passes and failures behind a pass rate, which no effective number
+    exceeds. The interval holds the mean, and its width is never 0. It ends exactly at `low` if all values are `low`,
+    and at `high` if all are `high`.
+    Sources: Wilson (1927), "Probable Inference", JASA 22(158); Dean and Pagano (2015), "Evaluating Confidence Interval
+    Methods for Binomial Proportions in Clustered Surveys", J. Survey Statistics and Methodology 3(4).
     """
-
-    def __init__(self) -> None:
-        self.values = 0
-        self.clusters = 0
-        self._shift: float | None = None
-        self._sum = 0.0
-        self._squares = 0.0  # of cluster sums
-        self._products = 0.0  # of cluster sums and sizes
-        self._sizes = 0  # squared
-        self._size = 0  # of the cluster that is open
-        self._total = 0.0
-        self._lost = 0.0  # digits that rounding took from that total
-
-    def add(self, values: Iterable[float]) -> None:
-        """Add the values of one cluster; an empty one does not count."""
-        for value in values:
-            self.put(value)
-        self.close()
-
-    def put(self, value: float) -> None:
-        """Add a value to the cluster that is open.
-
-        The total is a compensated sum (Neumaier 1974, DOI 10.1002/zamm.19740540106), so that no value need be kept.
-        """
-        if self._shift is None:
-            self._shift = value  # sums of differences keep their digits where values are large and close
-        difference = value - self._shift
-        total = self._total + difference
-        larger, smaller = sorted((self._total, difference), key=abs, reverse=True)
-        self._lost += (larger - total) + smaller
-        self._total = total
-        self._size += 1
-
-    def close(self) -> None:
-        """End the cluster that is open; an empty one does not count."""
-        if not self._size:
-            return
-        size, total = self._size, self._total + self._lost
-        self._size, self._total, self._lost = 0, 0.0, 0.0
-        self.values += size
-        self.clusters += 1
-        self._sum += total
-        self._squares += total * total
-        self._products += total * size
-        self._sizes += size * size
-
-    @property
-    def mean(self) -> float | None:
-        """The mean of all values; None without any."""
-        return None if self._shift is None else self._shift + self._sum / self.values
-
-    @property
-    def standard_error(self) -> float | None:
-        """The standard error of the mean; None below two clusters."""
-        if self.clusters < 2:
-            return None
-        offset = self._sum / self.values
-        residual = self._squares - 2 * offset * self._products + offset * offset * self._sizes
-        return math.sqrt(max(0.0, residual) * self.clusters / (self.clusters - 1)) / self.values
-
-    @property
-    def interval(self) -> tuple[float, float] | None:
-        """The t interval of the mean with G - 1 degrees of freedom; None below two clusters."""
-        error, mean = self.standard_error, self.mean
-        if error is None or mean is None:
-            return None
-        half = student_quantile(0.5 + LEVEL / 2, self.clusters - 1) * error
-        return (mean - half, mean + half)
+    if len(cases) < 2 or not low < high:
+        return None
+    shares = [min(1.0, max(0.0, (value - low) / (high - low))) for value in cases]
+    ends = wilson(mean(shares), effective_trials(shares, attempts), _student(len(cases)))
+    middle = mean(cases)  # rounding on the way to 0..1 and back must not move an end past the mean
+    return (
+        min(middle, low + (high - low) * ends[0]),
+        high if ends[1] == 1 else max(middle, low + (high - low) * ends[1]),
+    )
 
 
-def wilson(rate: float, n: float) -> tuple[float, float]:
-    """Return the Wilson score interval of a rate in 0..1 observed in n > 0 trials; n may be an effective number.
+def effective_trials(shares: Sequence[float], attempts: float = math.inf) -> float:
+    """Return how many independent yes-or-no trials say as much as these cases in 0..1: p (1 - p) / variance of p.
 
-    Source: Wilson (1927), "Probable Inference", JASA 22(158).
+    At least the number of cases, at most `attempts`. Two light cases, 0 and 1, are added: without them, cases that
+    are all alike would be worth infinitely many trials.
     """
-    z2 = _Z * _Z
-    middle = (rate + z2 / (2 * n)) / (1 + z2 / n)
-    half = _Z * math.sqrt(rate * (1 - rate) / n + z2 / (4 * n * n)) / (1 + z2 / n)
-    # The ends of a rate of 0 or 1 are exactly 0 and 1; rounding must not move them.
-    return (0.0 if rate <= 0 else max(0.0, middle - half), 1.0 if rate >= 1 else min(1.0, middle + half))
+    weight = len(shares) + 2 * _LIGHT
+    p = (math.fsum(shares) + _LIGHT) / weight
+    squares = math.fsum((share - p) ** 2 for share in shares) + _LIGHT * (p**2 + (1 - p) ** 2)
+    variance = squares / (weight * (weight - 1))
+    return min(attempts, max(float(len(shares)), p * (1 - p) / variance))
 
 
-def effective_trials(rate: float, standard_error: float | None, *, cases: int, attempts: int) -> float:
-    """Return the number of independent trials that are worth as much as clustered ones: p (1 - p) / SE^2.
+def wilson(rate: float, trials: float, z: float) -> Interval:
+    """Return the Wilson score interval of a rate in 0..1 for a number of trials above 0, which need not be whole.
 
-    Kept within [cases, attempts]; cases where the rate is 0 or 1, or where there is no standard error.
+    `z` is the quantile of the wanted level. The interval of a rate of 0 begins at exactly 0, and the interval of a
+    rate of 1 ends at exactly 1.
     """
-    if rate <= 0 or rate >= 1 or standard_error is None:
-        return float(cases)
-    if standard_error == 0:
-        return float(attempts)
-    return min(float(attempts), max(float(cases), rate * (1 - rate) / standard_error**2))
+    z2 = z * z
+    middle = (rate + z2 / (2 * trials)) / (1 + z2 / trials)
+    half = z * math.sqrt(rate * (1 - rate) / trials + z2 / (4 * trials * trials)) / (1 + z2 / trials)
+    low = 0.0 if rate <= 0 else max(0.0, middle - half)
+    high = 1.0 if rate >= 1 else min(1.0, middle + half)
+    return min(rate, low), max(rate, high)
+
+
+def student_interval(cases: Sequence[float]) -> Interval | None:
+    """Return Student's t interval of the mean of unbounded values; None below two cases, or if all are equal."""
+    error = standard_error(cases)
+    if not error:
+        return None
+    middle, half = mean(cases), _student(len(cases)) * error
+    return middle - half, middle + half
+
+
+def logarithmic_interval(cases: Sequence[float]) -> Interval | None:
+    """Return the t interval of the logarithm of the mean, as amounts: mean x exp(+-t SE / mean).
+
+    For amounts such as seconds and tokens, whose errors are ratios: both ends are above 0, and the upper end is
+    further from the mean. SE / mean is the standard error of the logarithm of the mean by the delta method (Oehlert
+    1992, "A Note on the Delta Method", The American Statistician 46(1)). None below two cases, if all values are
+    equal, or if the mean is not above 0.
+    """
+    error = standard_error(cases)
+    if not error or (middle := mean(cases)) <= 0:
+        return None
+    factor = math.exp(_student(len(cases)) * error / middle)
+    return middle / factor, middle * factor
+
+
+def standard_error(cases: Sequence[float]) -> float | None:
+    """Return the standard error of the mean, from the standard deviation with n - 1; None below two cases."""
+    if len(cases) < 2:
+        return None
+    middle = mean(cases)
+    squares = math.fsum((value - middle) ** 2 for value in cases)
+    return math.sqrt(squares / (len(cases) - 1) / len(cases))
+
+
+def _student(cases: int) -> float:
+    return student_quantile(0.5 + LEVEL / 2, cases - 1)
 
 
 @lru_cache(maxsize=1024)
 def student_quantile(p: float, df: int) -> float:
     """Return the quantile of Student's t for p in (0.5, 1) and whole degrees of freedom, to about 1e-12.
 
-    Bisection on the closed form of the distribution for whole degrees of freedom (Abramowitz and Stegun 26.7.3-4);
-    above 1,000 the expansion around the normal quantile (26.7.5), whose error falls with df^-5.
+    Bisection on the closed form of the distribution for whole degrees of freedom (Abramowitz and Stegun 26.7.3-4).
+    Above 1,000 degrees: the expansion around the normal quantile (26.7.5), whose error falls with df^-5.
     """
     if df > 1000:
         z = NormalDist().inv_cdf(p)

@@ -1,0 +1,42 @@
+"""Is a mean free of the errors of rounding that a threshold would see?"""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairtrial.records.average import mean
+from fairtrial.records.result import Outcome, Verdict
+from fairtrial.records.score import Score, mean_of
+
+
+@given(st.lists(st.floats(-1e300, 1e300), min_size=1), st.randoms(use_true_random=False))
+def test_the_order_never_changes_a_mean(values: list[float], shuffling: random.Random) -> None:
+    """The sum is rounded once, so that it does not matter which value comes first."""
+    shuffled = list(values)
+    shuffling.shuffle(shuffled)
+    assert mean(shuffled) == mean(values)
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1))
+def test_a_mean_lies_between_the_smallest_and_the_largest_value(values: list[float]) -> None:
+    """Values whose sum is out of range included."""
+    assert min(values) <= mean(values) <= max(values)
+
+
+def test_a_sum_out_of_range_has_a_mean() -> None:
+    """Twice 1.5e308 is more than a float holds; the mean is 1.5e308."""
+    assert mean([1.5e308, 1.5e308]) == 1.5e308
+
+
+@pytest.mark.parametrize("value", [0.7, 0.1, 0.29, 0.35, 0.93])
+@pytest.mark.parametrize("parts", [3, 6, 7, 10, 49])
+def test_equal_parts_meet_the_threshold_that_each_of_them_meets(value: float, parts: int) -> None:
+    """Three replies of exactly 0.7 pass 0.7: 0.7 + 0.7 + 0.7 is 2.0999999999999996, and a third of it 0.6999…."""
+    score = mean_of([Score(value)] * parts)
+    assert score.value == value
+    assert Outcome("m", score, value).verdict is Verdict.PASSED
+    assert Outcome("m", score, value, lower_is_better=True).verdict is Verdict.PASSED
