@@ -47,7 +47,7 @@ def test_an_efficiency_criterion_may_have_a_threshold() -> None:
     """It then gates, lower is better, and is not added a second time."""
     criteria, _ = built({"token_usage_v1": 8000})
     assert [one.name for one in criteria].count("token_usage_v1") == 1
-    assert (criteria[0].threshold, criteria[0].lower_is_better, criteria[0].range) == (8000, True, Range(0, None))
+    assert (criteria[0].threshold, criteria[0].lower_is_better, criteria[0].range) == (8000, True, Range(0, None, logarithmic=True))
 
 
 def test_options_build_the_metric() -> None:
