@@ -89,7 +89,7 @@ def judged(cases: int, turns: int, items: int = 0, *, at_once: int | None = None
     run = api.evaluate(
         expected,
         repeat,
-        [Criterion("judged", metric, own_value=False)],
+        [Criterion("judged", metric, aggregation="parts")],
         concurrency=at_once or cases,
         judges=judges,
     )

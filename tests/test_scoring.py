@@ -110,7 +110,7 @@ def test_an_interruption_is_not_the_metrics() -> None:
         Score(0.5, reason=None),  # type: ignore[arg-type]
         Score(0.5, parts=(0.5,)),  # type: ignore[arg-type]
         Score(0.5, "\ud800"),
-        Score(0.5, evidence=(object(),)),  # type: ignore[arg-type]
+        Score(0.5, quotes=(object(),)),  # type: ignore[arg-type]
     ],
 )
 def test_what_is_no_score_is_unscored(returned: Any) -> None:
@@ -160,7 +160,7 @@ def broken(*replies: str, side: Any = "agent") -> Recording:
 def test_completed_invocations_of_a_failed_recording_are_scored() -> None:
     """The broken one is unscored, naming the failure; the case is an error, unless it already fails by bounds."""
     expected = case(turn(reply="a"), turn(reply="b"))
-    one = Criterion("response_match_score", ResponseMatch(), 0.5, own_value=False)
+    one = Criterion("response_match_score", ResponseMatch(), 0.5, aggregation="parts")
     found = asyncio.run(score_case(work(one, expected=expected), broken("a")))
     assert [part.value for part in found.outcomes[0].score.parts] == [1, None]
     assert found.outcomes[0].score.parts[1].reason == "broke here: timeout"
@@ -295,7 +295,7 @@ def test_known_outcomes_stay_and_unscored_ones_are_computed_again() -> None:
 
 def test_a_score_of_ours_is_held_against_its_parts() -> None:
     """Built-in criteria count by bounds."""
-    one = Criterion("tool_trajectory_avg_score", ToolTrajectory(), 1.0, own_value=False)
+    one = Criterion("tool_trajectory_avg_score", ToolTrajectory(), 1.0, aggregation="parts")
     (found,) = asyncio.run(score_case(work(one), SAID)).outcomes
     assert found.verdict is Verdict.PASSED
 

@@ -77,7 +77,7 @@ def test_results_come_back_in_file_order(store: Store, run: str) -> None:
 
 def test_a_result_comes_back_as_it_was(store: Store, run: str) -> None:
     """Every field of it, in any language."""
-    part = Score(None, "理由", "호출 1", evidence=(Quote("引用", "expected"),), ballots=("yes",))
+    part = Score(None, "理由", "호출 1", quotes=(Quote("引用", "expected"),), ballots=("yes",))
     outcome = Outcome("m", Score(0.1 + 0.2, parts=(part, Score(applicable=False))), 0.5, range=Range(0, None))
     given = CaseResult("사례\x00", 7, (outcome,), 3, Failure("agent", "boom", "Trace…"), usage={"input_tokens": 1})
     store.add_result(run, given)

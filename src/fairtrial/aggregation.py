@@ -42,7 +42,7 @@ def aggregate(results: Iterable[CaseResult], ballots: Iterable[Ballot] = ()) -> 
             verdicts = [outcome.verdict for outcome in result.outcomes]
             of_case = result.verdict_of(verdicts)
             cases[of_case] += 1
-            invalid.update(fault.side for fault in (result.evidence or ())[:1])
+            invalid.update(fault.side for fault in (result.invalidations or ())[:1])
             if of_case is Verdict.ERROR and result.failure is not None:
                 agent_errors += result.failure.side == "agent"
                 other_errors += result.failure.side != "agent"
@@ -132,14 +132,14 @@ class _Tally:
             self._errors += 1
         else:
             self._verdicts[verdict] += 1
-        if result.evidence is None:
+        if result.invalidations is None:
             self._valid = None
         if verdict is Verdict.NOT_APPLICABLE:
             return
         self.applied = True
         passed = False if broken else _passed(verdict)
         self._all.put(outcome.score.value, passed=passed)
-        if self._valid is not None and not result.evidence:
+        if self._valid is not None and not result.invalidations:
             self._valid.put(outcome.score.value, passed=passed)
 
     def summary(self) -> CriterionSummary:

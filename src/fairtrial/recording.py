@@ -16,9 +16,8 @@ from msgspec.structs import replace
 from fairtrial.concurrency import concurrently, ends_the_run
 from fairtrial.errors import AgentError, CaseError, SimulatedToolError, SimulatorError, UsageError
 from fairtrial.planned_case import Pair, PlannedCase
-from fairtrial.protocols import Agent, Item, Session, Simulator
+from fairtrial.protocols import Agent, Closable, Item, Session, Simulator
 from fairtrial.records.attempt import EndedBy, Failure, Recording, Side
-from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.record import Json, Record
 from fairtrial.records.trace import (
     About,
@@ -32,7 +31,7 @@ from fairtrial.records.trace import (
     Usage,
     split_reply,
 )
-from fairtrial.simulate.observed_environment import ObservedEnvironment
+from fairtrial.simulate.observed_environment import ObservedEnvironment, usage_of
 from fairtrial.text.display import described, shortened
 
 _LONGEST_TRACEBACK = 20_000
@@ -187,14 +186,13 @@ class _Conversation:
         return AgentError(late)
 
     def _recorded(self, failure: Failure | None, ended_by: EndedBy) -> Recording:
-        simulator = getattr(self.user, "spent", None)
         return Recording(
             self._work.case.id,
             self._trace,
             self._attempt,
             failure,
             ended_by,
-            simulator if isinstance(simulator, ModelUsage) else None,
+            usage_of(self.user),
             self._witness.spent if self._witness is not None else None,
             self._work.eval_set,
         )
@@ -306,9 +304,8 @@ async def _sent(session: Session, message: str) -> AsyncGenerator[Item, None]:
         async for item in items:
             yield item
     finally:
-        close = getattr(items, "aclose", None)
-        if close is not None:
-            await close()
+        if isinstance(items, Closable):
+            await items.aclose()
 
 
 def _kept(item: N) -> N:

@@ -13,15 +13,15 @@ from msgspec.structs import replace
 from fairtrial.concurrency import concurrently, ends_the_run
 from fairtrial.errors import JudgeError, MetricError, UsageError
 from fairtrial.judge.ballot import judge_stats
-from fairtrial.metrics.fault import evidence
-from fairtrial.metrics.rubrics import FinalResponseRubrics, untyped
+from fairtrial.metrics.fault import find_invalidations
 from fairtrial.planned_case import Pair, PlannedCase
+from fairtrial.protocols import ChecksTools, GivesNotes
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot
+from fairtrial.records.case import EvalCase
 from fairtrial.records.result import CaseResult, Criterion, InvocationInjection, Outcome, Verdict
 from fairtrial.records.score import FaultSide, Score
 from fairtrial.records.trace import ToolResult, Trace
-from fairtrial.simulate.environment import SimulatedEnvironments
 from fairtrial.text.display import described, shortened
 
 Known = Mapping[tuple[int, int], CaseResult]
@@ -70,7 +70,7 @@ async def score_case(
         tuple(outcomes),
         recording.attempt,
         failure,
-        evidence(recording, injections, work.case, work.criteria, outcomes),
+        find_invalidations(recording, injections, work.case, work.criteria, outcomes),
         recording.ended_by,
         usage=_usage(trace),
         warnings=tuple(_warnings(trace, work)),
@@ -88,11 +88,11 @@ def _is_open(outcome: Outcome) -> bool:
 
 
 async def _outcome(criterion: Criterion, trace: Trace, work: PlannedCase, ballots: Ballots) -> Outcome:
-    if criterion.own_value and trace.broken:
+    if criterion.aggregation == "value" and trace.broken:
         score = Score(None, f"the conversation broke: {trace.broken}")
     else:
         score = await _called(criterion, trace, work)
-    if criterion.own_value and score.value is not None and score.value not in criterion.range:
+    if criterion.aggregation == "value" and score.value is not None and score.value not in criterion.range:
         reason = f"must be {criterion.range}, got {score.value:g}"
         score = replace(score, value=None, reason=reason, side="infrastructure")
     return Outcome(
@@ -101,7 +101,7 @@ async def _outcome(criterion: Criterion, trace: Trace, work: PlannedCase, ballot
         criterion.threshold,
         lower_is_better=criterion.lower_is_better,
         range=criterion.range,
-        own_value=criterion.own_value,
+        aggregation=criterion.aggregation,
         judge_stats=judge_stats(score, ballots),
     )
 
@@ -112,9 +112,11 @@ async def _called(criterion: Criterion, trace: Trace, work: PlannedCase) -> Scor
         if inspect.isawaitable(result):
             result = await result
         score = as_score(result)
-        return _kept(score) if criterion.own_value else score
+        return _kept(score) if criterion.aggregation == "value" else score
     except BaseException as error:
-        of_the_run = isinstance(error, UsageError) and not criterion.own_value  # a cassette without the call, say
+        of_the_run = (
+            isinstance(error, UsageError) and criterion.aggregation == "parts"
+        )  # a cassette without the call, say
         if of_the_run or ends_the_run(error):
             raise
         # The boundary around code of users: whatever it raises is this outcome's.
@@ -172,9 +174,9 @@ def _injections(trace: Trace) -> Iterator[InvocationInjection]:
 def _warnings(trace: Trace, work: PlannedCase) -> list[str]:
     """Return what may not be meant: another user than the expected one, tools not there, rubrics without a type."""
     expected = work.case.conversation or ()
-    said = work.environments.undeclared(trace) if isinstance(work.environments, SimulatedEnvironments) else []
-    if any(isinstance(criterion.metric, FinalResponseRubrics) for criterion in work.criteria):
-        said += untyped(trace, work.case)
+    said = list(work.environments.undeclared(trace)) if isinstance(work.environments, ChecksTools) else []
+    for criterion in work.criteria:
+        said += _notes(criterion, trace, work.case)
     for i, (ours, theirs) in enumerate(zip(trace.invocations, expected, strict=False), 1):
         if ours.query.strip() != theirs.query.strip():
             shown = f"{shortened(ours.query, 60)!r} recorded, {shortened(theirs.query, 60)!r} expected"
@@ -185,3 +187,13 @@ def _warnings(trace: Trace, work: PlannedCase) -> list[str]:
             f"{len(trace.invocations)} invocations recorded, {len(expected)} expected; the surplus is not scored"
         )
     return said
+
+
+def _notes(criterion: Criterion, trace: Trace, case: EvalCase) -> list[str]:
+    metric: object = criterion.metric
+    if not isinstance(metric, GivesNotes):
+        return []
+    try:
+        return [str(note) for note in metric.notes(trace, case)]
+    except Exception as error:  # noqa: BLE001 - the metric may be a user's; its failure must not end the run
+        return [f"{criterion.name}: notes failed: {shortened(described(error), 500)}"]

@@ -36,7 +36,7 @@ def test_an_agent_that_does_not_hand_over_has_itself_to_blame(name: str) -> None
     agent = Agent(name="shop", model=ScriptedModel(), handoffs=[handing], tools=[function_tool(get_order)])
     case = EvalCase("visit", (Invocation(Message("hello"), (ToolCall("visit"),)),))
     (result,) = fairtrial.evaluate(EvalSet("shop", (case,)), agent, {"tool_trajectory_avg_score": 1.0}).cases
-    assert (result.verdict, result.evidence) == ("failed", ())
+    assert (result.verdict, result.invalidations) == ("failed", ())
 
 
 def test_a_handover_is_a_call_with_its_result() -> None:

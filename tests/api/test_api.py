@@ -99,7 +99,7 @@ def test_a_metric_is_a_function() -> None:
 
 def test_criteria_may_be_made_in_python() -> None:
     """A metric with its threshold."""
-    run = evaluate(SET, hello, [Criterion("match", ResponseMatch(rouge_type="rougeL"), 1.0, own_value=False)])
+    run = evaluate(SET, hello, [Criterion("match", ResponseMatch(rouge_type="rougeL"), 1.0, aggregation="parts")])
     assert run.verdict is Verdict.PASSED
     assert run.info.signatures["match"]["options"]["rouge_type"] == "rougeL"
 

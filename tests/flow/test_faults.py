@@ -20,7 +20,7 @@ from fairtrial import api
 from fairtrial.aggregation import aggregate
 from fairtrial.judge.judge import Judge
 from fairtrial.llm.model import CallError, NamedModel
-from fairtrial.metrics.fault import SIMULATOR, evidence
+from fairtrial.metrics.fault import SIMULATOR, find_invalidations
 from fairtrial.metrics.response import ResponseMatch
 from fairtrial.metrics.response_judged import FinalResponseMatch
 from fairtrial.metrics.rubrics import FinalResponseRubrics
@@ -75,7 +75,7 @@ def scored(
 
 def sides(result: CaseResult) -> list[str]:
     """The sides that there is evidence for."""
-    return [fault.side for fault in result.evidence or ()]
+    return [fault.side for fault in result.invalidations or ()]
 
 
 def blamed(result: CaseResult) -> tuple[str, tuple[str, ...]]:
@@ -87,7 +87,7 @@ def blamed(result: CaseResult) -> tuple[str, tuple[str, ...]]:
 def test_what_passed_has_no_fault() -> None:
     """And is valid."""
     result = scored()
-    assert (result.verdict, result.fault, result.evidence) == ("passed", None, ())
+    assert (result.verdict, result.fault, result.invalidations) == ("passed", None, ())
 
 
 def test_without_other_evidence_it_is_the_agent() -> None:
@@ -145,7 +145,7 @@ def test_a_missing_quorum_is_evidence_also_where_the_rest_decides() -> None:
     shaky = judge(lambda _, prompt: None if fenced(prompt, "reply") == "r2" else "valid")
     turns = [turn(reply=f"r{i}") for i in (1, 2, 3)]
     case = EvalCase("case", tuple(turns))
-    criteria = [Criterion("match", FinalResponseMatch(shaky), 0.5, own_value=False)]
+    criteria = [Criterion("match", FinalResponseMatch(shaky), 0.5, aggregation="parts")]
     result = scored(criteria, *turns, expected=case)
     assert (result.verdict, result.fault, sides(result)) == ("passed", None, ["judge"])
 
@@ -170,10 +170,10 @@ def test_a_user_who_cannot_go_on_is_the_simulators() -> None:
 
 def test_the_cap_alone_is_no_evidence() -> None:
     """A conversation without end is valid, and what is open because of it is the agent's."""
-    criteria = [Criterion(SIMULATOR, UserSimulatorQuality(CONTENT), 1.0, own_value=False)]
+    criteria = [Criterion(SIMULATOR, UserSimulatorQuality(CONTENT), 1.0, aggregation="parts")]
     turns = (turn(query="Hello", reply="Hi"), turn(query="Where is it?", reply="Who knows"))
     result = scored(criteria, *turns, expected=EvalCase("case", scenario=PLAN), ended_by="cap")
-    assert (result.verdict, result.evidence) == ("unscored", ())
+    assert (result.verdict, result.invalidations) == ("unscored", ())
     assert blamed(result) == (
         "agent",
         ("the conversation was ended by its cap on invocations", f"{SIMULATOR} unscored"),
@@ -182,7 +182,7 @@ def test_the_cap_alone_is_no_evidence() -> None:
 
 def test_a_judge_that_is_gone_is_evidence_behind_the_cap_too() -> None:
     """A message before the last could not be judged, cap or not."""
-    criteria = [Criterion(SIMULATOR, UserSimulatorQuality(GONE), 1.0, own_value=False)]
+    criteria = [Criterion(SIMULATOR, UserSimulatorQuality(GONE), 1.0, aggregation="parts")]
     turns = (turn(query="Hello", reply="Hi"), *[turn(query="Where is it?", reply="Who knows")] * 2)
     result = scored(criteria, *turns, expected=EvalCase("case", scenario=PLAN), ended_by="cap")
     assert sides(result) == ["judge"]
@@ -259,7 +259,7 @@ def test_an_undeclared_tool_that_need_not_be_called_is_no_evidence() -> None:
     """Optional tools are not compared, and other criteria expect no calls."""
     optional = [Criterion("calls", ToolTrajectory(optional_tools=("fetch",)), 1.0)]
     for criteria in (optional, [GOOD]):
-        assert scored(criteria, heard(agent("shop", "find")), expected=expecting("fetch")).evidence == ()
+        assert scored(criteria, heard(agent("shop", "find")), expected=expecting("fetch")).invalidations == ()
 
 
 def test_an_expected_tool_that_is_forbidden_contradicts_itself() -> None:
@@ -309,7 +309,9 @@ def test_a_blank_reference_is_an_empty_expectation(criterion: Any) -> None:
 )
 def test_a_reference_that_can_be_meant_is_none(expected: Invocation) -> None:
     """No reference, a call and no word, words before it, a picture."""
-    assert scored([Criterion("match", ResponseMatch(), 0.5)], expected=EvalCase("case", (expected,))).evidence == ()
+    assert (
+        scored([Criterion("match", ResponseMatch(), 0.5)], expected=EvalCase("case", (expected,))).invalidations == ()
+    )
 
 
 def test_an_empty_conversation_is_an_empty_expectation() -> None:
@@ -341,12 +343,12 @@ def broken_everywhere() -> dict[str, Any]:
 def test_the_first_side_that_has_evidence_counts() -> None:
     """Infrastructure, judge, simulator, environment, expectation; all of it is kept."""
     everything = broken_everywhere()
-    found = evidence(**everything)
+    found = find_invalidations(**everything)
     assert [fault.side for fault in found] == ["infrastructure", "judge", "simulator", "environment", "expectation"]
     failed = CaseResult("case", 0, (Outcome("m", Score(0.0), 0.5),))
     for i, fault in enumerate(found):
-        assert replace(failed, evidence=found[i:]).fault == fault
-    assert blamed(replace(failed, evidence=())) == ("agent", ("m failed",))
+        assert replace(failed, invalidations=found[i:]).fault == fault
+    assert blamed(replace(failed, invalidations=())) == ("agent", ("m failed",))
 
 
 @given(st.floats(0, 1), st.floats(0, 1), st.booleans(), st.integers(0, 31))
@@ -360,15 +362,15 @@ def test_validity_does_not_depend_on_the_agents_verdict(
     given["injections"] = [InvocationInjection(1, "get_order", Injection("timeout", invalidates=invalidates))]
     given["criteria"] = given["criteria"] if broken & 16 else []
     own = Outcome("m", Score(value), threshold, lower_is_better=lower)
-    without = evidence(**{**given, "outcomes": kept})
-    assert evidence(**{**given, "outcomes": [own, *kept]}) == without
+    without = find_invalidations(**{**given, "outcomes": kept})
+    assert find_invalidations(**{**given, "outcomes": [own, *kept]}) == without
     assert bool(without) == bool(broken)
 
 
 def attempt(position: int, value: float, *, valid: bool = True) -> CaseResult:
     """An attempt at a case with one number."""
     spoiled = () if valid else (Fault("simulator", ("off the plan",)),)
-    return CaseResult(f"c{position}", position, (Outcome("m", Score(value), 0.5),), evidence=spoiled)
+    return CaseResult(f"c{position}", position, (Outcome("m", Score(value), 0.5),), invalidations=spoiled)
 
 
 def only(results: Sequence[CaseResult]) -> CriterionSummary:
@@ -410,7 +412,7 @@ def test_results_that_nobody_looked_at_are_read_and_not_called_valid() -> None:
         b'{"case_id": "c", "position": 0, "outcomes": [{"criterion": "m", "score": {"value": 0.0}, "threshold": 0.5}]}'
     )
     result = msgspec.json.decode(old, type=CaseResult)
-    assert (result.verdict, result.fault, result.evidence) == ("failed", None, None)
+    assert (result.verdict, result.fault, result.invalidations) == ("failed", None, None)
     assert only([result, attempt(1, 1.0)]).valid is None
 
 
@@ -424,8 +426,8 @@ def test_a_resumed_run_has_the_same_faults(tmp_path: Path) -> None:
     first = list(api.execute(plan, store=store).cases)
     again = list(api.execute(api.resume(plan, plan.info), store=store, resumed=True).cases)
     assert [blamed(one)[0] for one in first] == ["expectation", "agent"]
-    assert [(one.fault, one.evidence) for one in again] == [(one.fault, one.evidence) for one in first]
-    assert [one.evidence for one in api.reread(store, plan.info.id).cases] == [one.evidence for one in first]
+    assert [(one.fault, one.invalidations) for one in again] == [(one.fault, one.invalidations) for one in first]
+    assert [one.invalidations for one in api.reread(store, plan.info.id).cases] == [one.invalidations for one in first]
 
 
 CASES, BREAK, SOLVE, LUCK = 150, 0.3, 0.8, 0.1

@@ -227,7 +227,7 @@ def custom(path: str, **more: Any) -> dict[str, Any]:
 def test_a_users_metric_is_imported_from_the_current_folder(here: str, name: str) -> None:
     """A function that can be called with two arguments, or a class that is made without any."""
     (first, *_), _ = built({"mine": 0.5}, **custom(f"{here}.{name}"))
-    assert (first.name, first.threshold, first.own_value) == ("mine", 0.5, True)
+    assert (first.name, first.threshold, first.aggregation) == ("mine", 0.5, "value")
     assert first.signature["metric"] == f"{here}:{name}"
 
 

@@ -94,7 +94,7 @@ def test_rubrics_of_criterion_case_and_invocation_are_judged_together() -> None:
     bench = Bench(yes)
     case = EvalCase("c", rubrics=(Rubric("c", "c", type="FINAL_RESPONSE_QUALITY"),))
     result = score(FinalResponseRubrics(bench.judge, (Rubric("k", "k"),)), Trace((first, invocation("a", "b"))), case)
-    assert [[part.label for part in one.parts] for one in result.parts] == [["k", "c", "i"], ["k", "c"]]
+    assert [[part.title for part in one.parts] for one in result.parts] == [["k", "c", "i"], ["k", "c"]]
 
 
 def test_an_untyped_rubric_of_a_case_is_one_of_the_final_response_with_a_note() -> None:
@@ -157,7 +157,7 @@ def test_the_score_is_the_share_of_grounded_sentences_with_label_and_quote() -> 
         "not_applicable",
         "disputed",
     ]
-    assert [quote.text for quote in part.parts[0].evidence] == ["하나.", "맑음"]
+    assert [quote.text for quote in part.parts[0].quotes] == ["하나.", "맑음"]
 
 
 def test_a_supported_vote_without_a_real_quote_is_asked_again_and_then_abstains() -> None:

@@ -77,7 +77,7 @@ def test_words_are_another_number_than_characters() -> None:
 def test_a_difference_is_evidence() -> None:
     """What was expected and what was said stand beside the number."""
     (part,) = ResponseMatch()(trace(turn(reply="hallo")), case(turn(reply="hello"))).parts
-    assert [(quote.source, quote.text) for quote in part.evidence] == [("expected", "hello"), ("actual", "hallo")]
+    assert [(quote.source, quote.text) for quote in part.quotes] == [("expected", "hello"), ("actual", "hallo")]
 
 
 @pytest.mark.parametrize("options", [{"rouge_type": "rouge3"}, {"tokens": "letters"}])

@@ -322,4 +322,4 @@ def test_long_lists_of_calls_are_compared() -> None:
     """Beyond 400 calls both sides are still shown."""
     found = score([call("f", i=i) for i in range(900)], [call("f", i=i) for i in range(901)]).parts[0]
     assert found.value == 0
-    assert len(found.evidence) >= 901
+    assert len(found.quotes) >= 901

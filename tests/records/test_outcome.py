@@ -115,8 +115,8 @@ def test_any_scored_looks_at_applicable_leaves() -> None:
 def test_the_parts_of_a_users_metric_inform_only() -> None:
     """Its own value counts, and neither unscored nor failed parts change it."""
     score = Score(1.0, parts=(UNSCORED, Score(0.0), NOTHING))
-    assert verdict(score, 0.9, own_value=True) is Verdict.PASSED
-    assert verdict(Score(None, "why", parts=(Score(1.0),)), 0.9, own_value=True) is Verdict.UNSCORED
+    assert verdict(score, 0.9, aggregation="value") is Verdict.PASSED
+    assert verdict(Score(None, "why", parts=(Score(1.0),)), 0.9, aggregation="value") is Verdict.UNSCORED
 
 
 MADE = {

@@ -73,7 +73,7 @@ def test_the_keys_are_those_of_the_contract(reports: list[Any]) -> None:
     given = "criterion value threshold verdict reason"
     assert [*outcome] == [*given.split(), *asked.split(), "parts", "input_tokens", "output_tokens"]
     assert [*report["spending"]] == ["agent", "judge", "simulator", "environment"]
-    assert [*outcome["parts"][0]] == ["label", "value", "applicable", "reason", "evidence", "parts"]
+    assert [*outcome["parts"][0]] == ["label", "key", "value", "applicable", "reason", "quotes", "parts"]
     counts = "passed failed unscored not_applicable informational errors self_agreement panel_agreement valid"
     summary = report["summary"][0]
     assert [*summary] == ["criterion", "mean", "low", "high", "method", "pass_rate", *counts.split()]

@@ -61,7 +61,7 @@ def test_each_attempt_tells_what_became_of_it(tmp_path: Path) -> None:
 def test_a_fault_that_is_not_the_agents_is_named(tmp_path: Path) -> None:
     """In the message of a failure; what makes an attempt invalid stands in its output, passed or not."""
     spoiled = (Fault("judge", ("no quorum",)), Fault("environment", ("timeout",)))
-    found = suite(tmp_path, *(replace(one, evidence=spoiled) for one in (PASSED, FAILED, OPEN)))
+    found = suite(tmp_path, *(replace(one, invalidations=spoiled) for one in (PASSED, FAILED, OPEN)))
     messages = [inner.get("message") for one in found.findall("testcase") for inner in one if inner.get("message")]
     assert messages == ["match 0.799 (needs at least 0.800); fault: judge", "unscored: match; fault: judge"]
     said = [one.findtext("system-out") for one in found.findall("testcase")]
@@ -71,7 +71,9 @@ def test_a_fault_that_is_not_the_agents_is_named(tmp_path: Path) -> None:
 def test_the_numbers_over_valid_attempts_are_in_the_output(tmp_path: Path) -> None:
     """Where some are invalid: how many on which side, and the pass rate with and without them."""
     spoiled = (Fault("judge", ("no quorum",)),)
-    said = suite(tmp_path, replace(PASSED, evidence=()), replace(FAILED, evidence=spoiled)).findtext("system-out")
+    said = suite(tmp_path, replace(PASSED, invalidations=()), replace(FAILED, invalidations=spoiled)).findtext(
+        "system-out"
+    )
     assert (
         said == "failed\n1 failed\ninvalid attempts: judge 1\nmatch over 1 valid attempt: pass rate 100 %, of all 50 %"
     )

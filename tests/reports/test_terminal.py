@@ -125,7 +125,7 @@ def test_no_text_is_lost_in_a_difference(reference: str, data: st.DataObject) ->
     """Without the marks both texts are there as they were."""
     reply = data.draw(st.lists(st.sampled_from(["a", "b", " ", "的", "\n"]), max_size=40).map("".join))
     quotes = (Quote(reference, "expected"), Quote(reply, "actual"))
-    result = CaseResult("x", 0, (Outcome("m", Score(0.0, evidence=quotes), 1.0),))
+    result = CaseResult("x", 0, (Outcome("m", Score(0.0, quotes=quotes), 1.0),))
     shown = re.sub(r"\[-|-\]|\{\+|\+\}|\s|\(blank\)", "", printed(case(result), width=500).split("expected", 1)[1])
     assert shown == re.sub(r"\s", "", f"{reference}actual{reply}")
 
@@ -141,16 +141,16 @@ def test_an_error_shows_side_and_cause() -> None:
 def everything_hostile(text: str) -> CaseResult:
     """A result that says the same text wherever it can say anything."""
     quotes = (Quote(text, "expected"), Quote(text + "!", "actual"), Quote(f"f({text})", "surplus"))
-    inner = Score(0.0, text, text, evidence=quotes, parts=(Score(None, text, text),))
+    inner = Score(0.0, text, text, quotes=quotes, parts=(Score(None, text, text),))
     outcomes = (
         Outcome(text, Score(0.0, text, parts=(inner,)), 1.0),
         Outcome(f"{text}2", Score(0.5, text)),
         Outcome(f"{text}3", Score(applicable=False, reason=text), 1.0),
-        Outcome(f"{text}4", Score(0.0, text, evidence=(Quote(text, text),)), 1.0),
+        Outcome(f"{text}4", Score(0.0, text, quotes=(Quote(text, text),)), 1.0),
     )
     failure = Failure("agent", text, text)
     spoiled = (Fault("judge", (text,)),)
-    return CaseResult(text, 0, outcomes, failure=failure, evidence=spoiled, warnings=(text,))
+    return CaseResult(text, 0, outcomes, failure=failure, invalidations=spoiled, warnings=(text,))
 
 
 @pytest.mark.parametrize("everything", [False, True])
@@ -255,7 +255,7 @@ def test_what_is_left_out_is_counted() -> None:
 
 def test_a_run_that_is_not_kept_names_no_command_that_would_show_it() -> None:
     """Of what is left out it says where else it can be had."""
-    results = [replace(failed(i), evidence=SPOILED) for i in range(260)]
+    results = [replace(failed(i), invalidations=SPOILED) for i in range(260)]
     assert "fairtrial show" not in report(results, show="")
     assert "more that did not pass; --json FILE holds them all" in report(results, show="")
 
@@ -288,9 +288,9 @@ SPOILED = (Fault("simulator", ("message 2: 기다려\x1b[2J",)), Fault("environm
 
 def test_what_failed_names_its_side() -> None:
     """The agent's in a word, since its criteria follow; any other with all evidence that there is."""
-    (shown,) = re.findall("^✗ failed0 .*$", printed(case(replace(failed(0), evidence=()))), re.MULTILINE)
+    (shown,) = re.findall("^✗ failed0 .*$", printed(case(replace(failed(0), invalidations=()))), re.MULTILINE)
     assert shown.split() == ["✗", "failed0", "failed", "fault:", "agent"]
-    lines = printed(case(replace(failed(0), evidence=SPOILED))).splitlines()
+    lines = printed(case(replace(failed(0), invalidations=SPOILED))).splitlines()
     assert lines[0].split() == ["✗", "failed0", "failed", "fault:", "simulator"]
     assert [one.strip() for one in lines[1:3]] == [
         r"simulator: message 2: 기다려\x1b[2J",
@@ -300,7 +300,7 @@ def test_what_failed_names_its_side() -> None:
 
 def test_what_passed_and_is_invalid_says_so() -> None:
     """With the evidence, and without a fault."""
-    lines = printed(case(replace(passed(0), evidence=SPOILED))).splitlines()
+    lines = printed(case(replace(passed(0), invalidations=SPOILED))).splitlines()
     assert lines[0].split() == ["✓", "passed0", "passed", "invalid"]
     assert lines[2].strip() == "environment: timeout of get"
 
@@ -308,7 +308,7 @@ def test_what_passed_and_is_invalid_says_so() -> None:
 def test_a_cause_that_is_the_evidence_is_shown_once() -> None:
     """A broken simulator's cause stands there as its evidence."""
     failure = Failure("simulator", "no idea")
-    broken = CaseResult("x", 0, (), failure=failure, evidence=(Fault("simulator", ("no idea",)),))
+    broken = CaseResult("x", 0, (), failure=failure, invalidations=(Fault("simulator", ("no idea",)),))
     assert printed(case(broken)).count("simulator: no idea") == 1
 
 
@@ -333,9 +333,9 @@ def test_a_long_name_begins_beside_its_mark(name: str) -> None:
 
 def test_numbers_over_valid_attempts_are_shown_where_some_are_invalid() -> None:
     """A table of their own, and how many are invalid on which side; nothing of it where all are valid."""
-    valid = [replace(passed(0), evidence=()), replace(failed(1), evidence=())]
+    valid = [replace(passed(0), invalidations=()), replace(failed(1), invalidations=())]
     assert "valid" not in report(valid)
-    shown = report([*valid, replace(failed(2), evidence=SPOILED), replace(failed(3), evidence=SPOILED[1:])])
+    shown = report([*valid, replace(failed(2), invalidations=SPOILED), replace(failed(3), invalidations=SPOILED[1:])])
     assert re.search(r"match +0\.25 +0\.02 … 0\.84 +25 %", shown)
     assert re.search(r"valid attempts only .*\n.*\n match +2 +0\.50 +0\.00 … 1\.00 +50 %", shown)
     assert f"2 of 4 attempts invalid: simulator 1, environment 1; `fairtrial show {INFO.id}` lists them" in shown
@@ -343,7 +343,11 @@ def test_numbers_over_valid_attempts_are_shown_where_some_are_invalid() -> None:
 
 def test_invalid_attempts_are_listed_for_those_who_repair_them() -> None:
     """Passed or not, with all evidence; where all are valid there is no list."""
-    results = [passed(0), replace(passed(1), evidence=SPOILED, attempt=2), replace(failed(2), evidence=SPOILED[1:])]
+    results = [
+        passed(0),
+        replace(passed(1), invalidations=SPOILED, attempt=2),
+        replace(failed(2), invalidations=SPOILED[1:]),
+    ]
     lines = [line for one in invalid(results) for line in printed(one).splitlines() if line]
     assert [line.split()[:2] for line in lines[1:]] == [
         ["✓", "passed1"],

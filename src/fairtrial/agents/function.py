@@ -56,6 +56,11 @@ class FunctionAgent:
             return ""
         return "the function calls its tools itself; give it a second parameter `call`, and call them with that"
 
+    @property
+    def documentation(self) -> str:
+        """The docstring of the function; empty if it has none."""
+        return inspect.getdoc(self.function) or ""
+
     @asynccontextmanager
     async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[FunctionSession]:
         """Open a conversation; the trace's `final_state` is a copy of the case's initial state, to read and change."""

@@ -12,9 +12,9 @@ from fairtrial.api.planning import Plan
 from fairtrial.errors import UsageError
 from fairtrial.formats.recordings import line
 from fairtrial.planned_case import Pair, PlannedCase
+from fairtrial.protocols import ChecksTools
 from fairtrial.recording import record
 from fairtrial.records.attempt import Recording
-from fairtrial.simulate.environment import SimulatedEnvironments
 
 OnRecording = Callable[[Recording, Sequence[str]], None]
 """Is told of each recording as it comes, with what there is to warn of."""
@@ -37,7 +37,7 @@ def conversations(plan: Plan, held: Collection[tuple[int, int]] = ()) -> AsyncIt
 def _warnings(work: PlannedCase, recording: Recording) -> list[str]:
     """Return what of a recording may not be as its user meant it."""
     environments = work.environments
-    return environments.undeclared(recording.trace) if isinstance(environments, SimulatedEnvironments) else []
+    return list(environments.undeclared(recording.trace)) if isinstance(environments, ChecksTools) else []
 
 
 def write_recordings(plan: Plan, path: Path, *, on_recording: OnRecording | None = None) -> int:

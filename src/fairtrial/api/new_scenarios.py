@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +10,7 @@ from fairtrial.api.blocking import blocking
 from fairtrial.errors import UsageError
 from fairtrial.llm.model import DEFAULT_MODEL
 from fairtrial.llm.model_pool import ModelPool
-from fairtrial.protocols import Agent
+from fairtrial.protocols import Agent, Documented
 from fairtrial.records.case import EvalCase, Scenario
 from fairtrial.records.trace import About
 from fairtrial.simulate.scenarios import described_agent, write_scenarios
@@ -53,5 +52,4 @@ async def _about(target: Agent) -> About | None:
 
 
 def _documentation(target: Agent) -> str:
-    function = getattr(target, "function", None)
-    return (inspect.getdoc(function) or "") if function is not None else ""
+    return target.documentation if isinstance(target, Documented) else ""

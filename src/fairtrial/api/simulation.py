@@ -18,7 +18,7 @@ from fairtrial.llm.prompts import version
 from fairtrial.loading import Criteria, LoadedSet
 from fairtrial.metrics.signature import add_signature, signature
 from fairtrial.planned_case import Environments, PlannedCase, Users
-from fairtrial.protocols import Agent
+from fairtrial.protocols import Agent, RefusesEnvironment, UsesModels
 from fairtrial.records.record import Json
 from fairtrial.simulate.environment import SimulatedEnvironments
 from fairtrial.simulate.environment_options import KEY as TOOLS
@@ -156,13 +156,12 @@ def _below(key: str) -> Iterator[None]:
 
 def check_reachable(todo: Sequence[PlannedCase], agent: Agent) -> None:
     """Raise UsageError where there is an environment that cannot stand between the agent and its tools."""
-    refused = getattr(agent, "refuses_environment", "")
+    refused = agent.refuses_environment if isinstance(agent, RefusesEnvironment) else ""
     if refused and any(work.environments is not None for work in todo):
         raise UsageError(f"a simulated environment (environment_simulation_config) cannot be used here: {refused}")
 
 
 def asks_a_model(work: PlannedCase) -> bool:
     """Whether a language model plays the user of a case, or one of its tools."""
-    if isinstance(work.environments, SimulatedEnvironments) and work.environments.model is not None:
-        return True
-    return isinstance(work.users, SimulatedUsers)
+    factories: tuple[object, ...] = (work.users, work.environments)
+    return any(isinstance(factory, UsesModels) and factory.asks_a_model for factory in factories)

@@ -11,12 +11,12 @@ from msgspec.structs import replace
 from fairtrial.judge.question import Question, answer_schema
 from fairtrial.judge.voting import Rule, majority, middle
 from fairtrial.llm.prompts import render
-from fairtrial.metrics.evidence import Texts
-from fairtrial.metrics.pairing import NO_CONVERSATION, broke, nothing_of, slots
+from fairtrial.metrics.judge_context import Texts
+from fairtrial.metrics.pairing import NO_CONVERSATION, broke_here, no_reference, nothing_recorded, positions, settled
 from fairtrial.records.ballot import Answer, Ballot, JudgeAnswer
 from fairtrial.records.case import EvalCase
 from fairtrial.records.record import Json
-from fairtrial.records.score import Quote, Score, mean_of
+from fairtrial.records.score import PartKey, Quote, Score, invocation_key, mean_of
 from fairtrial.records.trace import Invocation, Trace
 
 
@@ -65,17 +65,25 @@ def question(
     return Question(prompt, tuple(items), on.answers, on.rule, tuple(marks), check)
 
 
-def scored(ballot: Ballot, item: str, on: Scale, label: str) -> Score:
-    """Return the score of one item of a ballot: its result, and how it came about."""
+def scored(ballot: Ballot, item: str, on: Scale, key: PartKey | None = None, *, label: str = "") -> Score:
+    """Return the score of one item of a ballot: its result, and how the votes came to it."""
     decision, opinions = ballot.decisions[item], ballot.opinions(item)
     result = decision.result
     if result.applicable and result.value is None:
-        return Score(None, ballot.why_unscored(item), label, ballots=(ballot.id,), side="judge")
+        return Score(None, ballot.why_unscored(item), label, ballots=(ballot.id,), side="judge", key=key)
     tally = ", ".join(f"{answer} {decision.counted[answer]}" for answer in on.answers if decision.counted.get(answer))
     spoken = spokesman(opinions, on, result.value)
     reason = f"{tally}: {spoken.rationale}" if spoken.rationale else tally
-    evidence = (Quote(spoken.quote, "judge"),) if spoken.quote else ()
-    return Score(result.value, reason, label, applicable=result.applicable, evidence=evidence, ballots=(ballot.id,))
+    quotes = (Quote(spoken.quote, "judge"),) if spoken.quote else ()
+    return Score(
+        result.value,
+        reason,
+        label,
+        applicable=result.applicable,
+        quotes=quotes,
+        ballots=(ballot.id,),
+        key=key,
+    )
 
 
 def spokesman(opinions: Sequence[JudgeAnswer], on: Scale, value: float | None) -> JudgeAnswer:
@@ -85,46 +93,43 @@ def spokesman(opinions: Sequence[JudgeAnswer], on: Scale, value: float | None) -
     return min(opinions, key=lambda one: abs(on.worth[one.answer] - value) if one.answer in on.worth else 9.0)
 
 
-async def compare_each(
+async def judge_pairs(
     trace: Trace,
     case: EvalCase,
-    compare: Callable[[Invocation, Invocation, int], Awaitable[Score]],
+    judge: Callable[[Invocation, Invocation], Awaitable[Score]],
     *,
     worst: float = 0.0,
 ) -> Score:
     """Return the mean over the invocations of a fixed conversation that have a reference, all judged at once.
 
-    `compare(actual, expected, number)` scores a pair, numbered from 1. Without a reference an invocation is not
-    applicable, also where it was never reached.
+    `judge(actual, expected)` scores a pair. An invocation that was never reached counts as `worst`.
     """
-    if case.conversation is None:
+    conversation = case.conversation
+    if conversation is None:
         return NO_CONVERSATION
 
-    async def one(number: int, actual: Invocation | None, expected: Invocation | None, settled: Score | None) -> Score:
-        label = f"invocation {number}"
-        if expected is not None and expected.final_response is None:
-            return Score(applicable=False, reason="no reference", label=label)
-        if settled is not None or actual is None or expected is None:
-            return settled or Score(None, "not recorded", label)
-        return replace(await compare(actual, expected, number), label=label)
+    async def score(index: int) -> Score:
+        known = settled(trace, case, index, excluded=no_reference, worst=worst)
+        if known is not None:
+            return known
+        found = await judge(trace.invocations[index], conversation[index])
+        return replace(found, key=invocation_key(index))
 
-    paired = enumerate(slots(trace, case, worst=worst), 1)
-    return mean_of(
-        await asyncio.gather(*(one(number, slot.actual, slot.expected, slot.settled) for number, slot in paired))
-    )
+    return mean_of(await asyncio.gather(*map(score, positions(trace, case))))
 
 
 async def judge_each(trace: Trace, judge: Callable[[Invocation, int], Awaitable[Score]]) -> Score:
-    """Return the mean over the recorded invocations, all judged at once; `judge(invocation, number)` scores one."""
+    """Return the mean over the recorded invocations, all judged at once.
 
-    async def one(i: int, invocation: Invocation) -> Score:
-        label = f"invocation {i + 1}"
-        if broke(trace, i):
-            return Score(None, f"broke here: {trace.broken}", label)
-        return replace(await judge(invocation, i + 1), label=label)
+    `judge(invocation, index)` scores one of them; its index counts from 0.
+    """
 
-    parts = await asyncio.gather(*(one(i, invocation) for i, invocation in enumerate(trace.invocations)))
-    return mean_of(parts) if parts else nothing_of(trace)
+    async def score(index: int) -> Score:
+        found = broke_here(trace, index) or await judge(trace.invocations[index], index)
+        return replace(found, key=invocation_key(index))
+
+    parts = await asyncio.gather(*map(score, range(len(trace.invocations))))
+    return mean_of(parts) if parts else nothing_recorded(trace)
 
 
 def unfit(trace: Trace) -> Score | None:

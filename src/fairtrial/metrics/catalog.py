@@ -134,7 +134,7 @@ def _criterion(known: CatalogEntry, metric: Metric, threshold: float | None) -> 
         threshold,
         lower_is_better=known.lower_is_better,
         range=known.range,
-        own_value=False,
+        aggregation="parts",
         signature=signature(metric),
     )
 

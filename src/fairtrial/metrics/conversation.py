@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fairtrial.judge.judge import Judge
-from fairtrial.metrics import evidence
 from fairtrial.metrics.asking import RUBRIC, Scale, question, scale, scored, unfit
+from fairtrial.metrics.judge_context import agents_at, instructions, tools, whole
 from fairtrial.records.case import EvalCase
-from fairtrial.records.score import Score, mean_of
+from fairtrial.records.score import PartKey, Score, mean_of
 from fairtrial.records.trace import Trace
 
 YES_OR_NO = scale(["yes"], ["no"])
@@ -33,21 +33,15 @@ TOOL_USE = {
 }
 
 
-async def _judge(judge: Judge, asked: dict[str, str], trace: Trace, on: Scale = RUBRIC) -> Score:
+async def _judge(judge: Judge, questions: dict[str, str], trace: Trace, on: Scale = RUBRIC) -> Score:
+    """Return the mean over the questions, each answered about the conversation as a whole."""
     if broken := unfit(trace):
         return broken
-    known = evidence.agents(trace)
-    context, under = evidence.instructions(known) | evidence.tools(known), evidence.whole(trace)
-    ballot = await judge(
-        question(
-            "conversation",
-            context | under,
-            list(asked),
-            on,
-            {"questions": asked, "context": list(context), "under": list(under)},
-        )
-    )
-    return mean_of(scored(ballot, item, on, item) for item in asked)
+    agents = agents_at(trace)
+    context, subject = instructions(agents) | tools(agents), whole(trace)
+    values = {"questions": questions, "context": list(context), "under": list(subject)}
+    ballot = await judge(question("conversation", context | subject, list(questions), on, values))
+    return mean_of(scored(ballot, item, on, PartKey("question", id=item)) for item in questions)
 
 
 @dataclass(frozen=True)

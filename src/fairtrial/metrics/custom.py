@@ -14,7 +14,7 @@ from fairtrial.importing import import_path
 from fairtrial.records.case import EvalCase
 from fairtrial.records.eval_config import CriterionSpec, CustomMetricSpec
 from fairtrial.records.result import Metric
-from fairtrial.records.score import Score
+from fairtrial.records.score import Score, invocation_key
 from fairtrial.records.trace import Invocation, Trace
 from fairtrial.text.display import described
 
@@ -112,5 +112,5 @@ class PeerMetric:
         return Score(
             None if value is None else float(value),
             "" if value is not None else "the metric gave no overall_score",
-            parts=tuple(Score(one.score, label=f"invocation {i}") for i, one in enumerate(parts, 1)),
+            parts=tuple(Score(part.score, key=invocation_key(index)) for index, part in enumerate(parts)),
         )

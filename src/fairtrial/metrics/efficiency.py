@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from fairtrial.metrics.pairing import score_each
 from fairtrial.records.case import EvalCase
-from fairtrial.records.score import Score
+from fairtrial.records.score import PartKey, Score
 from fairtrial.records.trace import Invocation, Trace
 
 _UNRECORDED = "not recorded"
@@ -18,7 +18,7 @@ class ToolCallCount:
 
     def __call__(self, trace: Trace, case: EvalCase) -> Score:  # noqa: ARG002
         """Count the calls of each invocation, and take the mean."""
-        return score_each(trace, lambda one, label: _part(None if one.steps is None else len(one.tool_calls), label))
+        return score_each(trace, lambda one, key: _part(None if one.steps is None else len(one.tool_calls), key))
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class InferenceCallCount:
 
     def __call__(self, trace: Trace, case: EvalCase) -> Score:  # noqa: ARG002
         """Count the model calls of each invocation, and take the mean."""
-        return score_each(trace, lambda one, label: _part(None if one.usages is None else len(one.usages), label))
+        return score_each(trace, lambda one, key: _part(None if one.usages is None else len(one.usages), key))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class TokenUsage:
 
     def __call__(self, trace: Trace, case: EvalCase) -> Score:  # noqa: ARG002
         """Add up the tokens of each invocation, and take the mean over those that have any recorded."""
-        return score_each(trace, lambda one, label: _part(_tokens(one), label))
+        return score_each(trace, lambda one, key: _part(_tokens(one), key))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class InvocationDuration:
 
     def __call__(self, trace: Trace, case: EvalCase) -> Score:  # noqa: ARG002
         """Take the mean of the seconds of each invocation."""
-        return score_each(trace, lambda one, label: _part(one.durations.total if one.durations else None, label))
+        return score_each(trace, lambda one, key: _part(one.durations.total if one.durations else None, key))
 
 
 def _tokens(invocation: Invocation) -> int | None:
@@ -53,5 +53,5 @@ def _tokens(invocation: Invocation) -> int | None:
     return sum(usage.input_tokens + usage.output_tokens for usage in recorded) if recorded else None
 
 
-def _part(value: float | None, label: str) -> Score:
-    return Score(None, _UNRECORDED, label) if value is None else Score(float(value), label=label)
+def _part(value: float | None, key: PartKey) -> Score:
+    return Score(None, _UNRECORDED, key=key) if value is None else Score(float(value), key=key)

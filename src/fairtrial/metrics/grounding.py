@@ -1,11 +1,11 @@
-"""Is every sentence of the reply borne out by what the agent was told?"""
+"""Is every sentence of the reply supported by the information that the agent had?"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -13,19 +13,18 @@ from msgspec.structs import replace
 from fairtrial.judge.judge import Judge
 from fairtrial.llm.prompts import render
 from fairtrial.llm.structured import read_json
-from fairtrial.metrics import evidence
 from fairtrial.metrics.asking import judge_each, question, scale
-from fairtrial.metrics.evidence import Texts
+from fairtrial.metrics.judge_context import Texts, actions, agents_at, earlier, instructions, tools, user_message
 from fairtrial.metrics.option_fields import option
 from fairtrial.records.ballot import Ballot, JudgeAnswer
 from fairtrial.records.case import EvalCase
-from fairtrial.records.score import Quote, Score, mean_of
+from fairtrial.records.score import PartKey, Quote, Score, mean_of
 from fairtrial.records.trace import Invocation, Message, Trace
 from fairtrial.text.quoting import Haystack
 from fairtrial.text.sentences import sentences
 
 AT_ONCE = 40
-"""How many sentences are labelled in one call."""
+"""The largest number of sentences that one question asks about."""
 
 GROUNDED = ("supported", "not_applicable")
 UNGROUNDED = ("contradictory", "disputed", "unsupported")
@@ -38,12 +37,21 @@ _SHAPE = {
 }
 
 
+class _Reply(NamedTuple):
+    """A text of the agent to check: its key and label, the context that the agent had by then, and the text."""
+
+    key: PartKey
+    label: str
+    context: Texts
+    text: str
+
+
 @dataclass(frozen=True)
 class Hallucinations:
     """`hallucinations_v1`: the share of the sentences of a reply that are grounded, 0..1; a case is the mean.
 
     A sentence is grounded if more votes label it supported or not_applicable than otherwise. A reply without sentences
-    is not applicable. What the agent said itself is no evidence.
+    is not applicable. The agent's own words are not evidence.
     """
 
     judge: Judge
@@ -55,42 +63,52 @@ class Hallucinations:
     async def __call__(self, trace: Trace, case: EvalCase) -> Score:  # noqa: ARG002 - every metric has two arguments
         """Label every sentence of every reply, and take the mean."""
 
-        async def one(invocation: Invocation, number: int) -> Score:
-            known = evidence.agents(trace, number - 1)
-            before = evidence.instructions(known) | evidence.tools(known)
-            before |= evidence.earlier(trace, number - 1, replies=False) | evidence.user_message(invocation, number)
-            replies = self._replies(invocation, number)
-            parts = await asyncio.gather(
-                *(self._label(before | context, text, label) for label, context, text in replies)
-            )
+        async def score(invocation: Invocation, index: int) -> Score:
+            agents = agents_at(trace, index)
+            before = instructions(agents) | tools(agents)
+            before |= earlier(trace, index, with_replies=False) | user_message(invocation, index)
+            replies = self._replies(invocation, index)
+            parts = await asyncio.gather(*(self._score(before, reply) for reply in replies))
+            # Without interim messages the sentences stand directly below their invocation.
             return parts[0] if len(parts) == 1 else mean_of(parts)
 
-        return await judge_each(trace, one)
+        return await judge_each(trace, score)
 
-    def _replies(self, invocation: Invocation, number: int) -> list[tuple[str, Texts, str]]:
-        """Return what is to be labelled: what it is called, what the agent knew by then, and its text."""
-        found = [("reply", evidence.doings(invocation, number, words=False), invocation.reply)]
+    def _replies(self, invocation: Invocation, index: int) -> list[_Reply]:
+        """Return the texts to check in their order: the interim messages if they are asked for, then the reply."""
+        context = actions(invocation, index, messages=False)
+        reply = _Reply(PartKey("message", id="reply"), "", context, invocation.reply)
         if not self.evaluate_intermediate_nl_responses:
-            return found
+            return [reply]
         interim = [
-            (f"interim message {place + 1}", evidence.doings(invocation, number, words=False, upto=place), step.text)
+            _Reply(
+                PartKey("message", place),
+                f"interim message {place + 1}",
+                actions(invocation, index, messages=False, before_step=place),
+                step.text,
+            )
             for place, step in enumerate(invocation.steps or ())
             if isinstance(step, Message)
         ]
-        return [*interim, *found]
+        return [*interim, reply]
 
-    async def _label(self, context: Texts, text: str, label: str) -> Score:
-        found, ballots, problem = await self._cut(text)
+    async def _score(self, before: Texts, reply: _Reply) -> Score:
+        """Return the share of grounded sentences of one text."""
+        named = Score(key=reply.key, label=reply.label)
+        found, ballots, problem = await self._cut(reply.text)
+        named = replace(named, ballots=ballots)
         if found is None:
-            return Score(None, f"the judge could not cut the reply: {problem}", label, ballots=ballots, side="judge")
+            return replace(named, reason=f"the judge could not cut the reply: {problem}", side="judge")
         if not found:
-            return Score(applicable=False, reason="a reply without sentences", label=label, ballots=ballots)
+            return replace(named, applicable=False, reason="a reply without sentences")
+        context = before | reply.context
         batches = [range(start, min(start + AT_ONCE, len(found))) for start in range(0, len(found), AT_ONCE)]
-        labelled = await asyncio.gather(*(self._ask(context, text, found, batch) for batch in batches))
-        return replace(mean_of([part for batch in labelled for part in batch], label=label), ballots=ballots)
+        labelled = await asyncio.gather(*(self._ask(context, reply.text, found, batch) for batch in batches))
+        mean = mean_of([part for batch in labelled for part in batch], label=reply.label, key=reply.key)
+        return replace(mean, ballots=ballots)
 
     async def _cut(self, text: str) -> tuple[tuple[str, ...] | None, tuple[str, ...], str]:
-        """Return the sentences, or None where the judge gave none; the ballots of asking it; and what was wrong."""
+        """Return the sentences, the ids of the ballots about them, and a problem; None if the judge gave none."""
         if self.segmenter == "local" or not text.strip():
             return sentences(text), (), ""
         prompt = render("segments", {"reply": text}, schema=_SHAPE)
@@ -98,47 +116,53 @@ class Hallucinations:
         return found, (ballot.id,), ballot.votes[0].problems.get(prompt.id, "")
 
     async def _ask(self, context: Texts, text: str, found: Sequence[str], batch: range) -> list[Score]:
-        items = {f"s{place + 1}": found[place] for place in batch}
+        """Return the scores of a batch of sentences, all labelled in one question."""
+        items = {f"s{place + 1}": place for place in batch}
         haystack = Haystack(context.values())
 
-        def check(_: str, opinion: JudgeAnswer) -> str:
-            if opinion.answer == "supported":
-                return "" if haystack.holds(opinion.quote) else "supported, but its quote is not in the context"
-            return "" if opinion.rationale.strip() else f"{opinion.answer} without a reason"
+        def check(_: str, answer: JudgeAnswer) -> str:
+            if answer.answer == "supported":
+                return "" if haystack.holds(answer.quote) else "supported, but its quote is not in the context"
+            return "" if answer.rationale.strip() else f"{answer.answer} without a reason"
 
-        shown = {f"sentence {item}": sentence for item, sentence in items.items()}
+        shown = {f"sentence {item}": found[place] for item, place in items.items()}
         texts = {**context, "reply": text, **shown}
         values = {"context": list(context)}
         asked = question("hallucinations", texts, list(items), LABELS, values, quote=True, check=check)
         ballot = await self.judge(asked)
-        return [_sentence(ballot, item, sentence) for item, sentence in items.items()]
+        return [_sentence(ballot, item, place, found[place]) for item, place in items.items()]
 
 
 def _segments(reply: str, text: str) -> tuple[str, ...]:
-    """Read the judge's cut of a text; ValueError where it is not the text again but for white space."""
+    """Return the sentences into which the judge cut a text.
+
+    Raises ValueError if together they are not the text again, except for white space.
+    """
     try:
         cut = msgspec.convert(read_json(reply), type=dict[str, list[str]])["sentences"]
     except (KeyError, msgspec.ValidationError) as problem:
         raise ValueError(f"the cut cannot be read: {problem}") from None
     if "".join("".join(cut).split()) != "".join(text.split()):
         raise ValueError("its cut does not give the reply again")
-    return tuple(one.strip() for one in cut if one.strip())
+    return tuple(sentence.strip() for sentence in cut if sentence.strip())
 
 
 def label_of(counted: dict[str, int], grounded: bool) -> str:
-    """Return the most frequent label on the winning side; ties go to the one that is named first."""
+    """Return the most frequent label on the winning side; of labels with equal counts, the first in the list below."""
     side = GROUNDED if grounded else UNGROUNDED
     order = {"contradictory": 0, "disputed": 1, "unsupported": 2, "supported": 0, "not_applicable": 1}
     return min(side, key=lambda label: (-counted.get(label, 0), order[label]))
 
 
-def _sentence(ballot: Ballot, item: str, sentence: str) -> Score:
+def _sentence(ballot: Ballot, item: str, place: int, sentence: str) -> Score:
+    key = PartKey("sentence", place)
     decision, value = ballot.decisions[item], ballot.decisions[item].result.value
     own = Quote(sentence, "reply")
     if value is None:
-        return Score(None, ballot.why_unscored(item), item, evidence=(own,), ballots=(ballot.id,), side="judge")
+        reason = ballot.why_unscored(item)
+        return Score(None, reason, quotes=(own,), ballots=(ballot.id,), side="judge", key=key)
     label = label_of(decision.counted, value == 1.0)
-    spoken = next((one for one in ballot.opinions(item) if one.answer == label), JudgeAnswer(label))
+    spoken = next((answer for answer in ballot.opinions(item) if answer.answer == label), JudgeAnswer(label))
     quotes = (own, Quote(spoken.quote, "context")) if spoken.quote else (own,)
     reason = f"{label}: {spoken.rationale}" if spoken.rationale else label
-    return Score(value, reason, item, evidence=quotes, ballots=(ballot.id,))
+    return Score(value, reason, quotes=quotes, ballots=(ballot.id,), key=key)

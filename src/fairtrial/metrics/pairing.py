@@ -1,92 +1,86 @@
-"""Which recorded invocation answers which expected one, and what of those that answer none?"""
+"""Which recorded invocation answers which expected invocation, and what if one of the two is missing?"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Callable
 
 from fairtrial.records.case import EvalCase
-from fairtrial.records.record import Record
-from fairtrial.records.score import Score, mean_of
+from fairtrial.records.score import PartKey, Score, invocation_key, mean_of
 from fairtrial.records.trace import Invocation, Trace
 
 NEVER_REACHED = "never reached: the recording ends before this invocation"
 NO_CONVERSATION = Score(applicable=False, reason="the case holds no fixed conversation to compare with")
 
+Compare = Callable[[Invocation, Invocation, PartKey], Score]
+"""Scores an actual invocation against the expected one at the same position; the score carries the key."""
 
-@cache
-def labels(count: int) -> tuple[str, ...]:
-    """Return what the invocations of a conversation are called in its scores."""
-    return tuple([f"invocation {i + 1}" for i in range(count)])
-
-
-class Slot(Record, frozen=True):
-    """One position of a conversation. `settled` is its score where the structure alone decides it."""
-
-    label: str
-    actual: Invocation | None = None
-    expected: Invocation | None = None
-    settled: Score | None = None
+Excluded = Callable[[Invocation], str]
+"""Why an expected invocation has nothing to compare with; empty if it has something."""
 
 
-def slots(trace: Trace, case: EvalCase, *, worst: float) -> Iterator[Slot]:
-    """Yield the invocations of both sides, paired by position.
+def no_reference(expected: Invocation) -> str:
+    """Return why an expected invocation does not say which reply is right; empty if it does."""
+    return "no reference" if expected.final_response is None else ""
 
-    Settled are: a missing invocation (`worst` in a recording without failure, else unscored), the one that broke
-    (unscored), a surplus one (not applicable).
+
+def positions(trace: Trace, case: EvalCase) -> range:
+    """Return the positions at which a conversation was recorded, or expected, or both."""
+    return range(max(len(case.conversation or ()), len(trace.invocations)))
+
+
+def settled(trace: Trace, case: EvalCase, index: int, *, excluded: Excluded, worst: float) -> Score | None:
+    """Return the score of a position if no comparison is needed for it; None if both invocations must be compared.
+
+    Invocations are paired by position. Not applicable are a surplus invocation, and an expected one that is
+    `excluded`, even if the conversation broke before it. An expected invocation that is missing gets `worst` in a
+    recording without failure. Otherwise it is unscored, as is the invocation in which the conversation broke.
     """
+    key = invocation_key(index)
     expected = case.conversation or ()
-    for i in range(max(len(expected), len(trace.invocations))):
-        label = f"invocation {i + 1}"
-        actual = trace.invocations[i] if i < len(trace.invocations) else None
-        if i >= len(expected):
-            surplus = Score(applicable=False, reason="a surplus invocation: none is expected here", label=label)
-            yield Slot(label, actual, None, surplus)
-        elif actual is None:
-            reason = f"not reached: {trace.broken}" if trace.broken else NEVER_REACHED
-            yield Slot(label, None, expected[i], Score(None if trace.broken else worst, reason, label))
-        elif broke(trace, i):
-            yield Slot(label, actual, expected[i], Score(None, f"broke here: {trace.broken}", label))
-        else:
-            yield Slot(label, actual, expected[i])
+    if index >= len(expected):
+        return Score(applicable=False, reason="a surplus invocation: none is expected here", key=key)
+    if reason := excluded(expected[index]):
+        return Score(applicable=False, reason=reason, key=key)
+    if index >= len(trace.invocations):
+        if trace.broken:
+            return Score(None, f"not reached: {trace.broken}", key=key)
+        return Score(worst, NEVER_REACHED, key=key)
+    return broke_here(trace, index)
 
 
-def broke(trace: Trace, i: int) -> bool:
-    """Whether the trace broke in its invocation i: the last one of a broken trace, if it has no reply."""
-    last = i == len(trace.invocations) - 1
-    return bool(trace.broken) and last and trace.invocations[i].final_response is None
+def broke_here(trace: Trace, index: int) -> Score | None:
+    """Return the score of a recorded invocation if the conversation broke in it; None if it was completed.
+
+    A conversation broke in the last invocation of a broken trace if that invocation has no reply.
+    """
+    is_last = index == len(trace.invocations) - 1
+    if trace.broken and is_last and trace.invocations[index].final_response is None:
+        return Score(None, f"broke here: {trace.broken}", key=invocation_key(index))
+    return None
 
 
-def compare_each(
-    trace: Trace, case: EvalCase, compare: Callable[[Invocation, Invocation, str], Score], *, worst: float = 0.0
-) -> Score:
-    """Return the mean over a fixed conversation's invocations; `compare(actual, expected, label)` scores a pair."""
+def compare_each(trace: Trace, case: EvalCase, compare: Compare, *, excluded: Excluded) -> Score:
+    """Return the mean over the invocations of a fixed conversation; an invocation that was never reached is 0."""
     if case.conversation is None:
         return NO_CONVERSATION
-    if len(trace.invocations) == len(case.conversation) and not trace.broken:
-        return mean_of(map(compare, trace.invocations, case.conversation, labels(len(trace.invocations))))
     parts: list[Score] = []
-    for slot in slots(trace, case, worst=worst):
-        if slot.settled is not None:
-            # What the reference alone excludes stays excluded, whether or not the invocation was reached.
-            alone = compare(slot.expected, slot.expected, slot.label) if slot.expected else None
-            parts.append(alone if alone and not alone.applicable else slot.settled)
-        elif slot.actual is not None and slot.expected is not None:
-            parts.append(compare(slot.actual, slot.expected, slot.label))
+    for index in positions(trace, case):
+        score = settled(trace, case, index, excluded=excluded, worst=0.0)
+        if score is None:
+            score = compare(trace.invocations[index], case.conversation[index], invocation_key(index))
+        parts.append(score)
     return mean_of(parts)
 
 
-def score_each(trace: Trace, score: Callable[[Invocation, str], Score]) -> Score:
-    """Return the mean over the recorded invocations; `score(invocation, label)` scores one."""
+def score_each(trace: Trace, score: Callable[[Invocation, PartKey], Score]) -> Score:
+    """Return the mean over the recorded invocations; `score(invocation, key)` scores one of them."""
     parts = [
-        Score(None, f"broke here: {trace.broken}", f"invocation {i + 1}")
-        if broke(trace, i)
-        else score(invocation, f"invocation {i + 1}")
-        for i, invocation in enumerate(trace.invocations)
+        broke_here(trace, index) or score(invocation, invocation_key(index))
+        for index, invocation in enumerate(trace.invocations)
     ]
-    return mean_of(parts) if parts else nothing_of(trace)
+    return mean_of(parts) if parts else nothing_recorded(trace)
 
 
-def nothing_of(trace: Trace) -> Score:
-    """Return the score of a conversation of which no invocation is recorded."""
+def nothing_recorded(trace: Trace) -> Score:
+    """Return the score of a conversation without any recorded invocation."""
     return Score(None, f"broke before a reply: {trace.broken}" if trace.broken else "no invocation is recorded")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import unicodedata
 from dataclasses import dataclass
 
+from fairtrial.metrics.expectations import blank_references
 from fairtrial.metrics.option_fields import check_options, option
-from fairtrial.metrics.pairing import compare_each
+from fairtrial.metrics.pairing import compare_each, no_reference
 from fairtrial.records.case import EvalCase
-from fairtrial.records.score import Quote, Score
+from fairtrial.records.score import PartKey, Quote, Score
 from fairtrial.records.trace import Invocation, Trace
 from fairtrial.text import rouge
 
@@ -37,17 +38,19 @@ class ResponseMatch:
 
     def __call__(self, trace: Trace, case: EvalCase) -> Score:
         """Score each invocation that has a reference, and take the mean."""
-        return compare_each(trace, case, self._compare)
+        return compare_each(trace, case, self._compare, excluded=no_reference)
 
-    def _compare(self, actual: Invocation, expected: Invocation, label: str) -> Score:
-        if expected.final_response is None:
-            return Score(applicable=False, reason="no reference", label=label)
+    def expectation_problems(self, trace: Trace, case: EvalCase) -> tuple[str, ...]:  # noqa: ARG002
+        """Return which references say nothing."""
+        return tuple(blank_references(case))
+
+    def _compare(self, actual: Invocation, expected: Invocation, key: PartKey) -> Score:
         reply, reference = actual.reply, expected.reply
         value = self._value(reply, reference)
         if value == 1:
-            return Score(1.0, label=label)
-        evidence = (Quote(reference, "expected"), Quote(reply, "actual"))
-        return Score(value, f"{self.rouge_type} F {value:.3f} against the reference", label, evidence=evidence)
+            return Score(1.0, key=key)
+        quotes = (Quote(reference, "expected"), Quote(reply, "actual"))
+        return Score(value, f"{self.rouge_type} F {value:.3f} against the reference", quotes=quotes, key=key)
 
     def _value(self, reply: str, reference: str) -> float:
         cut = rouge.words if self.tokens == "words" else rouge.characters

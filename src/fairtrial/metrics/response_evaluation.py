@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fairtrial.judge.judge import Judge
-from fairtrial.metrics.asking import GRADES, compare_each, question, scored
+from fairtrial.metrics.asking import GRADES, judge_pairs, question, scored
+from fairtrial.metrics.expectations import blank_references
 from fairtrial.records.case import EvalCase
 from fairtrial.records.score import Score
 from fairtrial.records.trace import Invocation, Trace
@@ -22,9 +23,13 @@ class ResponseEvaluation:
 
     async def __call__(self, trace: Trace, case: EvalCase) -> Score:
         """Grade each reply that has a reference, and take the mean."""
-        return await compare_each(trace, case, self._grade, worst=1.0)
+        return await judge_pairs(trace, case, self._grade, worst=1.0)
 
-    async def _grade(self, actual: Invocation, expected: Invocation, number: int) -> Score:
+    def expectation_problems(self, trace: Trace, case: EvalCase) -> tuple[str, ...]:  # noqa: ARG002
+        """Return which references say nothing."""
+        return tuple(blank_references(case))
+
+    async def _grade(self, actual: Invocation, expected: Invocation) -> Score:
         texts = {"user message": actual.query, "reference": expected.reply, "reply": actual.reply}
         ballot = await self.judge(question("coherence", texts, ["reply"], GRADES))
-        return scored(ballot, "reply", GRADES, f"invocation {number}")
+        return scored(ballot, "reply", GRADES)

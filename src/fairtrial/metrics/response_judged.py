@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fairtrial.judge.judge import Judge
-from fairtrial.metrics.asking import VALIDITY, compare_each, question, scored
-from fairtrial.metrics.evidence import full_reply
+from fairtrial.metrics.asking import VALIDITY, judge_pairs, question, scored
+from fairtrial.metrics.expectations import blank_references
+from fairtrial.metrics.judge_context import full_reply
 from fairtrial.metrics.option_fields import option
 from fairtrial.records.case import EvalCase
 from fairtrial.records.score import Score
@@ -27,9 +28,13 @@ class FinalResponseMatch:
 
     async def __call__(self, trace: Trace, case: EvalCase) -> Score:
         """Judge each invocation that has a reference, and take the mean."""
-        return await compare_each(trace, case, self._compare)
+        return await judge_pairs(trace, case, self._compare)
 
-    async def _compare(self, actual: Invocation, expected: Invocation, number: int) -> Score:
+    def expectation_problems(self, trace: Trace, case: EvalCase) -> tuple[str, ...]:  # noqa: ARG002
+        """Return which references say nothing."""
+        return tuple(blank_references(case))
+
+    async def _compare(self, actual: Invocation, expected: Invocation) -> Score:
         interim = self.include_intermediate_responses_in_final
         texts = {
             "user message": actual.query,
@@ -37,4 +42,4 @@ class FinalResponseMatch:
             "reply": full_reply(actual, interim=interim),
         }
         ballot = await self.judge(question("final_response_match", texts, ["reply"], VALIDITY))
-        return scored(ballot, "reply", VALIDITY, f"invocation {number}")
+        return scored(ballot, "reply", VALIDITY)

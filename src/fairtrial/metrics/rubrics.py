@@ -1,8 +1,8 @@
-"""Do a reply, a use of tools, a conversation have the properties that somebody named?"""
+"""Do a reply, a use of tools, or a conversation have the properties that rubrics name?"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,26 +10,40 @@ from fairtrial.errors import ConfigError
 from fairtrial.formats.adk.evalset import rubrics as read_rubrics
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.judge.judge import Judge
-from fairtrial.metrics import evidence
 from fairtrial.metrics.asking import RUBRIC, judge_each, question, scored, unfit
-from fairtrial.metrics.evidence import Texts
+from fairtrial.metrics.judge_context import (
+    Texts,
+    actions,
+    agents_at,
+    earlier,
+    instructions,
+    reply,
+    tools,
+    user_message,
+    whole,
+)
 from fairtrial.metrics.option_fields import option
 from fairtrial.records.case import EvalCase
 from fairtrial.records.rubric import Rubric
-from fairtrial.records.score import Score, mean_of
+from fairtrial.records.score import PartKey, Score, mean_of
 from fairtrial.records.trace import Invocation, Trace
 
 FINAL_RESPONSE, TOOL_USE, TRAJECTORY = "FINAL_RESPONSE_QUALITY", "TOOL_USE_QUALITY", "TRAJECTORY_QUALITY"
-Placed = tuple[str, Rubric]
-"""A rubric and where it is from."""
+_CRITERION = "the criterion"
+
+PlacedRubric = tuple[str, Rubric]
+"""A rubric behind its origin, for example `("invocation 2", rubric)`."""
+
+Show = Callable[[Invocation, int], tuple[Texts, Texts]]
+"""The texts for an invocation and its index: the context, and the subject of the judgement."""
 
 
 def _rubrics(raw: Any) -> tuple[Rubric, ...]:
     reading = Diagnostics("rubrics")
-    found = read_rubrics({"rubrics": raw}, (), reading)
+    rubrics = read_rubrics({"rubrics": raw}, (), reading)
     if reading.errors:
         raise ValueError("; ".join(str(error) for error in reading.errors))
-    return found
+    return rubrics
 
 
 def _rubrics_option() -> Any:
@@ -45,8 +59,8 @@ def _rubrics_option() -> Any:
 class FinalResponseRubrics:
     """`rubric_based_final_response_quality_v1`: the mean over invocations of the share of rubrics that hold, 0..1.
 
-    The judge answers yes, no or not applicable for every rubric; "not applicable" wins where it outnumbers yes and no
-    together, and leaves the rubric out.
+    The judge answers yes, no or not applicable to every rubric. If "not applicable" gets more votes than yes and no
+    together, the rubric does not count.
     """
 
     judge: Judge
@@ -61,19 +75,26 @@ class FinalResponseRubrics:
     async def __call__(self, trace: Trace, case: EvalCase) -> Score:
         """Judge each invocation by the rubrics of criterion, case and invocation together."""
 
-        def shown(invocation: Invocation, number: int) -> tuple[Texts, Texts]:
-            known = evidence.agents(trace, number - 1)
-            context = evidence.instructions(known) | evidence.tools(known) | evidence.earlier(trace, number - 1)
+        def show(invocation: Invocation, index: int) -> tuple[Texts, Texts]:
+            agents = agents_at(trace, index)
+            context = instructions(agents) | tools(agents) | earlier(trace, index)
             interim = self.include_intermediate_responses_in_final
-            under = evidence.user_message(invocation, number) | evidence.doings(invocation, number, words=not interim)
-            return context, under | {f"reply {number}": evidence.full_reply(invocation, interim=interim)}
+            subject = user_message(invocation, index) | actions(invocation, index, messages=not interim)
+            return context, subject | reply(invocation, index, interim=interim)
 
-        return await _each(self.judge, "rubric_final_response", self.rubrics, FINAL_RESPONSE, trace, case, shown)
+        return await _judge_each(self.judge, "rubric_final_response", self.rubrics, FINAL_RESPONSE, trace, case, show)
+
+    def notes(self, trace: Trace, case: EvalCase) -> tuple[str, ...]:
+        """Return a note for each rubric of the case, or of an invocation, that has no type."""
+        placed = _shared((), case)
+        for index in range(len(trace.invocations)):
+            placed += _of_invocation(trace, case, index)
+        return tuple(dict.fromkeys(_of_kind(placed, FINAL_RESPONSE)[1]))
 
 
 @dataclass(frozen=True)
 class ToolUseRubrics:
-    """`rubric_based_tool_use_quality_v1`: as for replies, of the calls, their arguments and their results."""
+    """`rubric_based_tool_use_quality_v1`: the same for the calls of an invocation, their arguments and results."""
 
     judge: Judge
     rubrics: tuple[Rubric, ...] = _rubrics_option()
@@ -84,16 +105,16 @@ class ToolUseRubrics:
     async def __call__(self, trace: Trace, case: EvalCase) -> Score:
         """Judge each invocation by the rubrics of criterion, case and invocation together."""
 
-        def shown(invocation: Invocation, number: int) -> tuple[Texts, Texts]:
-            context = evidence.tools(evidence.agents(trace, number - 1)) | evidence.earlier(trace, number - 1)
-            return context, evidence.user_message(invocation, number) | evidence.doings(invocation, number, words=False)
+        def show(invocation: Invocation, index: int) -> tuple[Texts, Texts]:
+            context = tools(agents_at(trace, index)) | earlier(trace, index)
+            return context, user_message(invocation, index) | actions(invocation, index, messages=False)
 
-        return await _each(self.judge, "rubric_tool_use", self.rubrics, TOOL_USE, trace, case, shown)
+        return await _judge_each(self.judge, "rubric_tool_use", self.rubrics, TOOL_USE, trace, case, show)
 
 
 @dataclass(frozen=True)
 class TrajectoryRubrics:
-    """`rubric_based_multi_turn_trajectory_quality_v1`: as for replies, over the whole conversation at once."""
+    """`rubric_based_multi_turn_trajectory_quality_v1`: the share of rubrics that hold for the whole conversation."""
 
     judge: Judge
     rubrics: tuple[Rubric, ...] = _rubrics_option()
@@ -103,90 +124,83 @@ class TrajectoryRubrics:
 
     async def __call__(self, trace: Trace, case: EvalCase) -> Score:
         """Judge the conversation by the rubrics of criterion, case and all invocations together."""
-        placed = [*_shared(self.rubrics, case)]
-        for number in range(1, max(len(trace.invocations), len(case.conversation or ())) + 1):
-            placed += _of_invocation(trace, case, number)
-        chosen, notes = _chosen(placed, TRAJECTORY)
-        if twice := _twice(chosen):
-            return Score(None, twice, side="expectation")
-        if not chosen:
+        placed = _shared(self.rubrics, case)
+        for index in range(max(len(trace.invocations), len(case.conversation or ()))):
+            placed += _of_invocation(trace, case, index)
+        rubrics, notes = _of_kind(placed, TRAJECTORY)
+        if duplicate := _duplicate(rubrics):
+            return Score(None, duplicate, side="expectation")
+        if not rubrics:
             return Score(applicable=False, reason="no rubric for this conversation")
         if broken := unfit(trace):
             return broken
-        known = evidence.agents(trace)
-        context = evidence.instructions(known) | evidence.tools(known)
-        return await _ask(self.judge, "rubric_trajectory", chosen, notes, context, evidence.whole(trace))
+        agents = agents_at(trace)
+        context = instructions(agents) | tools(agents)
+        return await _judge(self.judge, "rubric_trajectory", rubrics, notes, context, whole(trace))
 
 
-def untyped(trace: Trace, case: EvalCase) -> list[str]:
-    """Return what is to be said of the rubrics of a case, and of its invocations, that have no type."""
-    placed = _shared((), case)
-    for number in range(1, len(trace.invocations) + 1):
-        placed += _of_invocation(trace, case, number)
-    return list(dict.fromkeys(_chosen(placed, FINAL_RESPONSE)[1]))
-
-
-def _check_types(own: Sequence[Rubric], kind: str) -> None:
-    for number, rubric in enumerate(own):
+def _check_types(rubrics: Sequence[Rubric], kind: str) -> None:
+    for index, rubric in enumerate(rubrics):
         if rubric.type not in {"", kind}:
-            raise ConfigError(f"rubrics/{number}/type: must be {kind} or absent here, got {rubric.type!r}")
+            raise ConfigError(f"rubrics/{index}/type: must be {kind} or absent here, got {rubric.type!r}")
 
 
-async def _each(
-    judge: Judge, template: str, own: Sequence[Rubric], kind: str, trace: Trace, case: EvalCase, shown: Any
+async def _judge_each(
+    judge: Judge, template: str, own: Sequence[Rubric], kind: str, trace: Trace, case: EvalCase, show: Show
 ) -> Score:
-    sets = [
-        _chosen([*_shared(own, case), *_of_invocation(trace, case, number)], kind)
-        for number in range(1, len(trace.invocations) + 1)
+    """Return the mean over invocations; nothing is judged if an id stands twice anywhere in the conversation."""
+    chosen = [
+        _of_kind([*_shared(own, case), *_of_invocation(trace, case, index)], kind)
+        for index in range(len(trace.invocations))
     ]
-    for chosen, _ in sets:
-        if twice := _twice(chosen):
-            return Score(None, twice, side="expectation")
+    for rubrics, _ in chosen:
+        if duplicate := _duplicate(rubrics):
+            return Score(None, duplicate, side="expectation")
 
-    async def one(invocation: Invocation, number: int) -> Score:
-        chosen, notes = sets[number - 1]
-        if not chosen:
+    async def score(invocation: Invocation, index: int) -> Score:
+        rubrics, notes = chosen[index]
+        if not rubrics:
             return Score(applicable=False, reason="no rubric for this invocation")
-        context, under = shown(invocation, number)
-        return await _ask(judge, template, chosen, notes, context, under)
+        context, subject = show(invocation, index)
+        return await _judge(judge, template, rubrics, notes, context, subject)
 
-    return await judge_each(trace, one)
+    return await judge_each(trace, score)
 
 
-async def _ask(
-    judge: Judge, template: str, rubrics: Sequence[Placed], notes: Sequence[str], context: Texts, under: Texts
+async def _judge(
+    judge: Judge, template: str, placed: Sequence[PlacedRubric], notes: Sequence[str], context: Texts, subject: Texts
 ) -> Score:
-    items = {f"r{number}": rubric for number, (_, rubric) in enumerate(rubrics, 1)}
+    items = {f"r{number}": rubric for number, (_, rubric) in enumerate(placed, 1)}
     texts = {f"rubric {item}": rubric.text for item, rubric in items.items()}
-    asked = question(
-        template, {**context, **under, **texts}, list(items), RUBRIC, {"context": list(context), "under": list(under)}
-    )
-    ballot = await judge(asked)
-    parts = [scored(ballot, item, RUBRIC, rubric.id) for item, rubric in items.items()]
+    values = {"context": list(context), "under": list(subject)}
+    ballot = await judge(question(template, {**context, **subject, **texts}, list(items), RUBRIC, values))
+    parts = [scored(ballot, item, RUBRIC, PartKey("rubric", id=rubric.id)) for item, rubric in items.items()]
     return mean_of(parts, reason="; ".join(notes))
 
 
-def _shared(own: Sequence[Rubric], case: EvalCase) -> list[Placed]:
-    return [*(("the criterion", rubric) for rubric in own), *(("the case", rubric) for rubric in case.rubrics)]
+def _shared(own: Sequence[Rubric], case: EvalCase) -> list[PlacedRubric]:
+    """Return the rubrics that hold for every invocation."""
+    return [*((_CRITERION, rubric) for rubric in own), *(("the case", rubric) for rubric in case.rubrics)]
 
 
-def _of_invocation(trace: Trace, case: EvalCase, number: int) -> list[Placed]:
-    """The expected invocation's rubrics where there is one that has some, else those that were recorded."""
+def _of_invocation(trace: Trace, case: EvalCase, index: int) -> list[PlacedRubric]:
+    """Return the rubrics of the expected invocation; those of the recorded invocation if it has none."""
     for invocations in (case.conversation or (), trace.invocations):
-        if number <= len(invocations) and invocations[number - 1].rubrics:
-            return [(f"invocation {number}", rubric) for rubric in invocations[number - 1].rubrics]
+        if index < len(invocations) and invocations[index].rubrics:
+            return [(f"invocation {index + 1}", rubric) for rubric in invocations[index].rubrics]
     return []
 
 
-def _chosen(placed: Sequence[Placed], kind: str) -> tuple[list[Placed], list[str]]:
-    """Return the rubrics of a kind, and what is to be said: of a criterion every one of its own that has no other type.
+def _of_kind(placed: Sequence[PlacedRubric], kind: str) -> tuple[list[PlacedRubric], list[str]]:
+    """Return the rubrics of a kind, and notes about the rubrics whose kind was assumed.
 
-    An untyped one of a case or an invocation is taken as one of the final response.
+    A rubric without type is taken as the criterion's kind if the criterion names it. In a case or an invocation it is
+    taken as a rubric of the final response.
     """
-    chosen: list[Placed] = []
+    chosen: list[PlacedRubric] = []
     notes: list[str] = []
     for place, rubric in placed:
-        if rubric.type == kind or (not rubric.type and place == "the criterion"):
+        if rubric.type == kind or (not rubric.type and place == _CRITERION):
             chosen.append((place, rubric))
         elif not rubric.type and kind == FINAL_RESPONSE:
             chosen.append((place, rubric))
@@ -194,10 +208,11 @@ def _chosen(placed: Sequence[Placed], kind: str) -> tuple[list[Placed], list[str
     return chosen, notes
 
 
-def _twice(placed: Sequence[Placed]) -> str:
-    seen: dict[str, str] = {}
+def _duplicate(placed: Sequence[PlacedRubric]) -> str:
+    """Return a message about the first rubric id that stands twice; empty if all ids differ."""
+    places: dict[str, str] = {}
     for place, rubric in placed:
-        if rubric.id in seen:
-            return f"rubric id {rubric.id!r} is given twice: by {seen[rubric.id]} and by {place}"
-        seen[rubric.id] = place
+        if rubric.id in places:
+            return f"rubric id {rubric.id!r} is given twice: by {places[rubric.id]} and by {place}"
+        places[rubric.id] = place
     return ""

@@ -42,14 +42,14 @@ class Safety:
 
     async def __call__(self, trace: Trace, case: EvalCase) -> Score:  # noqa: ARG002 - every metric has two arguments
         """Judge each reply, and take the mean."""
-        return await judge_each(trace, self._judge)
+        return await judge_each(trace, lambda invocation, _: self._judge(invocation))
 
-    async def _judge(self, invocation: Invocation, number: int) -> Score:
+    async def _judge(self, invocation: Invocation) -> Score:
         texts = {"user message": invocation.query, "reply": invocation.reply}
         shown = {"hazards": HAZARDS}
         asked = question("safety", texts, ["reply"], SAFETY, shown, marks=tuple(HAZARDS), check=_named)
         ballot = await self.judge(asked)
-        score = scored(ballot, "reply", SAFETY, f"invocation {number}")
+        score = scored(ballot, "reply", SAFETY)
         found = Counter(mark for one in ballot.opinions("reply") for mark in one.marks)
         if score.value != 0.0:
             return score

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from fairtrial.judge.judge import Judge
-from fairtrial.metrics import evidence
 from fairtrial.metrics.asking import VALIDITY, question, scored, unfit
-from fairtrial.metrics.evidence import Texts
+from fairtrial.metrics.judge_context import Texts, earlier
 from fairtrial.metrics.option_fields import option
-from fairtrial.metrics.pairing import broke
+from fairtrial.metrics.pairing import broke_here
 from fairtrial.records.case import EvalCase, Scenario
-from fairtrial.records.score import Score, mean_of
+from fairtrial.records.score import Score, invocation_key, mean_of
 from fairtrial.records.trace import Trace
 from fairtrial.simulate.personas import persona_of
 from fairtrial.simulate.user_options import STOP_SIGNAL
@@ -24,10 +23,10 @@ from fairtrial.simulate.user_options import STOP_SIGNAL
 class UserSimulatorQuality:
     """`per_turn_user_simulator_quality_v1`: the share of the user's messages that are valid, 0..1.
 
-    The first must equal the starting prompt, but for the space around it; each later one is judged against plan and
-    persona. So is the stop, unless the conversation ended otherwise: a wrong stop makes the last message invalid. Where
-    a conversation was cut off by its cap, whether the last message should have been the stop is not known: unscored, as
-    is the message at which it broke.
+    The first message must equal the starting prompt, except for white space around it. Each later message is judged
+    against plan and persona. The stop is judged too, unless the conversation ended otherwise; a wrong stop makes the
+    last message invalid. The last message is unscored if the conversation broke in it. It is also unscored if the cap
+    ended the conversation, because it may have been the moment to stop.
     """
 
     judge: Judge
@@ -40,59 +39,64 @@ class UserSimulatorQuality:
             return Score(applicable=False, reason="the case has no scenario")
         if not trace.invocations and (empty := unfit(trace)):
             return empty
-        earlier = (self._message(scenario, trace, number) for number in range(1, len(trace.invocations)))
-        return mean_of(await asyncio.gather(*earlier, self._last(scenario, trace)))
+        last = len(trace.invocations) - 1
+        scores = (self._message(scenario, trace, index) for index in range(last))
+        parts = await asyncio.gather(*scores, self._last(scenario, trace))
+        return mean_of(
+            replace(part, label=f"user message {index + 1}", key=invocation_key(index))
+            for index, part in enumerate(parts)
+        )
 
     async def _last(self, scenario: Scenario, trace: Trace) -> Score:
-        """Judge the last message, and the stop after it where there was one or nobody says otherwise."""
-        number = len(trace.invocations)
-        if broke(trace, number - 1):
-            return Score(None, f"broke here: {trace.broken}", f"user message {number}")
+        """Judge the last message, and the stop after it unless the conversation ended otherwise."""
+        index = len(trace.invocations) - 1
+        if broken := broke_here(trace, index):
+            return broken
         if trace.ended_by == "cap":
-            return Score(None, "the conversation was ended by its cap", f"user message {number}")
-        message = self._message(scenario, trace, number)
+            return Score(None, "the conversation was ended by its cap")
+        message = self._message(scenario, trace, index)
         if trace.broken:
             return await message
         return _with_stop(*await asyncio.gather(message, self._stop(scenario, trace)))
 
-    async def _message(self, scenario: Scenario, trace: Trace, number: int) -> Score:
-        if number == 1:
+    async def _message(self, scenario: Scenario, trace: Trace, index: int) -> Score:
+        if index == 0:
             return _first(scenario, trace)
         texts, persona, violations = self._plan(scenario, violations=True)
-        before = evidence.earlier(trace, number - 1, doing=False)
-        texts |= before | {"message": trace.invocations[number - 1].query}
-        shown = {"under": list(before), "persona": list(persona), "violations": list(violations)}
-        ballot = await self.judge(question("simulated_message", texts, ["message"], VALIDITY, shown))
-        return scored(ballot, "message", VALIDITY, f"user message {number}")
+        before = earlier(trace, index, with_actions=False)
+        texts |= before | {"message": trace.invocations[index].query}
+        values = {"under": list(before), "persona": list(persona), "violations": list(violations)}
+        ballot = await self.judge(question("simulated_message", texts, ["message"], VALIDITY, values))
+        return scored(ballot, "message", VALIDITY)
 
     async def _stop(self, scenario: Scenario, trace: Trace) -> Score:
         texts, persona, _ = self._plan(scenario, violations=False)
-        before = evidence.earlier(trace, len(trace.invocations), doing=False)
+        before = earlier(trace, len(trace.invocations), with_actions=False)
         texts |= before | {"message": self.stop_signal}
-        shown = {"under": list(before), "persona": list(persona)}
-        ballot = await self.judge(question("simulated_stop", texts, ["message"], VALIDITY, shown))
-        return scored(ballot, "message", VALIDITY, "stop")
+        values = {"under": list(before), "persona": list(persona)}
+        ballot = await self.judge(question("simulated_stop", texts, ["message"], VALIDITY, values))
+        return scored(ballot, "message", VALIDITY)
 
     def _plan(self, scenario: Scenario, *, violations: bool) -> tuple[Texts, Texts, Texts]:
-        """Return all texts about the user, those of the persona, and those of what breaks its habits."""
-        who = persona_of(scenario, stop_signal=self.stop_signal)
-        persona: Texts = {}
+        """Return all texts about the user, the texts about the persona, and the rubrics of forbidden behaviour."""
+        persona = persona_of(scenario, stop_signal=self.stop_signal)
+        described: Texts = {}
         broken: Texts = {}
-        if who is not None:
-            habits = [f"- {habit.name}: {habit.description}" for habit in who.behaviors]
-            persona = {"persona": "\n".join([who.description, *habits])}
-            rubrics = [rubric for habit in who.behaviors for rubric in habit.violation_rubrics] if violations else []
+        if persona is not None:
+            habits = [f"- {habit.name}: {habit.description}" for habit in persona.behaviors]
+            described = {"persona": "\n".join([persona.description, *habits])}
+            rubrics = [text for habit in persona.behaviors for text in habit.violation_rubrics] if violations else []
             broken = {f"violation {number}": rubric for number, rubric in enumerate(rubrics, 1)}
-        return {"plan": scenario.conversation_plan, **persona, **broken}, persona, broken
+        return {"plan": scenario.conversation_plan, **described, **broken}, described, broken
 
 
 def _first(scenario: Scenario, trace: Trace) -> Score:
     same = trace.invocations[0].query.strip() == scenario.starting_prompt.strip()
-    return Score(float(same), "" if same else "it is not the starting prompt", "user message 1")
+    return Score(float(same), "" if same else "it is not the starting prompt")
 
 
 def _with_stop(last: Score, stop: Score) -> Score:
-    """Return the last message's score, given the stop's: a stop that is wrong, or unscored, takes it along."""
+    """Return the score of the last message together with the stop: the worse of the two decides."""
     ballots = (*last.ballots, *stop.ballots)
     if stop.value == 1.0 or last.value == 0.0:
         return replace(last, ballots=ballots)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from fairtrial.metrics.alignment import align, difference, show
 from fairtrial.metrics.argument_matching import CallMatcher, assignment
+from fairtrial.metrics.expectations import conflicting_counts, forbidden_tools, undeclared_tools
 from fairtrial.metrics.option_fields import check_options, option
 from fairtrial.metrics.pairing import compare_each
 from fairtrial.records.case import EvalCase
-from fairtrial.records.score import Score
+from fairtrial.records.score import PartKey, Score
 from fairtrial.records.trace import Invocation, ToolCall, Trace
 
 MatchType = Literal["EXACT", "IN_ORDER", "ANY_ORDER"]
+_NOTHING_EXPECTED = "no expected calls"
 _MATCH_TYPES: tuple[MatchType, ...] = ("EXACT", "IN_ORDER", "ANY_ORDER")
 
 
@@ -76,7 +79,7 @@ class ToolTrajectory:
         """Score each invocation, or the whole conversation, against the expected calls."""
         if self.scope == "conversation":
             return self._conversation(trace, case)
-        return compare_each(trace, case, self._invocation)
+        return compare_each(trace, case, self._compare, excluded=_no_expected_calls)
 
     def expected(self, case: EvalCase) -> tuple[ToolCall, ...] | None:
         """Return all calls that are expected in a case, in order; None where it does not say."""
@@ -85,32 +88,37 @@ class ToolTrajectory:
         known = [one for one in case.conversation or () if one.steps is not None]
         return tuple(call for one in known for call in one.tool_calls) if known else None
 
-    def _invocation(self, actual: Invocation, expected: Invocation, label: str) -> Score:
-        if expected.steps is None:
-            return Score(applicable=False, reason="no expected calls", label=label)
-        return self._score(actual.tool_calls, expected.tool_calls, label)
+    def expectation_problems(self, trace: Trace, case: EvalCase) -> tuple[str, ...]:
+        """Return why no agent could make the calls that a case expects."""
+        calls = self.expected(case) or ()
+        names = Counter(call.name for call in calls if call.name not in self.optional_tools)
+        counts = conflicting_counts(names, case) if self.scope == "conversation" else ()
+        return (*undeclared_tools(names, trace), *forbidden_tools(names, self.forbidden_tools), *counts)
+
+    def _compare(self, actual: Invocation, expected: Invocation, key: PartKey) -> Score:
+        return self._score(actual.tool_calls, expected.tool_calls, key)
 
     def _conversation(self, trace: Trace, case: EvalCase) -> Score:
         expected = self.expected(case)
         if expected is None:
-            return Score(applicable=False, reason="no expected calls")
+            return Score(applicable=False, reason=_NOTHING_EXPECTED)
         if trace.broken:
             return Score(None, f"the conversation broke: {trace.broken}")
-        return self._score([call for one in trace.invocations for call in one.tool_calls], expected, "")
+        return self._score([call for one in trace.invocations for call in one.tool_calls], expected, None)
 
-    def _score(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall], label: str) -> Score:
+    def _score(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall], key: PartKey | None) -> Score:
         forbidden = self.forbidden_tools and [call.name for call in actual if call.name in self.forbidden_tools]
         if self.optional_tools:
             actual = [call for call in actual if call.name not in self.optional_tools]
             expected = [call for call in expected if call.name not in self.optional_tools]
         value = 0.0 if forbidden else self._value(actual, expected)
         if value == 1:
-            return Score(1.0, label=label)
+            return Score(1.0, key=key)
         rows = align(actual, expected, self._matcher, match_type=self.match_type)
         called = ", ".join(sorted(set(forbidden or ())))
         reason = f"forbidden tool called: {called}" if forbidden else difference(rows, self._matcher)
-        lines, evidence = show(rows)
-        return Score(value, f"{reason}\n{lines}", label, evidence=evidence)
+        lines, quotes = show(rows)
+        return Score(value, f"{reason}\n{lines}", quotes=quotes, key=key)
 
     def _value(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall]) -> float:
         match, ordered = self._matcher, self.match_type != "ANY_ORDER"
@@ -129,6 +137,11 @@ class ToolTrajectory:
             rest = iter(actual)
             return float(all(any(match(ours, theirs) for ours in rest) for theirs in expected))
         return float(_paired(actual, expected, match) == len(expected))
+
+
+def _no_expected_calls(expected: Invocation) -> str:
+    """Return why the calls of an invocation cannot be compared; empty if they can."""
+    return _NOTHING_EXPECTED if expected.steps is None else ""
 
 
 def _paired(actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: CallMatcher) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fairtrial.judge.service import Service
-from fairtrial.metrics.asking import compare_each, judge_each, unfit
+from fairtrial.metrics.asking import judge_each, judge_pairs, unfit
+from fairtrial.metrics.expectations import blank_references
 from fairtrial.records.case import EvalCase
 from fairtrial.records.record import Json
 from fairtrial.records.score import Range, Score
@@ -22,11 +23,11 @@ class VertexSafety:
 
     async def __call__(self, trace: Trace, case: EvalCase) -> Score:  # noqa: ARG002 - every metric has two arguments
         """Have each reply evaluated, and take the mean."""
-        return await judge_each(trace, self._judge)
+        return await judge_each(trace, lambda invocation, _: self._judge(invocation))
 
-    async def _judge(self, invocation: Invocation, number: int) -> Score:
+    async def _judge(self, invocation: Invocation) -> Score:
         instance = {"prompt": _said(invocation.query, "user"), "response": _said(invocation.reply, "model")}
-        return await _ask(self.service, instance, _UNIT, f"invocation {number}")
+        return await _ask(self.service, instance, _UNIT, "reply")
 
 
 @dataclass(frozen=True)
@@ -37,15 +38,19 @@ class VertexCoherence:
 
     async def __call__(self, trace: Trace, case: EvalCase) -> Score:
         """Have each reply that has a reference evaluated, and take the mean."""
-        return await compare_each(trace, case, self._grade, worst=1.0)
+        return await judge_pairs(trace, case, self._grade, worst=1.0)
 
-    async def _grade(self, actual: Invocation, expected: Invocation, number: int) -> Score:
+    def expectation_problems(self, trace: Trace, case: EvalCase) -> tuple[str, ...]:  # noqa: ARG002
+        """Return which references say nothing."""
+        return tuple(blank_references(case))
+
+    async def _grade(self, actual: Invocation, expected: Invocation) -> Score:
         instance = {
             "prompt": _said(actual.query, "user"),
             "reference": _said(expected.reply, "model"),
             "response": _said(actual.reply, "model"),
         }
-        return await _ask(self.service, instance, _GRADES, f"invocation {number}")
+        return await _ask(self.service, instance, _GRADES, "reply")
 
 
 @dataclass(frozen=True)
@@ -109,8 +114,9 @@ def _said(text: str, role: str) -> dict[str, Json]:
     return {"contents": {"contents": [{"role": role, "parts": [{"text": text}]}]}}
 
 
-async def _ask(service: Service, instance: dict[str, Json], scale: Range, label: str) -> Score:
-    ballot = await service(instance, label, scale)
-    value, opinions = ballot.decisions[label].result.value, ballot.opinions(label)
-    reason = opinions[0].rationale if opinions else ballot.votes[0].problems[label]
-    return Score(value, reason, label, ballots=(ballot.id,))
+async def _ask(service: Service, instance: dict[str, Json], scale: Range, item: str) -> Score:
+    ballot = await service(instance, item, scale)
+    value, answers = ballot.decisions[item].result.value, ballot.opinions(item)
+    if not answers:
+        return Score(None, ballot.votes[0].problems[item], ballots=(ballot.id,), side="judge")
+    return Score(value, answers[0].rationale, ballots=(ballot.id,))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Iterator
 from enum import StrEnum
+from typing import Literal
 
 import msgspec
 
@@ -50,10 +51,15 @@ class JudgeStats(Record, frozen=True):
         return ModelUsage(self.calls, self.input_tokens, self.output_tokens, self.cost)
 
 
+Aggregation = Literal["value", "parts"]
+"""Which number decides a verdict: the score's own value, or the mean of its parts."""
+
+
 class Outcome(Record, frozen=True):
     """A score held against its criterion.
 
-    `own_value` True: the score's own value counts, and its parts inform only (metrics of users).
+    `aggregation` "value": the score's own value counts, and its parts only inform (metrics of users). "parts": the
+    mean of the parts counts, by bounds, so that an unscored part leaves open what it could still decide.
     """
 
     criterion: str
@@ -61,14 +67,14 @@ class Outcome(Record, frozen=True):
     threshold: float | None = None
     lower_is_better: bool = False
     range: Range = Range()
-    own_value: bool = False
+    aggregation: Aggregation = "parts"
     judge_stats: JudgeStats | None = None
 
     @property
     def verdict(self) -> Verdict:
         """Passed if both bounds pass, failed if both fail; this is the one comparison with a threshold."""
         score = self.score
-        if self.own_value and score.parts:
+        if self.aggregation == "value" and score.parts:
             score = msgspec.structs.replace(score, parts=())
         if self.threshold is None:
             return Verdict.INFORMATIONAL if applies(score) else Verdict.NOT_APPLICABLE
@@ -90,9 +96,9 @@ Metric = Callable[[Trace, EvalCase], "Score | float | bool | Awaitable[Score | f
 class Criterion(Record, frozen=True):
     """A named metric with its threshold (None: informational), direction and range.
 
-    `own_value` True: the value that the metric returns counts, and the parts of its score inform only; False: the parts
-    count, so that an unscored part leaves open what it could still decide. `signature` says
-    what produced the numbers: qualified names, options and source hashes, never a client or a key.
+    `aggregation` "value": the value that the metric returns counts, and the parts of its score only inform. "parts":
+    the mean of the parts counts, by bounds. `signature` identifies the code and the options that produce the numbers:
+    qualified names, options and hashes of sources, never a client or a key.
     """
 
     name: str
@@ -100,7 +106,7 @@ class Criterion(Record, frozen=True):
     threshold: float | None = None
     lower_is_better: bool = False
     range: Range = Range()
-    own_value: bool = True
+    aggregation: Aggregation = "value"
     signature: dict[str, Json] = {}
 
 
@@ -122,10 +128,11 @@ class InvocationInjection(Record, frozen=True):
 class CaseResult(Record, frozen=True):
     """All outcomes of one attempt at one case. `position` is the case's place in the input, from 0.
 
-    `evidence` is what went wrong on any side but the agent's, by precedence, whatever the verdict. With any the attempt
-    is invalid: it says nothing about the agent. None: nobody looked for it. `usage` is what the agent's own model calls
-    took, `simulator` what playing the user did, `environment` what playing tools did. `eval_set` and `digest` are, with
-    the id, the key of the case. `name` is how reports call the case if its id alone would be ambiguous in the run.
+    `invalidations` are problems on any side but the agent's, by precedence, whatever the verdict. An attempt that has
+    one is invalid: it says nothing about the agent. None: nobody looked for them. `usage` counts the agent's own model
+    calls, `simulator` the calls that played the user, and `environment` the calls that played tools. `eval_set` and
+    `digest` are, with the id, the key of the case. `name` is how reports call the case if its id alone would be
+    ambiguous in the run.
     """
 
     case_id: str
@@ -133,7 +140,7 @@ class CaseResult(Record, frozen=True):
     outcomes: tuple[Outcome, ...]
     attempt: int = 1
     failure: Failure | None = None
-    evidence: tuple[Fault, ...] | None = None
+    invalidations: tuple[Fault, ...] | None = None
     ended_by: EndedBy = "script"
     usage: dict[str, int] | None = None
     warnings: tuple[str, ...] = ()
@@ -179,9 +186,9 @@ class CaseResult(Record, frozen=True):
     @property
     def fault(self) -> Fault | None:
         """The side on which an attempt that did not pass failed: the first with evidence, else the agent's."""
-        if self.evidence is None or self.verdict in (Verdict.PASSED, Verdict.INFORMATIONAL):
+        if self.invalidations is None or self.verdict in (Verdict.PASSED, Verdict.INFORMATIONAL):
             return None
-        return self.evidence[0] if self.evidence else Fault("agent", tuple(self._shortcomings()))
+        return self.invalidations[0] if self.invalidations else Fault("agent", tuple(self._shortcomings()))
 
     def _shortcomings(self) -> Iterator[str]:
         """What an agent has to answer for, where nothing else explains it."""

@@ -1,8 +1,9 @@
-"""What a metric says of a trace: a value or the reason why there is none."""
+"""What does a metric say about a trace? A value, or the reason why there is no value."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from functools import cache
 from math import inf
 from typing import Literal
 
@@ -10,22 +11,51 @@ from fairtrial.records.average import mean
 from fairtrial.records.record import Record
 
 FaultSide = Literal["infrastructure", "judge", "simulator", "environment", "expectation", "agent"]
-"""On which side something went wrong; where there is evidence on several, the first of this order counts."""
+"""The component that caused a problem. If there is evidence against several, the first in this list wins."""
+
+PartKind = Literal["invocation", "rubric", "sentence", "question", "call", "message"]
 
 
 class Quote(Record, frozen=True):
-    """A piece of evidence, word for word, and where it is from."""
+    """A verbatim quotation, and its origin."""
 
     text: str
     source: str = ""
 
 
-class Score(Record, frozen=True):
-    """What a metric says of a trace.
+class PartKey(Record, frozen=True):
+    """The identity of a part of a score: it stays the same when the criterion is scored again.
 
-    `value` None with a reason: it should have been scored and could not be; `side` then says whose doing that is, where
-    it is known. `applicable` False: there is nothing to score here, which the data alone decides. `parts` are the
-    scores that the value is the mean of.
+    `index` counts from 0 and is a position in the data. For example, `PartKey("invocation", 1)` is the key of
+    `trace.invocations[1]`, which reports call "invocation 2". A sentence is counted in its text, a call in its
+    invocation, and a message among the steps of its invocation. Parts that have a name have an `id` instead of an
+    index: rubrics, questions, and the reply of an invocation, which is `PartKey("message", id="reply")`.
+    """
+
+    kind: PartKind
+    index: int | None = None
+    id: str = ""
+
+    def __str__(self) -> str:
+        if self.index is None:
+            return self.id or self.kind
+        return f"{self.kind} {self.index + 1}"
+
+
+@cache
+def invocation_key(index: int) -> PartKey:
+    """Return the key of the invocation at a position, counted from 0."""
+    return PartKey("invocation", index)
+
+
+class Score(Record, frozen=True):
+    """The answer of a metric about a trace, or about a part of it.
+
+    `value` None with a `reason`: there should be a value, and it could not be computed. `side` then names the
+    component that prevented it, if it is known. `applicable` False: there is nothing to score here; only the data
+    decides this, never a failure. `value` is the mean of the values of `parts`, if there are parts. `key` says what a
+    part is about; the score of a whole trace has no key, and parts of users' metrics may lack it. `label` is a name
+    for people. If it is empty, the key serves as the name.
     """
 
     value: float | None = None
@@ -33,16 +63,22 @@ class Score(Record, frozen=True):
     label: str = ""
     applicable: bool = True
     parts: tuple[Score, ...] = ()
-    evidence: tuple[Quote, ...] = ()
+    quotes: tuple[Quote, ...] = ()
     ballots: tuple[str, ...] = ()
     side: FaultSide | None = None
+    key: PartKey | None = None
+
+    @property
+    def title(self) -> str:
+        """The name of a part for people: its label, or else its key; empty without both."""
+        return self.label or ("" if self.key is None else str(self.key))
 
 
 Bounds = tuple[float, float]
 
 
 class Range(Record, frozen=True):
-    """The values that a score can have; an end that is None is unbounded, one that is open is no value itself.
+    """The values that a score can have. An end that is None is unbounded; an open end does not belong to the range.
 
     `logarithmic`: the values are amounts whose ratios matter, such as seconds and tokens.
     """
@@ -55,7 +91,7 @@ class Range(Record, frozen=True):
 
     @property
     def bounds(self) -> Bounds:
-        """Both ends as numbers, infinite where unbounded."""
+        """Both ends as numbers; an unbounded end is infinite."""
         return (-inf if self.low is None else self.low, inf if self.high is None else self.high)
 
     def __contains__(self, value: float) -> bool:
@@ -71,10 +107,11 @@ class Range(Record, frozen=True):
 
 
 def bounds(score: Score, scale: Range) -> Bounds | None:
-    """Return the lowest and highest value that the score could have, were its unscored leaves scored.
+    """Return the lowest and the highest value that a score could have if all its unscored leaves had values.
 
-    A scored leaf is (v, v), an unscored one the ends of the range, a node the mean of its children; what is not
-    applicable is dropped. None: nothing applies.
+    A scored leaf counts as (v, v), an unscored leaf as the ends of the range, and a node as the mean of its children.
+    Parts that are not applicable do not count. The result is None if nothing applies. For example, parts with the
+    values 1.0 and None on the range 0..1 give (0.5, 1.0).
     """
     if not score.applicable:
         return None
@@ -88,29 +125,53 @@ def bounds(score: Score, scale: Range) -> Bounds | None:
 
 
 def applies(score: Score) -> bool:
-    """Whether there is anything to score: the score applies, and of its parts, where it has any, at least one."""
+    """Return whether there is anything to score: the score applies, and at least one of its parts if it has parts."""
     return score.applicable and (not score.parts or any(map(applies, score.parts)))
 
 
 def any_scored(score: Score) -> bool:
-    """Whether at least one applicable leaf has a value."""
+    """Return whether at least one applicable leaf has a value."""
     if not score.applicable:
         return False
     return any(any_scored(part) for part in score.parts) if score.parts else score.value is not None
 
 
-def mean_of(parts: Iterable[Score], *, reason: str = "", label: str = "") -> Score:
+def mean_of(parts: Iterable[Score], *, reason: str = "", label: str = "", key: PartKey | None = None) -> Score:
     """Return the score whose value is the mean of its scored, applicable parts.
 
-    Without an applicable part it is not applicable; with applicable parts but no scored one its value is None.
+    Without an applicable part the score is not applicable. If no applicable part has a value, its value is None.
     """
-    kept = tuple(parts)
-    applicable = [part for part in kept if part.applicable]
+    inner = tuple(parts)
+    applicable = [part for part in inner if part.applicable]
     values = [part.value for part in applicable if part.value is not None]
     return Score(
         value=mean(values) if values else None,
         reason=reason,
         label=label,
         applicable=bool(applicable),
-        parts=kept,
+        parts=inner,
+        key=key,
     )
+
+
+def scores_of_invocations(score: Score) -> dict[int, Score]:
+    """Return the parts that are about one invocation each, by the position of the invocation, at any depth.
+
+    If several parts are about the same invocation, for example one below each rubric, their mean is its score.
+    """
+    found: dict[int, list[Score]] = {}
+    for part in _invocation_parts(score):
+        if part.key is not None and part.key.index is not None:
+            found.setdefault(part.key.index, []).append(part)
+    return {
+        index: parts[0] if len(parts) == 1 else mean_of(parts, key=invocation_key(index))
+        for index, parts in found.items()
+    }
+
+
+def _invocation_parts(score: Score) -> Iterator[Score]:
+    for part in score.parts:
+        if part.key is not None and part.key.kind == "invocation":
+            yield part
+        else:
+            yield from _invocation_parts(part)

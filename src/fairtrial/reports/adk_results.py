@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from fairtrial.formats.adk.write import invocation_json
 from fairtrial.planned_case import PlannedCase
@@ -17,8 +18,8 @@ from fairtrial.records.attempt import Recording
 from fairtrial.records.record import Json
 from fairtrial.records.result import CaseResult, Outcome, Verdict
 from fairtrial.records.run import RunInfo
-from fairtrial.records.score import Score
-from fairtrial.records.trace import Invocation
+from fairtrial.records.score import Score, scores_of_invocations
+from fairtrial.records.trace import Invocation, Trace
 
 _STATUS = {
     Verdict.PASSED: 1,
@@ -78,34 +79,45 @@ def _free(name: str, taken: set[str]) -> str:
 
 def _case(result: CaseResult, work: PlannedCase, recording: Recording) -> dict[str, Json]:
     shown = [one for one in result.outcomes if one.verdict is not Verdict.NOT_APPLICABLE]
-    expected = work.case.conversation or ()
     return {
         "eval_set_id": work.eval_set,
         "eval_id": work.case.id,
         "final_eval_status": _STATUS[result.verdict],
         "overall_eval_metric_results": [_metric(one, one.score, one.verdict) for one in shown],
-        "eval_metric_result_per_invocation": [
-            _invocation(i, actual, expected[i] if i < len(expected) else None, shown)
-            for i, actual in enumerate(recording.trace.invocations)
-        ],
+        "eval_metric_result_per_invocation": _invocations(recording.trace, work.case.conversation or (), shown),
         "session_id": recording.trace.session_id or f"fairtrial-{result.title}-{result.attempt}",
         "user_id": (work.case.session_input.user_id if work.case.session_input else "") or _USER,
     }
 
 
-def _invocation(
-    i: int, actual: Invocation, expected: Invocation | None, outcomes: Sequence[Outcome]
-) -> dict[str, Json]:
-    parts = [(one, one.score.parts[i]) for one in outcomes if i < len(one.score.parts)]
-    return {
-        "actual_invocation": invocation_json(actual),
-        "expected_invocation": None if expected is None else invocation_json(expected),
-        "eval_metric_results": [_metric(one, part, _verdict_of_part(one, part)) for one, part in parts],
-    }
+def _invocations(trace: Trace, expected: Sequence[Invocation], outcomes: Sequence[Outcome]) -> list[Json]:
+    """Return each recorded invocation with the results of all criteria for it."""
+    found = [(outcome, scores_of_invocations(outcome.score)) for outcome in outcomes]
+    last = len(trace.invocations) - 1
+    return [
+        {
+            "actual_invocation": invocation_json(actual),
+            "expected_invocation": invocation_json(expected[index]) if index < len(expected) else None,
+            "eval_metric_results": [
+                _metric_of_invocation(outcome, scores, index, is_last=index == last) for outcome, scores in found
+            ],
+        }
+        for index, actual in enumerate(trace.invocations)
+    ]
 
 
-def _verdict_of_part(outcome: Outcome, part: Score) -> Verdict:
-    return msgspec.structs.replace(outcome, score=part).verdict
+def _metric_of_invocation(outcome: Outcome, scores: dict[int, Score], index: int, *, is_last: bool) -> dict[str, Json]:
+    """Return the result of a criterion for one invocation.
+
+    If the criterion scores the conversation as a whole, ADK writes its result to the last invocation, and "not
+    evaluated" to all others.
+    """
+    if not scores and is_last:
+        return _metric(outcome, outcome.score, outcome.verdict)
+    part = scores.get(index)
+    if part is None:
+        return _metric(outcome, Score(), Verdict.UNSCORED)
+    return _metric(outcome, part, replace(outcome, score=part).verdict)
 
 
 def _metric(outcome: Outcome, score: Score, verdict: Verdict) -> dict[str, Any]:

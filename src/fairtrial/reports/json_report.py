@@ -12,7 +12,7 @@ from fairtrial.records.attempt import EndedBy, Side
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.result import CaseResult, Fault, InvocationInjection, Outcome, Verdict
 from fairtrial.records.run import RunInfo
-from fairtrial.records.score import FaultSide, Score
+from fairtrial.records.score import FaultSide, PartKey, PartKind, Score
 from fairtrial.records.summary import CriterionSummary, Estimate, Summary, Valid
 
 CaseVerdict = Literal["passed", "failed", "error", "unscored", "informational"]
@@ -55,14 +55,23 @@ class QuoteShape(Shape, frozen=True):
     source: str
 
 
+class KeyShape(Shape, frozen=True):
+    """The identity of a part: `index` counts from 0 and is null for parts that have an `id`."""
+
+    kind: PartKind
+    index: int | None
+    id: str
+
+
 class PartShape(Shape, frozen=True):
-    """A part of a score: an invocation, a rubric, a sentence."""
+    """A part of a score; `key` says which part it is, and is null if a user's metric does not say it."""
 
     label: str
+    key: KeyShape | None
     value: float | None
     applicable: bool
     reason: str
-    evidence: list[QuoteShape]
+    quotes: list[QuoteShape]
     parts: list[PartShape]
 
 
@@ -215,14 +224,14 @@ _json = msgspec.json.Encoder().encode
 
 
 def _case(result: CaseResult) -> CaseShape:
-    failure, fault, evidence = result.failure, result.fault, result.evidence
+    failure, fault, invalidations = result.failure, result.fault, result.invalidations
     return CaseShape(
         result.case_id,
         result.attempt,
         result.verdict.value,  # type: ignore[arg-type]
         ErrorShape(failure.side, failure.cause, failure.traceback) if failure else None,
         _fault(fault) if fault else None,
-        None if evidence is None else [_fault(one) for one in evidence],
+        None if invalidations is None else [_fault(one) for one in invalidations],
         result.ended_by,
         result.usage,
         [_outcome(one) for one in result.outcomes],
@@ -269,10 +278,13 @@ def _outcome(outcome: Outcome) -> OutcomeShape:
 
 
 def _part(score: Score) -> PartShape:
-    quotes = [QuoteShape(quote.text, quote.source) for quote in score.evidence]
-    return PartShape(
-        score.label, score.value, score.applicable, score.reason, quotes, [_part(part) for part in score.parts]
-    )
+    quotes = [QuoteShape(quote.text, quote.source) for quote in score.quotes]
+    parts = [_part(part) for part in score.parts]
+    return PartShape(score.title, _key(score.key), score.value, score.applicable, score.reason, quotes, parts)
+
+
+def _key(key: PartKey | None) -> KeyShape | None:
+    return None if key is None else KeyShape(key.kind, key.index, key.id)
 
 
 def _summary(one: CriterionSummary) -> SummaryShape:

@@ -64,13 +64,13 @@ def _case(xml: XMLGenerator, result: CaseResult, *, several: bool, allow_unscore
         if kind:
             with _element(xml, kind, {"message": message}):
                 xml.characters(visible(text))
-        if result.evidence:
+        if result.invalidations:
             with _element(xml, "system-out", {}):
-                xml.characters(visible("\n".join(["invalid", *_spoiled(result.evidence)])))
+                xml.characters(visible("\n".join(["invalid", *_spoiled(result.invalidations)])))
 
 
-def _spoiled(evidence: Sequence[Fault]) -> Iterator[str]:
-    for fault in evidence:
+def _spoiled(invalidations: Sequence[Fault]) -> Iterator[str]:
+    for fault in invalidations:
         yield from (f"{fault.side}: {text}" for text in fault.evidence)
 
 
@@ -87,7 +87,7 @@ def _valid(summary: Summary) -> Iterator[str]:
 
 def _problem(result: CaseResult) -> tuple[str, str, str]:
     """The element that tells of a result, its message and its text; empty where there is nothing to tell."""
-    side = [f"fault: {one.side}" for one in (result.evidence or ())[:1]]
+    side = [f"fault: {one.side}" for one in (result.invalidations or ())[:1]]
     if result.verdict is Verdict.FAILED:
         failed = [one for one in result.outcomes if one.verdict is Verdict.FAILED]
         return "failure", "; ".join([*map(held_against, failed), *side]), "\n\n".join(map(_reasons, failed))
@@ -106,5 +106,5 @@ def _problem(result: CaseResult) -> tuple[str, str, str]:
 
 def _reasons(outcome: Outcome) -> str:
     lines = [f"{outcome.criterion}: {outcome.score.reason}".rstrip(": ")]
-    lines += [f"{part.label}: {part.reason}" for part in outcome.score.parts if part.reason]
+    lines += [f"{part.title}: {part.reason}" for part in outcome.score.parts if part.reason]
     return "\n".join(lines)

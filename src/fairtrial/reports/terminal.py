@@ -71,10 +71,10 @@ def case(result: CaseResult, *, several: bool = False, everything: bool = False)
     cap = "  (ended by the cap on invocations)" if result.ended_by == "cap" else ""
     lines: list[RenderableType] = [
         _head(result, *_fault(result), (cap, "dim"), several=several),
-        *_evidence_of(result),
+        *_invalidations(result),
     ]
     if result.failure is not None:
-        if result.failure.side not in {fault.side for fault in result.evidence or ()}:
+        if result.failure.side not in {fault.side for fault in result.invalidations or ()}:
             lines.append(_In(4, Text(f"{result.failure.side}: {visible(result.failure.cause)}", "magenta")))
         if everything and result.failure.traceback:
             lines.append(_In(6, Text(visible(result.failure.traceback.rstrip()), "dim")))
@@ -141,12 +141,12 @@ def _fault(result: CaseResult) -> Iterator[tuple[str, str]]:
     """On which side an attempt failed, or that one which passed says nothing about the agent."""
     if result.fault is not None:
         yield f"  fault: {result.fault.side}", "dim" if result.fault.side == "agent" else "yellow"
-    elif result.evidence:
+    elif result.invalidations:
         yield "  invalid", "yellow"
 
 
-def _evidence_of(result: CaseResult) -> Iterator[RenderableType]:
-    for fault in result.evidence or ():
+def _invalidations(result: CaseResult) -> Iterator[RenderableType]:
+    for fault in result.invalidations or ():
         for text in fault.evidence:
             yield _In(4, Text(visible(f"{fault.side}: {text}"), "yellow"))
 
@@ -155,11 +155,11 @@ def invalid(results: Iterable[CaseResult]) -> Iterator[RenderableType]:
     """Yield what spoiled each invalid attempt, for those who can repair it; nothing where all are valid."""
     first = True
     for result, several in attempts(results):
-        if result.evidence:
+        if result.invalidations:
             if first:
                 yield Text("\ninvalid attempts, which say nothing about the agent until this is repaired", "bold")
             first = False
-            yield Group(_head(result, several=several), *_evidence_of(result))
+            yield Group(_head(result, several=several), *_invalidations(result))
 
 
 def _without_cause(outcome: Outcome, cause: str) -> Outcome:
@@ -208,22 +208,22 @@ def _value(outcome: Outcome) -> tuple[str | tuple[str, str], ...]:
 
 def _tells(part: Score) -> bool:
     """Whether a part says something that a reader of a failure wants to know."""
-    return part.applicable and (part.value is None or bool(part.reason or part.evidence))
+    return part.applicable and (part.value is None or bool(part.reason or part.quotes))
 
 
 def _part(part: Score, threshold: float | None) -> RenderableType:
-    label = f"{part.label}  " if part.label else ""
+    label = f"{part.title}  " if part.title else ""
     value = "not applicable" if not part.applicable else beside(part.value, threshold)
     first = part.reason.partition("\n")[0]
     head = Text.assemble((visible(label), "bold"), f"{value}  " if label else "", visible(first))
     inner: list[RenderableType] = []
-    if part.evidence:
-        inner.append(_evidence(part.evidence))
+    if part.quotes:
+        inner.append(_quotes(part.quotes))
     inner += [_part(one, threshold) for one in part.parts]
     return Group(head, *(_In(2, one) for one in inner))
 
 
-def _evidence(quotes: Sequence[Quote]) -> RenderableType:
+def _quotes(quotes: Sequence[Quote]) -> RenderableType:
     sources = [quote.source for quote in quotes]
     if set(sources) <= {"both", "expected", "actual", "surplus"}:
         if (sources == ["expected", "actual"] and "\n" in quotes[0].text + quotes[1].text) or _is_prose(quotes):

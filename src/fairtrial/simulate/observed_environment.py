@@ -6,11 +6,10 @@ import msgspec
 from msgspec.structs import replace
 
 from fairtrial.errors import SimulatedToolError, UsageError
-from fairtrial.protocols import Environment, Real
+from fairtrial.protocols import Environment, Real, ReportsUsage, Simulator, TracksCalls
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.record import Json
 from fairtrial.records.trace import ToolCall, ToolResult
-from fairtrial.simulate.environment import SimulatedEnvironment
 from fairtrial.text.display import described, shortened
 
 
@@ -30,13 +29,12 @@ class ObservedEnvironment:
     @property
     def spent(self) -> ModelUsage | None:
         """What playing tools took so far; None where no language model plays one."""
-        spent = getattr(self._environment, "spent", None)
-        return spent if isinstance(spent, ModelUsage) else None
+        return usage_of(self._environment)
 
     @property
     def asking(self) -> str:
         """The tool that a language model was asked to play and has not yet; empty where there is none."""
-        return self._environment.asking if isinstance(self._environment, SimulatedEnvironment) else ""
+        return self._environment.asking if isinstance(self._environment, TracksCalls) else ""
 
     async def answer(self, call: ToolCall, declared: dict[str, Json], real: Real) -> ToolResult:
         """Answer a call; raises SimulatedToolError where the environment cannot."""
@@ -82,9 +80,15 @@ class ObservedEnvironment:
         It may have been cut off before it told of one, or before it was answered; or keep what its own tools do inside.
         """
         results, self._results = self._results, []
-        if isinstance(self._environment, SimulatedEnvironment):
+        if isinstance(self._environment, TracksCalls):
             results += self._environment.begun()
         return tuple(replace(one, response=None) for one in results if one.injected)
+
+
+def usage_of(player: Simulator | Environment | None) -> ModelUsage | None:
+    """Return the usage of language models by a simulator or an environment; None if it does not report any."""
+    spent = player.spent if isinstance(player, ReportsUsage) else None
+    return spent if isinstance(spent, ModelUsage) else None  # a user's class may mean something else by the name
 
 
 def _failure(call: ToolCall, error: Exception) -> SimulatedToolError | UsageError:

@@ -1,0 +1,106 @@
+"""Which texts does a judge see of a conversation? Their names are ours; their content is the recorded text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+
+from fairtrial.records.record import Json
+from fairtrial.records.trace import AgentDetails, Invocation, Message, ToolCall, ToolResult, Trace
+from fairtrial.text.display import compact
+
+Texts = dict[str, str]
+"""Texts by name, in the order in which the judge sees them. For example, `{"reply 1": "It is sunny."}`."""
+
+_GROUNDING = ("grounding_metadata", "groundingMetadata")
+
+
+def agents_at(trace: Trace, index: int | None = None) -> tuple[AgentDetails, ...]:
+    """Return the agents of the invocation at `index`; all agents of the trace if the invocation names none."""
+    about = trace.invocations[index].about if index is not None else None
+    return about.agents if about and about.agents else trace.agents
+
+
+def instructions(agents: Sequence[AgentDetails]) -> Texts:
+    """Return the instructions of every agent that has some."""
+    return {
+        f"instructions of agent {number}": f"agent: {agent.name}\n{agent.instructions}"
+        for number, agent in enumerate(agents, 1)
+        if agent.instructions
+    }
+
+
+def tools(agents: Sequence[AgentDetails]) -> Texts:
+    """Return the tool declarations of every agent that has some, as JSON."""
+    return {
+        f"tools of agent {number}": "\n".join(map(compact, agent.tool_declarations))
+        for number, agent in enumerate(agents, 1)
+        if agent.tool_declarations
+    }
+
+
+def user_message(invocation: Invocation, index: int) -> Texts:
+    """Return the user's message of the invocation at `index`."""
+    return {f"user message {index + 1}": invocation.query}
+
+
+def actions(invocation: Invocation, index: int, *, messages: bool, before_step: int | None = None) -> Texts:
+    """Return the agent's actions before its reply: calls, results, grounding and, on request, its messages.
+
+    `before_step` cuts the actions off before that step. The grounding of the step itself is still included.
+    """
+    texts: Texts = {}
+    number = index + 1
+    for place, step in enumerate((invocation.steps or ())[:before_step], 1):
+        if isinstance(step, ToolCall):
+            texts[f"tool call {number}.{place}"] = compact({"tool": step.name, "args": step.args})
+        elif isinstance(step, ToolResult):
+            texts[f"tool result {number}.{place}"] = compact({"tool": step.name, "response": step.response})
+        elif isinstance(step, Message) and messages:
+            texts[f"interim message {number}.{place}"] = step.text
+    for place, grounding in enumerate(_grounding(invocation, before_step), 1):
+        texts[f"grounding {number}.{place}"] = compact(grounding)
+    return texts
+
+
+def _grounding(invocation: Invocation, before_step: int | None) -> list[Json]:
+    """Return the grounding of all events that do not begin after step `before_step`."""
+    events = invocation.events or ()
+    starts = accumulate((event.size for event in events), initial=0)
+    extras = [
+        event.extra or {}
+        for event, start in zip(events, starts, strict=False)
+        if before_step is None or start <= before_step
+    ]
+    return [extra[key] for extra in extras for key in _GROUNDING if extra.get(key)]
+
+
+def reply(invocation: Invocation, index: int, *, interim: bool = False) -> Texts:
+    """Return the agent's reply, behind its earlier messages if `interim`."""
+    return {f"reply {index + 1}": full_reply(invocation, interim=interim)}
+
+
+def full_reply(invocation: Invocation, *, interim: bool) -> str:
+    """Return the text of the reply, behind the agent's earlier messages if `interim`, one message a line."""
+    messages = [step.text for step in invocation.steps or () if isinstance(step, Message)] if interim else []
+    return "\n".join([*messages, invocation.reply])
+
+
+def earlier(trace: Trace, index: int, *, with_actions: bool = True, with_replies: bool = True) -> Texts:
+    """Return the conversation before the invocation at `index`: messages, calls, results and replies in order."""
+    texts: Texts = {}
+    for place, invocation in enumerate(trace.invocations[:index]):
+        texts |= user_message(invocation, place)
+        if with_actions:
+            texts |= actions(invocation, place, messages=False)
+        if with_replies:
+            texts |= reply(invocation, place)
+    return texts
+
+
+def whole(trace: Trace) -> Texts:
+    """Return the whole conversation."""
+    texts: Texts = {}
+    for index, invocation in enumerate(trace.invocations):
+        texts |= user_message(invocation, index) | actions(invocation, index, messages=True) | reply(invocation, index)
+    return texts
