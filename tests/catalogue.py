@@ -38,7 +38,7 @@ def answer(item: str, prompt: Prompt) -> str | dict[str, Any]:
     items, answers = fields["id"]["enum"], fields["answer"]["enum"]
     if answers[0] == "supported":
         return "not_applicable" if item == "s1" else "unsupported"
-    return answers[1] if len(items) > 1 and item == items[-1] else answers[0]
+    return str(answers[1]) if len(items) > 1 and item == items[-1] else str(answers[0])
 
 
 def criterion(name: str, **options: Any) -> Criterion:

@@ -107,16 +107,6 @@ class ReportsUsage(Protocol):
         ...
 
 
-@runtime_checkable
-class UsesModels(Protocol):
-    """An optional capability of a factory of simulators or environments: it may need a language model of the run."""
-
-    @property
-    def asks_a_model(self) -> bool:
-        """Whether its simulators or environments call a language model."""
-        ...
-
-
 class Simulator(Protocol):
     """Plays the user."""
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from builders import load
+from builders import call, case, load, turn
 from fairtrial.errors import ConfigError
 from fairtrial.metrics.catalog import build, entry
 from fairtrial.metrics.entries import CATALOG, QUESTIONS, RECIPES
 from fairtrial.metrics.response import ResponseMatch
+from fairtrial.metrics.signature import signature
 from fairtrial.metrics.trajectory import ToolTrajectory
 from fairtrial.records.result import Criterion
 from fairtrial.records.score import Range
+from fairtrial.records.trace import Trace
 
 EFFICIENCY = ["tool_call_count_v1", "inference_call_count_v1", "token_usage_v1", "invocation_duration_v1"]
 
@@ -47,7 +50,11 @@ def test_an_efficiency_criterion_may_have_a_threshold() -> None:
     """It then gates, lower is better, and is not added a second time."""
     criteria, _ = built({"token_usage_v1": 8000})
     assert [one.name for one in criteria].count("token_usage_v1") == 1
-    assert (criteria[0].threshold, criteria[0].lower_is_better, criteria[0].range) == (8000, True, Range(0, None, logarithmic=True))
+    assert (criteria[0].threshold, criteria[0].lower_is_better, criteria[0].range) == (
+        8000,
+        True,
+        Range(0, None, logarithmic=True),
+    )
 
 
 def test_options_build_the_metric() -> None:
@@ -333,3 +340,27 @@ def test_lenient_makes_unknown_options_of_a_judge_warnings() -> None:
     assert places == [f"{JUDGE_OPTIONS}/newer", f"{JUDGE_OPTIONS}/judge_model_config/newest"]
     judge = criteria[0].metric.judge  # type: ignore[attr-defined]
     assert (judge.votes, judge.panel[0].settings) == (3, {"seed": 7})
+
+
+@pytest.mark.parametrize("name", [name for name, known in CATALOG.items() if not known.judged])
+def test_a_built_criterion_can_be_pickled(name: str) -> None:
+    """A worker process gets it, and its numbers have the same signature there."""
+    (first, *_), _ = built({name: CATALOG[name].sample})
+    again = pickle.loads(pickle.dumps(first))  # noqa: S301 - our own bytes
+    assert (type(again.metric), again.signature) == (type(first.metric), first.signature)
+    assert signature(again.metric) == signature(first.metric)
+
+
+def test_matchers_of_arguments_can_be_pickled() -> None:
+    """Every kind of matcher decides in another process as it does here."""
+    rules = {
+        "a": {"text": {"regex": "[0-9]+"}, "number": {"tolerance": 0.1}, "word": "case_insensitive"},
+        "b": {"function": "operator.eq"},
+    }
+    metric = ToolTrajectory(match=rules)
+    again = pickle.loads(pickle.dumps(metric))  # noqa: S301 - our own bytes
+    assert again == metric
+    matching = case(turn(call("a", text="12", number=1.05, word="X"), call("b", x=1)))
+    other = case(turn(call("a", text="x2", number=1.05, word="X"), call("b", x=1)))
+    expected = case(turn(call("a", text="", number=1.0, word="x"), call("b", x=1)))
+    assert [again(Trace(one.conversation or ()), expected).value for one in (matching, other)] == [1.0, 0.0]

@@ -60,7 +60,8 @@ def ping(judges: Judges, config: str | Path | None = None) -> list[PingResult]:
         judges.judge()
     else:
         criteria_in(Path(config), judges=judges)
-    voters = {msgspec.json.encode(voter.signature): voter for panel in judges.panels for voter in panel}
+    panels = [made.panel for made in judges.made if isinstance(made, Judge)]
+    voters = {msgspec.json.encode(voter.signature): voter for panel in panels for voter in panel}
     if not voters:
         raise ConfigError(f"{config}: has no criterion that asks a judge")
 

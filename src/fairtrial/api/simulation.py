@@ -18,7 +18,7 @@ from fairtrial.llm.prompts import version
 from fairtrial.loading import Criteria, LoadedSet
 from fairtrial.metrics.signature import add_signature, signature
 from fairtrial.planned_case import Environments, PlannedCase, Users
-from fairtrial.protocols import Agent, RefusesEnvironment, UsesModels
+from fairtrial.protocols import Agent, RefusesEnvironment
 from fairtrial.records.record import Json
 from fairtrial.simulate.environment import SimulatedEnvironments
 from fairtrial.simulate.environment_options import KEY as TOOLS
@@ -163,5 +163,6 @@ def check_reachable(todo: Sequence[PlannedCase], agent: Agent) -> None:
 
 def asks_a_model(work: PlannedCase) -> bool:
     """Whether a language model plays the user of a case, or one of its tools."""
-    factories: tuple[object, ...] = (work.users, work.environments)
-    return any(isinstance(factory, UsesModels) and factory.asks_a_model for factory in factories)
+    if isinstance(work.environments, SimulatedEnvironments) and work.environments.model is not None:
+        return True
+    return isinstance(work.users, SimulatedUsers)

@@ -98,11 +98,6 @@ class Judges:
         said = {"judge_model": self.model, "votes": self.votes, "all_votes": self.all_votes or None}
         return {name: value for name, value in said.items() if value is not None}
 
-    @property
-    def panels(self) -> list[tuple[NamedModel, ...]]:
-        """The models of each judge that was made."""
-        return [maker.panel for maker in self.made if isinstance(maker, Judge)]
-
     def judge(self, options: JudgeOptions | None = None) -> Judge:
         """Return the judge that options ask for."""
         asked = self._overridden(options or JudgeOptions())

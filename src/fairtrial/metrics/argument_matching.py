@@ -109,19 +109,23 @@ class Pattern:
     def __init__(self, pattern: str) -> None:
         import regex
 
-        compiled = regex.compile(pattern)
-
-        def matches(text: str) -> bool:
-            try:
-                return compiled.fullmatch(text, timeout=_SECONDS) is not None
-            except TimeoutError:
-                return False
-
+        self._pattern = pattern
+        self._compiled = regex.compile(pattern)
         # One text is compared with several expected ones, and again to show the difference.
-        self._matches = lru_cache(maxsize=1024)(matches)
+        self._matches = lru_cache(maxsize=1024)(self._search)
+
+    def __reduce__(self) -> tuple[type[Pattern], tuple[str]]:
+        # The cache of another process is of no use, and cannot be pickled.
+        return Pattern, (self._pattern,)
+
+    def _search(self, text: str) -> bool:
+        try:
+            return self._compiled.fullmatch(text, timeout=_SECONDS) is not None
+        except TimeoutError:
+            return False
 
     def __call__(self, actual: Any, expected: Any) -> bool:  # noqa: ARG002
-        """Match the actual text; what was expected stands in the pattern."""
+        """Match the actual text; the pattern stands for what was expected."""
         return isinstance(actual, str) and self._matches(actual)
 
 

@@ -50,11 +50,6 @@ class SimulatedEnvironments:
         """Return the environment of one conversation."""
         return SimulatedEnvironment(self.options, self.model, self._examples, case.id, attempt)
 
-    @property
-    def asks_a_model(self) -> bool:
-        """Whether a language model plays any of the tools."""
-        return self.model is not None
-
     @cached_property
     def _examples(self) -> Examples:
         """Recorded answers, read once for all conversations."""

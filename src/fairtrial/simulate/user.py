@@ -27,11 +27,6 @@ class SimulatedUsers:
     model: Model
     options: UserOptions = field(default_factory=UserOptions)
 
-    @property
-    def asks_a_model(self) -> bool:
-        """Always, for every message but the first."""
-        return True
-
     def check(self, cases: Sequence[EvalCase]) -> None:
         """Raise ConfigError where a case cannot be simulated, before anything runs."""
         for case in cases:
