@@ -234,7 +234,7 @@ def scored(pairs: list[Pair], *, concurrency: int = 4, known: Any = None) -> lis
             yield pair
 
     async def run() -> list[CaseResult]:
-        return [result async for result in score(given(), concurrency=concurrency, known=known)]
+        return [result async for result in score(given(), concurrency=concurrency, earlier=known)]
 
     return asyncio.run(run())
 

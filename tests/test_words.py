@@ -15,7 +15,6 @@ import words
 NOT_YET_REWRITTEN = {
     "__init__": 49,
     "agents": 63,
-    "aggregation": 40,
     "api": 62,
     "cli": 49,
     "concurrency": 2,
@@ -31,9 +30,7 @@ NOT_YET_REWRITTEN = {
     "recording": 83,
     "records": 69,
     "reports": 59,
-    "scoring": 60,
     "simulate": 66,
-    "stats": 53,
     "store": 67,
     "testing": 48,
     "text": 41,

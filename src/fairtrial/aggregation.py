@@ -27,93 +27,107 @@ from fairtrial.stats.interval import (
 
 
 def aggregate(results: Iterable[CaseResult], ballots: Iterable[Ballot] = ()) -> Summary:
-    """Return the numbers of a run from its results in file order, the attempts of a case one after another.
+    """Return the numbers of a run from its results in file order, with the attempts of a case one after another.
 
-    `ballots` are all that were held: several outcomes may rest on one, whose calls were made once.
-    Memory grows with the number of cases, by 32 bytes a case and criterion at most, but not with that of attempts.
+    `ballots` are all ballots of the run. Several outcomes may use the same ballot, whose calls were made only once.
+    Memory grows with the number of cases, by at most 32 bytes a case and criterion, but not with that of attempts.
     """
-    tallies: dict[str, _Tally] = {}
-    cases: Counter[Verdict] = Counter()
-    invalid: Counter[str] = Counter()
-    agent_errors = other_errors = 0
-    agent = simulator = environment = None
+    tallies: dict[str, _CriterionTally] = {}
+    run = _RunTally()
     for _, attempts in groupby(results, key=lambda result: result.position):
         for result in attempts:
             verdicts = [outcome.verdict for outcome in result.outcomes]
-            of_case = result.verdict_of(verdicts)
-            cases[of_case] += 1
-            invalid.update(fault.side for fault in (result.invalidations or ())[:1])
-            if of_case is Verdict.ERROR and result.failure is not None:
-                agent_errors += result.failure.side == "agent"
-                other_errors += result.failure.side != "agent"
-            for outcome, judged in zip(result.outcomes, verdicts, strict=True):
+            run.add(result, result.verdict_of(verdicts))
+            for outcome, verdict in zip(result.outcomes, verdicts, strict=True):
                 if outcome.criterion not in tallies:
-                    tallies[outcome.criterion] = _Tally(outcome.criterion)
-                tallies[outcome.criterion].add(result, outcome, judged)
-            agent = _sum(agent, _of_agent(result))
-            simulator = _sum(simulator, result.simulator)
-            environment = _sum(environment, result.environment)
+                    tallies[outcome.criterion] = _CriterionTally(outcome.criterion)
+                tallies[outcome.criterion].add(result, outcome, verdict)
         for tally in tallies.values():
             tally.close_case()
-    unapplied = [name for name, tally in tallies.items() if tally.gates and not tally.applied]
-    verdict, reasons = _verdict(cases, agent_errors, other_errors, unapplied)
-    criteria = tuple(tally.summary() for tally in tallies.values())
-    counts = {one.value: cases[one] for one in Verdict if cases[one]}
-    spoiled = {side: invalid[side] for side in get_args(FaultSide) if invalid[side]}
+    unapplied = [name for name, tally in tallies.items() if tally.gates and not tally.applicable]
+    verdict, reasons = run.verdict(unapplied)
     judge = reduce(_sum, (ballot.spent for ballot in ballots), None)
-    spending = RunUsage(agent, judge, simulator, environment)
-    return Summary(verdict, criteria, counts, spoiled, tuple(reasons), spending)
+    return Summary(
+        verdict,
+        tuple(tally.summary() for tally in tallies.values()),
+        {verdict.value: run.cases[verdict] for verdict in Verdict if run.cases[verdict]},
+        {side: run.invalid[side] for side in get_args(FaultSide) if run.invalid[side]},
+        tuple(reasons),
+        RunUsage(run.agent, judge, run.simulator, run.environment),
+    )
 
 
-def _of_agent(result: CaseResult) -> ModelUsage | None:
+class _RunTally:
+    """The counts over all attempts of a run: verdicts, invalid attempts, errors, and the usage of models by side."""
+
+    def __init__(self) -> None:
+        self.cases: Counter[Verdict] = Counter()
+        self.invalid: Counter[str] = Counter()
+        self.agent: ModelUsage | None = None
+        self.simulator: ModelUsage | None = None
+        self.environment: ModelUsage | None = None
+        self._agent_errors = 0
+        self._other_errors = 0
+
+    def add(self, result: CaseResult, verdict: Verdict) -> None:
+        """Count one attempt."""
+        self.cases[verdict] += 1
+        self.invalid.update(fault.side for fault in (result.invalidations or ())[:1])
+        if verdict is Verdict.ERROR and result.failure is not None:
+            self._agent_errors += result.failure.side == "agent"
+            self._other_errors += result.failure.side != "agent"
+        self.agent = _sum(self.agent, _agent_usage(result))
+        self.simulator = _sum(self.simulator, result.simulator)
+        self.environment = _sum(self.environment, result.environment)
+
+    def verdict(self, unapplied: list[str]) -> tuple[Verdict, list[str]]:
+        """Return the verdict of the run and its reasons: failed before unscored before passed.
+
+        `unapplied` are the criteria with a threshold that applied to no case.
+        """
+        failed = _counts(
+            (self.cases[Verdict.FAILED], "failed"), (self._agent_errors, "ended with an error of the agent")
+        )
+        if failed:
+            return Verdict.FAILED, failed
+        unscored = _counts(
+            (self.cases[Verdict.UNSCORED], "could not be scored"),
+            (self._other_errors, "ended with an error that is not the agent's"),
+        )
+        unscored += [f"{name} has a threshold, and applied to no case" for name in unapplied]
+        if not self.cases[Verdict.PASSED]:
+            unscored.append("no case passed" if self.cases else "there are no cases")
+        return (Verdict.UNSCORED, unscored) if unscored else (Verdict.PASSED, [])
+
+
+def _counts(*counts: tuple[int, str]) -> list[str]:
+    return [f"{number} {event}" for number, event in counts if number]
+
+
+def _agent_usage(result: CaseResult) -> ModelUsage | None:
     usage = result.usage
     if usage is None:
         return None
     return ModelUsage(usage["inference_calls"], usage["input_tokens"], usage["output_tokens"], None)
 
 
-def _sum(one: ModelUsage | None, other: ModelUsage | None) -> ModelUsage | None:
-    return one + other if one is not None and other is not None else one or other
+def _sum(left: ModelUsage | None, right: ModelUsage | None) -> ModelUsage | None:
+    return left + right if left is not None and right is not None else left or right
 
 
-def _verdict(
-    cases: Counter[Verdict], agent_errors: int, other_errors: int, unapplied: list[str]
-) -> tuple[Verdict, list[str]]:
-    """The verdict of a run and why: failed before unscored before passed."""
-    failed = [
-        f"{count} {what}"
-        for count, what in ((cases[Verdict.FAILED], "failed"), (agent_errors, "ended with an error of the agent"))
-        if count
-    ]
-    if failed:
-        return Verdict.FAILED, failed
-    unscored = [
-        f"{count} {what}"
-        for count, what in (
-            (cases[Verdict.UNSCORED], "could not be scored"),
-            (other_errors, "ended with an error that is not the agent's"),
-        )
-        if count
-    ]
-    unscored += [f"{name} has a threshold, and applied to no case" for name in unapplied]
-    if not cases[Verdict.PASSED]:
-        unscored.append("no case passed" if cases else "there are no cases")
-    return (Verdict.UNSCORED, unscored) if unscored else (Verdict.PASSED, [])
-
-
-class _Tally:
-    """What is known of one criterion so far."""
+class _CriterionTally:
+    """The counts of one criterion so far. It `gates` if it has a threshold."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.gates = False
-        self.applied = False
+        self.applicable = False
         self._verdicts: Counter[Verdict] = Counter()
         self._errors = 0
         self._all = _Numbers()
         self._valid: _Numbers | None = _Numbers()
         self._latest: Outcome | None = None
-        self._judging = _JudgeTally()
+        self._judges = _JudgeTally()
 
     def close_case(self) -> None:
         """End a case: its attempts make one value."""
@@ -123,12 +137,13 @@ class _Tally:
 
     def add(self, result: CaseResult, outcome: Outcome, verdict: Verdict) -> None:
         """Count the outcome of one attempt."""
-        broken = result.failure is not None and result.failure.side == "agent" and verdict is Verdict.UNSCORED
+        # The agent failed before it could be scored: an error that counts against its pass rate.
+        is_error = result.failure is not None and result.failure.side == "agent" and verdict is Verdict.UNSCORED
         self._latest = outcome
         if outcome.judge_stats is not None:
-            self._judging.add(outcome.judge_stats)
+            self._judges.add(outcome.judge_stats)
         self.gates = self.gates or outcome.threshold is not None
-        if broken:
+        if is_error:
             self._errors += 1
         else:
             self._verdicts[verdict] += 1
@@ -136,11 +151,11 @@ class _Tally:
             self._valid = None
         if verdict is Verdict.NOT_APPLICABLE:
             return
-        self.applied = True
-        passed = False if broken else _passed(verdict)
-        self._all.put(outcome.score.value, passed=passed)
+        self.applicable = True
+        passes = False if is_error else _passes(verdict)
+        self._all.add(outcome.score.value, passes=passes)
         if self._valid is not None and not result.invalidations:
-            self._valid.put(outcome.score.value, passed=passed)
+            self._valid.add(outcome.score.value, passes=passes)
 
     def summary(self) -> CriterionSummary:
         """Return the numbers."""
@@ -159,31 +174,31 @@ class _Tally:
             self._errors,
             threshold=latest.threshold if latest else None,
             lower_is_better=latest.lower_is_better if latest else False,
-            **self._judging.summary(),
+            **self._judges.summary(),
             valid=None if valid is None else Valid(valid.n, _mean(valid.values, scale), _pass_rate(valid.passes)),
         )
 
 
-def _passed(verdict: Verdict) -> bool | None:
-    """Whether a verdict counts for or against the pass rate; None: neither."""
+def _passes(verdict: Verdict) -> bool | None:
+    """Return whether a verdict counts for or against the pass rate, or None if it does not count."""
     return verdict is Verdict.PASSED if verdict in (Verdict.PASSED, Verdict.FAILED) else None
 
 
 class _Numbers:
-    """The values and the passes of one criterion over some of the attempts, one number a case of each."""
+    """The values and the passes of one criterion over some of the attempts, one number of each a case."""
 
     def __init__(self) -> None:
         self.n = 0
         self.values = _CaseMeans()
         self.passes = _CaseMeans()
 
-    def put(self, value: float | None, *, passed: bool | None) -> None:
+    def add(self, value: float | None, *, passes: bool | None) -> None:
         """Count an outcome that applies."""
         self.n += 1
         if value is not None:
-            self.values.put(value)
-        if passed is not None:
-            self.passes.put(float(passed))
+            self.values.add(value)
+        if passes is not None:
+            self.passes.add(float(passes))
 
     def close(self) -> None:
         """End a case."""
@@ -199,12 +214,12 @@ class _CaseMeans:
         self.attempts = 0
         self._open = array("d")
 
-    def put(self, value: float) -> None:
+    def add(self, value: float) -> None:
         """Add the value of an attempt at the case that is open."""
         self._open.append(value)
 
     def close(self) -> None:
-        """End a case; a case without a value does not count."""
+        """End a case. A case without a value does not count."""
         if self._open:
             self.means.append(mean(self._open))
             self.attempts += len(self._open)
@@ -212,25 +227,26 @@ class _CaseMeans:
 
 
 class _JudgeTally:
-    """What asking judges took so far."""
+    """The calls, the cost and the agreement of judges so far."""
 
     def __init__(self) -> None:
         self._sums: Counter[str] = Counter()
         self._cost: float | None = 0.0
-        self._agreed: defaultdict[str, float] = defaultdict(float)
+        self._agreement_sums: defaultdict[str, float] = defaultdict(float)
         self._agreements: Counter[str] = Counter()
 
-    def add(self, one: JudgeStats) -> None:
-        """Count one outcome's."""
-        self._sums.update(outcomes=1, calls=one.calls, calls_saved=one.calls_saved, abstentions=one.abstentions)
-        self._cost = None if self._cost is None or one.cost is None else self._cost + one.cost
-        for name, rate in (("self_agreement", one.self_agreement), ("panel_agreement", one.panel_agreement)):
+    def add(self, stats: JudgeStats) -> None:
+        """Count the judge calls of one outcome."""
+        self._sums.update(outcomes=1, calls=stats.calls, calls_saved=stats.calls_saved, abstentions=stats.abstentions)
+        # If one price is unknown, the sum is unknown, too.
+        self._cost = None if self._cost is None or stats.cost is None else self._cost + stats.cost
+        for name, rate in (("self_agreement", stats.self_agreement), ("panel_agreement", stats.panel_agreement)):
             if rate is not None:
-                self._agreed[name] += rate
+                self._agreement_sums[name] += rate
                 self._agreements[name] += 1
 
     def summary(self) -> dict[str, Any]:
-        """Return the fields of a criterion's summary; nothing where no judge was asked. Agreement is the mean."""
+        """Return fields of a criterion's summary, empty if no judge was asked. Agreement is the mean over outcomes."""
         if not self._sums["outcomes"]:
             return {}
         return {
@@ -238,12 +254,12 @@ class _JudgeTally:
             "calls_saved": self._sums["calls_saved"],
             "abstentions": self._sums["abstentions"],
             "cost": self._cost,
-            **{name: self._agreed[name] / number for name, number in self._agreements.items()},
+            **{name: self._agreement_sums[name] / number for name, number in self._agreements.items()},
         }
 
 
 def _mean(values: _CaseMeans, scale: Range) -> Estimate:
-    """The mean over cases with its interval, in the form that fits the range of the criterion."""
+    """Return the mean over cases with its interval, in the form that fits the range of the criterion."""
     if not values.means:
         return Estimate()
     low, high = scale.bounds

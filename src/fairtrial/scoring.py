@@ -1,10 +1,10 @@
-"""Recordings x criteria -> case results: the only place where a metric is awaited."""
+"""Recordings x criteria -> case results: only this module awaits metrics."""
 
 from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import AsyncIterable, AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -24,74 +24,81 @@ from fairtrial.records.score import FaultSide, Score
 from fairtrial.records.trace import ToolResult, Trace
 from fairtrial.text.display import described, shortened
 
-Known = Mapping[tuple[int, int], CaseResult]
-"""Results of an earlier go at the same run, by position and attempt."""
+EarlierResults = Mapping[tuple[int, int], CaseResult]
+"""Results of an interrupted run that goes on now, by position and attempt."""
 
 Ballots = Mapping[str, Ballot]
-"""What judges were asked, by the ids that scores name."""
+"""The questions to judges with their votes, by the ids that scores name."""
 
 
 async def score(
-    recordings: AsyncIterable[Pair], *, concurrency: int, known: Known | None = None, ballots: Ballots | None = None
+    recordings: AsyncIterable[Pair],
+    *,
+    concurrency: int,
+    earlier: EarlierResults | None = None,
+    ballots: Ballots | None = None,
 ) -> AsyncIterator[CaseResult]:
     """Yield the result of each recording, in the order of completion.
 
-    Outcomes in `known` stay as they are, except for those that are unscored. A metric that raises leaves its outcome
-    unscored with the reason; it never ends the run.
+    Outcomes of `earlier` results are kept unless they are unscored. If a metric raises, its outcome is unscored with
+    the reason, and the run goes on.
     """
-    earlier = {} if known is None else known
+    results = {} if earlier is None else earlier
 
-    async def one(pair: Pair) -> CaseResult:
-        work, recording = pair
-        return await score_case(work, recording, earlier.get((work.position, recording.attempt)), ballots)
+    async def score_pair(pair: Pair) -> CaseResult:
+        planned_case, recording = pair
+        return await score_case(
+            planned_case, recording, results.get((planned_case.position, recording.attempt)), ballots
+        )
 
-    async for result in concurrently(recordings, one, limit=concurrency):
+    async for result in concurrently(recordings, score_pair, limit=concurrency):
         yield result
 
 
 async def score_case(
-    work: PlannedCase, recording: Recording, earlier: CaseResult | None = None, ballots: Ballots | None = None
+    planned_case: PlannedCase, recording: Recording, earlier: CaseResult | None = None, ballots: Ballots | None = None
 ) -> CaseResult:
-    """Return all outcomes of one attempt."""
+    """Return all outcomes of one attempt. Outcomes of an `earlier` result are kept unless they are unscored."""
     trace, failure = replace(recording.trace, ended_by=recording.ended_by), recording.failure
     if failure is not None:
         trace = replace(trace, broken=failure.cause or f"failure of the {failure.side}")
-    kept = {one.criterion: one for one in earlier.outcomes if not _is_open(one)} if earlier else {}
+    final = {outcome.criterion: outcome for outcome in earlier.outcomes if _is_final(outcome)} if earlier else {}
     outcomes = [
-        kept[criterion.name]
-        if criterion.name in kept
-        else await _outcome(criterion, trace, work, {} if ballots is None else ballots)
-        for criterion in work.criteria
+        final[criterion.name]
+        if criterion.name in final
+        else await _outcome(criterion, trace, planned_case.case, {} if ballots is None else ballots)
+        for criterion in planned_case.criteria
     ]
     injections = tuple(_injections(trace))
     return CaseResult(
-        work.case.id,
-        work.position,
+        planned_case.case.id,
+        planned_case.position,
         tuple(outcomes),
         recording.attempt,
         failure,
-        find_invalidations(recording, injections, work.case, work.criteria, outcomes),
+        find_invalidations(recording, injections, planned_case.case, planned_case.criteria, outcomes),
         recording.ended_by,
         usage=_usage(trace),
-        warnings=tuple(_warnings(trace, work)),
+        warnings=tuple(_warnings(trace, planned_case)),
         simulator=recording.simulator,
         environment=recording.environment,
         injections=injections,
-        eval_set=work.eval_set,
-        digest=work.digest,
-        name=work.name,
+        eval_set=planned_case.eval_set,
+        digest=planned_case.digest,
+        name=planned_case.name,
     )
 
 
-def _is_open(outcome: Outcome) -> bool:
-    return outcome.verdict is Verdict.UNSCORED
+def _is_final(outcome: Outcome) -> bool:
+    return outcome.verdict is not Verdict.UNSCORED
 
 
-async def _outcome(criterion: Criterion, trace: Trace, work: PlannedCase, ballots: Ballots) -> Outcome:
+async def _outcome(criterion: Criterion, trace: Trace, case: EvalCase, ballots: Ballots) -> Outcome:
     if criterion.aggregation == "value" and trace.broken:
+        # A user's metric has no bounds: of half a conversation it would give a value that looks like any other.
         score = Score(None, f"the conversation broke: {trace.broken}")
     else:
-        score = await _called(criterion, trace, work)
+        score = await _call_metric(criterion, trace, case)
     if criterion.aggregation == "value" and score.value is not None and score.value not in criterion.range:
         reason = f"must be {criterion.range}, got {score.value:g}"
         score = replace(score, value=None, reason=reason, side="infrastructure")
@@ -106,26 +113,26 @@ async def _outcome(criterion: Criterion, trace: Trace, work: PlannedCase, ballot
     )
 
 
-async def _called(criterion: Criterion, trace: Trace, work: PlannedCase) -> Score:
+async def _call_metric(criterion: Criterion, trace: Trace, case: EvalCase) -> Score:
+    """Return the score that a metric gives, or an unscored one with the exception that it raised."""
     try:
-        result = criterion.metric(trace, work.case)
+        result = criterion.metric(trace, case)
         if inspect.isawaitable(result):
             result = await result
         score = as_score(result)
-        return _kept(score) if criterion.aggregation == "value" else score
+        return _as_stored(score) if criterion.aggregation == "value" else score
     except BaseException as error:
-        of_the_run = (
-            isinstance(error, UsageError) and criterion.aggregation == "parts"
-        )  # a cassette without the call, say
-        if of_the_run or ends_the_run(error):
+        # For example, a cassette without the call: no other case would fare better.
+        stops_all_cases = isinstance(error, UsageError) and criterion.aggregation == "parts"
+        if stops_all_cases or ends_the_run(error):
             raise
-        # The boundary around code of users: whatever it raises is this outcome's.
+        # The boundary around users' code: any other exception concerns this outcome only.
         side: FaultSide = "judge" if isinstance(error, JudgeError) else "infrastructure"
         return Score(None, f"the metric failed: {shortened(described(error), 500)}", side=side)
 
 
-def _kept(score: Score) -> Score:
-    """Return a user's score as the store will give it back; raises where a field of it, or of a part, is no such."""
+def _as_stored(score: Score) -> Score:
+    """Return a user's score exactly as the store will return it. Raises MetricError if a field has a wrong type."""
     try:
         return msgspec.json.decode(msgspec.json.encode(score), type=Score)
     except (msgspec.ValidationError, TypeError, ValueError) as error:
@@ -133,7 +140,7 @@ def _kept(score: Score) -> Score:
 
 
 def as_score(result: Any) -> Score:
-    """Return what a metric returned as a Score: a Score, a number, or a bool (true is 1).
+    """Return the result of a metric as a Score: a Score, a number, or a bool, of which true is 1.
 
     Raises MetricError for anything else, and for numbers that are not finite.
     """
@@ -152,13 +159,14 @@ def _number(value: Any) -> Any:
 
 
 def _usage(trace: Trace) -> dict[str, int] | None:
-    usages = [usage for one in trace.invocations for usage in one.usages or ()]
-    recorded = [usage for usage in usages if usage.recorded]
-    if not recorded:
+    """Return the sums over the agent's model calls, or None if the tokens of no call are recorded."""
+    usages = [usage for invocation in trace.invocations for usage in invocation.usages or ()]
+    measured = [usage for usage in usages if usage.recorded]
+    if not measured:
         return None
     return {
-        "input_tokens": sum(usage.input_tokens for usage in recorded),
-        "output_tokens": sum(usage.output_tokens for usage in recorded),
+        "input_tokens": sum(usage.input_tokens for usage in measured),
+        "output_tokens": sum(usage.output_tokens for usage in measured),
         "inference_calls": len(usages),
     }
 
@@ -167,33 +175,35 @@ def _injections(trace: Trace) -> Iterator[InvocationInjection]:
     for number, invocation in enumerate(trace.invocations, 1):
         for step in (*(invocation.steps or ()), *invocation.unreported_injections):
             if isinstance(step, ToolResult):
-                for one in step.injected:
-                    yield InvocationInjection(number, step.name, one)
+                for injection in step.injected:
+                    yield InvocationInjection(number, step.name, injection)
 
 
-def _warnings(trace: Trace, work: PlannedCase) -> list[str]:
-    """Return what may not be meant: another user than the expected one, tools not there, rubrics without a type."""
-    expected = work.case.conversation or ()
-    said = list(work.environments.undeclared(trace)) if isinstance(work.environments, ChecksTools) else []
-    for criterion in work.criteria:
-        said += _notes(criterion, trace, work.case)
-    for i, (ours, theirs) in enumerate(zip(trace.invocations, expected, strict=False), 1):
+def _warnings(trace: Trace, planned_case: PlannedCase) -> Iterator[str]:
+    """Yield signs that the data may not be as intended, for example another user's message than the expected one."""
+    environments: object = planned_case.environments
+    if isinstance(environments, ChecksTools):
+        yield from _guarded("environment", environments.undeclared, trace)
+    for criterion in planned_case.criteria:
+        metric: object = criterion.metric
+        if isinstance(metric, GivesNotes):
+            yield from _guarded(criterion.name, metric.notes, trace, planned_case.case)
+    expected = planned_case.case.conversation
+    if expected is None:
+        return
+    for number, (ours, theirs) in enumerate(zip(trace.invocations, expected, strict=False), 1):
         if ours.query.strip() != theirs.query.strip():
-            shown = f"{shortened(ours.query, 60)!r} recorded, {shortened(theirs.query, 60)!r} expected"
-            said.append(f"the user's message of invocation {i} differs: {shown}")
+            messages = f"{shortened(ours.query, 60)!r} recorded, {shortened(theirs.query, 60)!r} expected"
+            yield f"the user's message of invocation {number} differs: {messages}"
             break
-    if work.case.conversation is not None and len(trace.invocations) > len(expected):
-        said.append(
-            f"{len(trace.invocations)} invocations recorded, {len(expected)} expected; the surplus is not scored"
-        )
-    return said
+    if len(trace.invocations) > len(expected):
+        counts = f"{len(trace.invocations)} invocations recorded, {len(expected)} expected"
+        yield f"{counts}; the surplus is not scored"
 
 
-def _notes(criterion: Criterion, trace: Trace, case: EvalCase) -> list[str]:
-    metric: object = criterion.metric
-    if not isinstance(metric, GivesNotes):
-        return []
+def _guarded(name: str, check: Callable[..., Sequence[str]], *arguments: Any) -> list[str]:
+    """Return the warnings of a check. It may be a user's code, so that its failure is a warning, too."""
     try:
-        return [str(note) for note in metric.notes(trace, case)]
-    except Exception as error:  # noqa: BLE001 - the metric may be a user's; its failure must not end the run
-        return [f"{criterion.name}: notes failed: {shortened(described(error), 500)}"]
+        return [str(warning) for warning in check(*arguments)]
+    except Exception as error:  # noqa: BLE001
+        return [f"{name}: its check failed: {shortened(described(error), 500)}"]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fairtrial.records.result import Outcome, Verdict
-from fairtrial.records.score import Range, Score, any_scored, bounds, mean_of
+from fairtrial.records.score import Range, Score, bounds, has_value, mean_of
 
 unit = st.floats(0, 1)
 leaves = unit.map(Score) | st.just(Score(None, "?")) | st.just(Score(applicable=False))
@@ -51,4 +51,4 @@ def test_bounds_enclose_the_value_of_scored_leaves(score: Score) -> None:
     assert (ends is None) == (not score.applicable)
     if ends is not None:
         assert 0 <= ends[0] <= ends[1] <= 1
-        assert any_scored(score) or ends == (0, 1)
+        assert has_value(score) or ends == (0, 1)

@@ -8,7 +8,7 @@ import pytest
 
 from fairtrial.records.attempt import Failure
 from fairtrial.records.result import CaseResult, Outcome, Verdict
-from fairtrial.records.score import Range, Score, any_scored, bounds, mean_of
+from fairtrial.records.score import Range, Score, bounds, has_value, mean_of
 
 UNSCORED = Score(None, "no answer")
 NOTHING = Score(applicable=False, reason="no reference")
@@ -108,8 +108,8 @@ def test_the_value_shown_is_the_mean_of_the_scored_parts() -> None:
 
 def test_any_scored_looks_at_applicable_leaves() -> None:
     """A value of a part that does not apply is none."""
-    assert not any_scored(mean_of([Score(1.0, applicable=False), UNSCORED]))
-    assert any_scored(mean_of([mean_of([Score(0.0)]), UNSCORED]))
+    assert not has_value(mean_of([Score(1.0, applicable=False), UNSCORED]))
+    assert has_value(mean_of([mean_of([Score(0.0)]), UNSCORED]))
 
 
 def test_the_parts_of_a_users_metric_inform_only() -> None:

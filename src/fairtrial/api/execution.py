@@ -160,7 +160,9 @@ async def _go(plan: Plan, store: Store, on_result: OnResult, *, resumed: bool) -
 
     committing = asyncio.create_task(progress.commit_often())
     try:
-        async for result in score(recordings(), concurrency=plan.concurrency, known=known, ballots=plan.judges.ballots):
+        async for result in score(
+            recordings(), concurrency=plan.concurrency, earlier=known, ballots=plan.judges.ballots
+        ):
             known.pop((result.position, result.attempt), None)
             progress.add(result)
             on_result(result)

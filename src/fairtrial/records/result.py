@@ -1,4 +1,4 @@
-"""From scores to verdicts: what a metric said, and what that means against its criterion."""
+"""Which verdict does a score get from its criterion, and a case from its outcomes?"""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from fairtrial.records.case import EvalCase
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.record import Json, Record
-from fairtrial.records.score import FaultSide, Range, Score, any_scored, applies, bounds
+from fairtrial.records.score import FaultSide, Range, Score, applies, bounds, has_value
 from fairtrial.records.trace import Injection, Trace
 
 
 class Verdict(StrEnum):
-    """What became of an outcome, a case or a run; ERROR is for cases only, NOT_APPLICABLE for outcomes only."""
+    """The verdict on an outcome, a case or a run. Only cases can be ERROR, and only outcomes NOT_APPLICABLE."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -29,11 +29,11 @@ class Verdict(StrEnum):
 
 
 class JudgeStats(Record, frozen=True):
-    """What asking a language model cost for one outcome; money in US dollars, None where the price is unknown.
+    """The judge calls behind one outcome. `cost` is in US dollars; it is None if a price is unknown.
 
-    Tokens are None where a call does not tell.
-    Agreement is the share of pairs of first-wave votes that agree: of one model with itself, and of the models of a
-    panel with each other.
+    Tokens are None if a call does not report them. Agreement is the share of pairs of votes in the first wave that
+    agree: pairs of one model with itself, and pairs of different models of a panel. Only the first wave counts,
+    because its size does not depend on the answers.
     """
 
     calls: int
@@ -47,7 +47,7 @@ class JudgeStats(Record, frozen=True):
 
     @property
     def spent(self) -> ModelUsage:
-        """Calls, tokens and money."""
+        """The same calls as usage of models."""
         return ModelUsage(self.calls, self.input_tokens, self.output_tokens, self.cost)
 
 
@@ -56,10 +56,12 @@ Aggregation = Literal["value", "parts"]
 
 
 class Outcome(Record, frozen=True):
-    """A score held against its criterion.
+    """A score together with the criterion that judges it.
 
-    `aggregation` "value": the score's own value counts, and its parts only inform (metrics of users). "parts": the
-    mean of the parts counts, by bounds, so that an unscored part leaves open what it could still decide.
+    With `aggregation` "value" the score's own value decides, and its parts only inform: this holds for users' metrics.
+    With "parts" the mean of the parts decides. If some parts could not be scored, the verdict is computed twice, with
+    the minimum and with the maximum of the range in their place. If both agree, they are the verdict. Otherwise the
+    outcome is unscored.
     """
 
     criterion: str
@@ -72,7 +74,7 @@ class Outcome(Record, frozen=True):
 
     @property
     def verdict(self) -> Verdict:
-        """Passed if both bounds pass, failed if both fail; this is the one comparison with a threshold."""
+        """Passed if both bounds pass, failed if both fail. The only comparison with a threshold is made here."""
         score = self.score
         if self.aggregation == "value" and score.parts:
             score = msgspec.structs.replace(score, parts=())
@@ -81,7 +83,7 @@ class Outcome(Record, frozen=True):
         ends = bounds(score, self.range)
         if ends is None:
             return Verdict.NOT_APPLICABLE
-        if not any_scored(score):
+        if not has_value(score):
             return Verdict.UNSCORED
         passes = {(end <= self.threshold) if self.lower_is_better else (end >= self.threshold) for end in ends}
         if len(passes) > 1:
@@ -90,15 +92,15 @@ class Outcome(Record, frozen=True):
 
 
 Metric = Callable[[Trace, EvalCase], "Score | float | bool | Awaitable[Score | float | bool]"]
-"""What happened, what was expected: a plain function, or a frozen dataclass with `__call__`."""
+"""Scores a trace against its case: a plain function, or a frozen dataclass with `__call__`."""
 
 
 class Criterion(Record, frozen=True):
-    """A named metric with its threshold (None: informational), direction and range.
+    """A named metric with its threshold, direction and range. Without a threshold the criterion only informs.
 
-    `aggregation` "value": the value that the metric returns counts, and the parts of its score only inform. "parts":
-    the mean of the parts counts, by bounds. `signature` identifies the code and the options that produce the numbers:
-    qualified names, options and hashes of sources, never a client or a key.
+    `aggregation` says whether the value that the metric returns decides, or the mean of its parts. `signature`
+    identifies the code and the options that produce the numbers: qualified names, options and hashes of sources, but
+    never a client or a key.
     """
 
     name: str
@@ -111,14 +113,14 @@ class Criterion(Record, frozen=True):
 
 
 class Fault(Record, frozen=True):
-    """A side on which something went wrong, and what shows it."""
+    """A side on which something went wrong, and the evidence against it."""
 
     side: FaultSide
     evidence: tuple[str, ...] = ()
 
 
 class InvocationInjection(Record, frozen=True):
-    """What a simulated environment did to the answer of a tool, in which invocation (from 1)."""
+    """A change that a simulated environment made to the answer of a tool. Invocations are counted from 1."""
 
     invocation: int
     tool: str
@@ -126,12 +128,12 @@ class InvocationInjection(Record, frozen=True):
 
 
 class CaseResult(Record, frozen=True):
-    """All outcomes of one attempt at one case. `position` is the case's place in the input, from 0.
+    """All outcomes of one attempt at one case. `position` is the place of the case in the input, counted from 0.
 
     `invalidations` are problems on any side but the agent's, by precedence, whatever the verdict. An attempt that has
-    one is invalid: it says nothing about the agent. None: nobody looked for them. `usage` counts the agent's own model
-    calls, `simulator` the calls that played the user, and `environment` the calls that played tools. `eval_set` and
-    `digest` are, with the id, the key of the case. `name` is how reports call the case if its id alone would be
+    one is invalid: it says nothing about the agent. None means that they were not looked for. `usage` counts the
+    agent's own model calls, `simulator` those that played the user, `environment` those that played tools. `eval_set`
+    and `digest` are, with the id, the key of the case. `name` is how reports call the case if its id alone would be
     ambiguous in the run.
     """
 
@@ -158,22 +160,22 @@ class CaseResult(Record, frozen=True):
 
     @property
     def title(self) -> str:
-        """How reports call the case."""
+        """The name of the case in reports."""
         return self.name or self.case_id
 
     @property
     def judge(self) -> ModelUsage | None:
-        """What asking judges took for all outcomes; None where none was asked."""
-        asked = [outcome.judge_stats.spent for outcome in self.outcomes if outcome.judge_stats is not None]
-        return sum(asked, ModelUsage()) if asked else None
+        """The usage by judges for all outcomes, or None if no judge was asked."""
+        usages = [outcome.judge_stats.spent for outcome in self.outcomes if outcome.judge_stats is not None]
+        return sum(usages, ModelUsage()) if usages else None
 
     @property
     def verdict(self) -> Verdict:
-        """What the verdicts of its outcomes come to."""
+        """The verdict that follows from the verdicts of the outcomes."""
         return self.verdict_of([outcome.verdict for outcome in self.outcomes])
 
     def verdict_of(self, verdicts: Collection[Verdict]) -> Verdict:
-        """Failed before error before unscored before passed; without a passed outcome it only informs."""
+        """Return the first of failed, error, unscored and passed that occurs. If none does, the case only informs."""
         if Verdict.FAILED in verdicts:
             return Verdict.FAILED
         if self.failure is not None:
@@ -185,13 +187,13 @@ class CaseResult(Record, frozen=True):
 
     @property
     def fault(self) -> Fault | None:
-        """The side on which an attempt that did not pass failed: the first with evidence, else the agent's."""
+        """The side at fault if the attempt did not pass: the first side with evidence, otherwise the agent."""
         if self.invalidations is None or self.verdict in (Verdict.PASSED, Verdict.INFORMATIONAL):
             return None
         return self.invalidations[0] if self.invalidations else Fault("agent", tuple(self._shortcomings()))
 
     def _shortcomings(self) -> Iterator[str]:
-        """What an agent has to answer for, where nothing else explains it."""
+        """Yield the evidence against the agent, which counts if there is none against another side."""
         if self.failure is not None:
             yield self.failure.cause
         if self.ended_by == "cap":

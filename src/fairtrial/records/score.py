@@ -1,4 +1,4 @@
-"""What does a metric say about a trace? A value, or the reason why there is no value."""
+"""Which value does a metric give to a trace, or why does it give none?"""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ class Score(Record, frozen=True):
     """The answer of a metric about a trace, or about a part of it.
 
     `value` None with a `reason`: there should be a value, and it could not be computed. `side` then names the
-    component that prevented it, if it is known. `applicable` False: there is nothing to score here; only the data
+    component that prevented it, if it is known. `applicable` False: there is nothing to score here. Only the data
     decides this, never a failure. `value` is the mean of the values of `parts`, if there are parts. `key` says what a
-    part is about; the score of a whole trace has no key, and parts of users' metrics may lack it. `label` is a name
-    for people. If it is empty, the key serves as the name.
+    part is about. The score of a whole trace does not have a key, and parts of users' metrics may lack it. `label` is
+    a name for people. If it is empty, the key serves as the name.
     """
 
     value: float | None = None
@@ -70,7 +70,7 @@ class Score(Record, frozen=True):
 
     @property
     def title(self) -> str:
-        """The name of a part for people: its label, or else its key; empty without both."""
+        """The name of a part for people: its label, or otherwise its key."""
         return self.label or ("" if self.key is None else str(self.key))
 
 
@@ -78,7 +78,7 @@ Bounds = tuple[float, float]
 
 
 class Range(Record, frozen=True):
-    """The values that a score can have. An end that is None is unbounded; an open end does not belong to the range.
+    """The values that a score can have. An end that is None is unbounded. An open end does not belong to the range.
 
     `logarithmic`: the values are amounts whose ratios matter, such as seconds and tokens.
     """
@@ -91,7 +91,7 @@ class Range(Record, frozen=True):
 
     @property
     def bounds(self) -> Bounds:
-        """Both ends as numbers; an unbounded end is infinite."""
+        """Both ends as numbers. An unbounded end is infinite."""
         return (-inf if self.low is None else self.low, inf if self.high is None else self.high)
 
     def __contains__(self, value: float) -> bool:
@@ -129,11 +129,11 @@ def applies(score: Score) -> bool:
     return score.applicable and (not score.parts or any(map(applies, score.parts)))
 
 
-def any_scored(score: Score) -> bool:
+def has_value(score: Score) -> bool:
     """Return whether at least one applicable leaf has a value."""
     if not score.applicable:
         return False
-    return any(any_scored(part) for part in score.parts) if score.parts else score.value is not None
+    return any(has_value(part) for part in score.parts) if score.parts else score.value is not None
 
 
 def mean_of(parts: Iterable[Score], *, reason: str = "", label: str = "", key: PartKey | None = None) -> Score:
@@ -159,13 +159,13 @@ def scores_of_invocations(score: Score) -> dict[int, Score]:
 
     If several parts are about the same invocation, for example one below each rubric, their mean is its score.
     """
-    found: dict[int, list[Score]] = {}
+    parts_by_index: dict[int, list[Score]] = {}
     for part in _invocation_parts(score):
         if part.key is not None and part.key.index is not None:
-            found.setdefault(part.key.index, []).append(part)
+            parts_by_index.setdefault(part.key.index, []).append(part)
     return {
         index: parts[0] if len(parts) == 1 else mean_of(parts, key=invocation_key(index))
-        for index, parts in found.items()
+        for index, parts in parts_by_index.items()
     }
 
 

@@ -1,4 +1,4 @@
-"""The numbers of a run, with their uncertainty."""
+"""How good is an agent in numbers, and how uncertain are they?"""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fairtrial.records.result import Verdict
 
 
 class Estimate(Record, frozen=True):
-    """A number with its 95 % interval; `low`, `high` and `method` are None where there is no interval."""
+    """A number with its 95 % interval. Without an interval, `low`, `high` and `method` are None."""
 
     value: float | None = None
     low: float | None = None
@@ -17,7 +17,7 @@ class Estimate(Record, frozen=True):
 
 
 class Valid(Record, frozen=True):
-    """The numbers of a criterion over valid attempts only, passed or not; `n` is to how many of them it applied."""
+    """The numbers of a criterion over valid attempts only, passed or not. It applied to `n` of these attempts."""
 
     n: int
     mean: Estimate = Estimate()
@@ -25,11 +25,11 @@ class Valid(Record, frozen=True):
 
 
 class CriterionSummary(Record, frozen=True):
-    """One criterion over all attempts: the mean of its values, its pass rate, and how often each verdict was given.
+    """One criterion over all attempts: the mean of its values, its pass rate, and the number of each verdict.
 
-    Agreement is of a judge with itself, and of the models of a panel with each other. `errors` counts attempts whose
-    agent failed and whose outcome is therefore unscored; they are not counted in `unscored` again. `valid` is None
-    where nobody looked which attempts are valid.
+    `self_agreement` is the agreement of a judge with itself, `panel_agreement` that of a panel's models with each
+    other. `errors` counts attempts whose outcome is unscored because the agent failed. They do not count in `unscored`
+    again. `valid` is None if the results do not say which attempts are valid.
     """
 
     criterion: str
@@ -53,7 +53,7 @@ class CriterionSummary(Record, frozen=True):
 
 
 class RunUsage(Record, frozen=True):
-    """What the models of each side took over the whole run; None where nobody told of any."""
+    """The usage of models by each side over the whole run, or None if a side reported none."""
 
     agent: ModelUsage | None = None
     judge: ModelUsage | None = None
@@ -62,9 +62,10 @@ class RunUsage(Record, frozen=True):
 
 
 class Summary(Record, frozen=True):
-    """A run in numbers: its verdict, its criteria, how many attempts ended with each verdict, and what models took.
+    """A run in numbers: its verdict with reasons, its criteria, and the usage of models.
 
-    `invalid` counts the attempts that say nothing about the agent, by the side that spoiled them.
+    `cases` counts the attempts by their verdict, for example `{"passed": 9, "failed": 1}`. `invalid` counts the
+    attempts that say nothing about the agent, by the side that made them invalid.
     """
 
     verdict: Verdict

@@ -22,7 +22,7 @@ Interval = tuple[float, float]
 def bounded_interval(
     cases: Sequence[float], *, low: float = 0.0, high: float = 1.0, attempts: float = math.inf
 ) -> Interval | None:
-    """Return the interval of the mean of case values in [low, high]; None below two cases.
+    """Return the interval of the mean of case values in [low, high], or None below two cases.
 
     The rule is the same for means and for pass rates: Wilson's interval with an effective number of trials and
     Student's quantile. `attempts` is the number of passes and failures behind a pass rate, which no effective number
@@ -70,7 +70,7 @@ def wilson(rate: float, trials: float, z: float) -> Interval:
 
 
 def student_interval(cases: Sequence[float]) -> Interval | None:
-    """Return Student's t interval of the mean of unbounded values; None below two cases, or if all are equal."""
+    """Return Student's t interval of the mean of unbounded values. None below two cases, or if all are equal."""
     error = standard_error(cases)
     if not error:
         return None
@@ -94,7 +94,7 @@ def logarithmic_interval(cases: Sequence[float]) -> Interval | None:
 
 
 def standard_error(cases: Sequence[float]) -> float | None:
-    """Return the standard error of the mean, from the standard deviation with n - 1; None below two cases."""
+    """Return the standard error of the mean, from the standard deviation with n - 1. None below two cases."""
     if len(cases) < 2:
         return None
     middle = mean(cases)
