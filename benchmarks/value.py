@@ -88,7 +88,7 @@ def trace(rng: random.Random, number: int, words: int = 12) -> dict[str, object]
         },
         "task": {"objective": f"Review change {number}"},
         "steps": steps,
-        "outcome": {"result_summary": "ChunkResult", "confidence": 0.9},
+        "outcome": {"result_summary": "Done", "confidence": 0.9},
     }
 
 

@@ -205,7 +205,7 @@ def test_another_output_is_not_resumed(tmp_path: Path) -> None:
     before = out.read_bytes()
     result = _run(file, "--output", out, "--resume", "--profile", "medical")
     assert result.exit_code == 2
-    assert "line 1 of the output is not the result of" in result.stderr
+    assert f"line 1 of {out} does not match" in result.stderr
     assert out.read_bytes() == before
 
 

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from fairtrial.errors import FormatError
 from fairtrial.formats import knowledgepulse
-from fairtrial.formats.knowledgepulse import Refused
-from fairtrial.records.reasoning import ReasoningTrace
+from fairtrial.records.reasoning import ReasoningTrace, RefusedTrace
 
 TRACE: dict[str, Any] = {
     "@context": "https://openknowledgepulse.org/schema/v1",
@@ -73,7 +72,7 @@ def _with(value: Any, *path: str | int) -> dict[str, Any]:
 
 def _pointers(raw: Any) -> list[str]:
     found = knowledgepulse.build(raw)
-    assert isinstance(found, Refused), "the trace was taken"
+    assert isinstance(found, RefusedTrace), "the trace was taken"
     return [problem.pointer for problem in found.problems]
 
 
@@ -228,7 +227,7 @@ def test_any_value_anywhere_is_taken_or_refused_with_a_pointer(value: Any, place
     """A trace with one part replaced by any JSON is either valid, and written back equal, or refused with reasons."""
     raw = _with(value, *place)
     found = knowledgepulse.build(raw)
-    if isinstance(found, Refused):
+    if isinstance(found, RefusedTrace):
         assert found.problems
         assert all(problem.pointer.startswith("/" + str(place[0])) for problem in found.problems)
     else:

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from fairtrial.errors import FormatError, UsageError
+from fairtrial.records.value_row import Nearest
 from fairtrial.valuation.novelty import VectorCache, leave_one_out
-from fairtrial.valuation.trace_value import Nearest, novelty_of
+from fairtrial.valuation.trace_value import novelty_of
 
 Vectors = NDArray[np.float32]
 

@@ -1,31 +1,52 @@
-"""What are the traces of files, or of a stored run, worth? Puts together what `fairtrial value` needs."""
+"""What are the traces of files, or of a stored run, worth? Composes everything that `fairtrial value` needs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import BinaryIO
 
-from msgspec.structs import replace as replace_fields
+from msgspec.structs import replace
 
-from fairtrial.errors import UsageError
+from fairtrial.api.valuation_resume import read_finished, redact_finished, skip_finished
+from fairtrial.api.valuation_stages import Valuation
+from fairtrial.batch.executors import ProcessPool, count_cores
+from fairtrial.batch.resume import cut_to_whole_lines, iter_lines
+from fairtrial.batch.sinks import JsonLines, JsonStream, Parquet, Sink
+from fairtrial.errors import UsageError, lacks_extra
+from fairtrial.loading import TraceDefaults, document_files, documents_of_recordings
 from fairtrial.records.attempt import Recording
 from fairtrial.records.result import CaseResult, Verdict
+from fairtrial.records.value_row import RedactionRow, ValueRow
+from fairtrial.reports.value_report import ValueReport
 from fairtrial.valuation import embed as embedding
-from fairtrial.valuation import job as jobs
-from fairtrial.valuation import resume, source
-from fairtrial.valuation.batch import ChunkResult, KeepFilter, Redacted, cores
+from fairtrial.valuation.chunk import Document, KeepFilter, ValuedChunk
 from fairtrial.valuation.dimensions import weights_of
-from fairtrial.valuation.single import WITHOUT, shared_cache, value
+from fairtrial.valuation.novelty_index import check_mode
+from fairtrial.valuation.single import WITHOUT_EMBEDDER, shared_cache, value
 from fairtrial.valuation.trace_value import ScoringContext
 
-__all__ = ["KeepFilter", "PlannedValuation", "ValueOptions", "plan_value", "shared_cache", "value"]
+__all__ = [
+    "PlannedValuation",
+    "ValueOptions",
+    "ValueOutputs",
+    "ValueReport",
+    "ValuedChunk",
+    "plan_value",
+    "shared_cache",
+    "value",
+]
+
+PATIENCE = 16
+"""Without an embedder a chunk takes milliseconds, so only more chunks than this pay for starting processes."""
 
 
 @dataclass(frozen=True)
 class ValueOptions:
-    """The options of a valuation, as the user gave them; the same names as on the command line."""
+    """The options of a valuation, under their names on the command line."""
 
     profile: str = "default"
     novelty: str = "sequence"
@@ -35,118 +56,224 @@ class ValueOptions:
     embedder: str | None = None
     confidence: float | None = None
     success: bool | None = None
-    gate: KeepFilter = KeepFilter()  # a tuple
     jobs: int | None = None
 
 
 @dataclass(frozen=True)
-class PlannedValuation:
-    """A valuation that is ready to run: what to do, and what to say beforehand."""
+class ValueOutputs:
+    """Where the rows of a valuation go, under their names on the command line; `stream` takes the rows of `--json`."""
 
-    job: jobs.Job
+    stream: BinaryIO | None = None
+    output: Path | None = None
+    resume: bool = False
+    parquet: Path | None = None
+    keep: Path | None = None
+    redactions: Path | None = None
+    threshold: float | None = None
+    fail_under: float | None = None
+
+    @property
+    def keep_filter(self) -> KeepFilter:
+        """Which traces are kept."""
+        return KeepFilter(self.threshold, keep=self.keep is not None)
+
+    def check(self, inputs: Sequence[str]) -> None:
+        """Raise UsageError for options that do not fit together, and for an output that is an input."""
+        if self.keep is not None and self.threshold is None:
+            raise UsageError("--keep needs --threshold: the least score of a trace that is kept")
+        if self.redactions is not None and self.keep is None:
+            raise UsageError("--redactions needs --keep: only kept traces are redacted")
+        if self.resume and self.output is None:
+            raise UsageError("--resume needs --output: the finished rows are read from it")
+        if self.resume and "-" in inputs:
+            raise UsageError("--resume reads its input from the start, which standard input does not allow")
+        for name, limit in (("--threshold", self.threshold), ("--fail-under", self.fail_under)):
+            if limit is not None and not 0.0 <= limit <= 1.0:
+                raise UsageError(f"{name}: must be a number from 0 to 1, got {limit!r}")
+        taken = {Path(path).resolve() for path in inputs}
+        for path in (self.output, self.parquet, self.keep, self.redactions):
+            if path is not None and path.resolve() in taken:
+                raise UsageError(f"{path}: would be written over, as an input or by another output")
+            taken |= {path.resolve()} if path is not None else set()
+
+
+@dataclass(frozen=True)
+class PlannedValuation:
+    """A valuation that was checked and is ready to run; `notes` are worth showing before it runs."""
+
+    valuation: Valuation
+    outputs: ValueOutputs
     notes: tuple[str, ...]
 
-    def results(self) -> Iterator[ChunkResult]:
-        """Yield the results in input order, chunk by chunk."""
-        return jobs.run(self.job)
+    def run(self, *, on_resume: Callable[[int], None], on_chunk: Callable[[ValuedChunk], None]) -> ValueReport:
+        """Write all outputs and return the report.
 
-    def after(self, lines: Iterator[bytes]) -> tuple[PlannedValuation, list[float | None]]:
-        """Return what is left to do after the lines of a broken-off output, and the scores that it holds.
-
-        UsageError where the lines are not what this valuation gives.
+        `on_resume` is called with the number of rows that were already finished, `on_chunk` with each chunk after it
+        was written.
         """
-        before = resume.resumed(self.job, lines)
-        return replace(self, job=before.rest(self.job)), before.scores
+        outputs, valuation = self.outputs, self.valuation
+        report = ValueReport(outputs.threshold, outputs.fail_under)
+        redactions: list[RedactionRow] = []
+        if outputs.resume and outputs.output is not None and outputs.output.exists():
+            valuation, redactions = self._resume(outputs.output, report)
+            on_resume(valuation.finished)
+        with ExitStack() as stack:
+            sinks = _Sinks(outputs, stack)
+            sinks.write_finished(redactions)
+            for chunk in valuation.run():
+                sinks.write(chunk)
+                report.add(chunk)
+                on_chunk(chunk)
+        return report
 
-    def redacted(self, scores: Sequence[float | None]) -> Iterator[Redacted]:
-        """Yield what was taken out of the first traces before they were kept, given their scores."""
-        return resume.redacted(self.job, scores)
+    def _resume(self, output: Path, report: ValueReport) -> tuple[Valuation, list[RedactionRow]]:
+        """Cut half-written lines, and return the rest of the valuation and what was redacted before."""
+        cut_to_whole_lines(output)
+        finished = read_finished(self.valuation, iter_lines(output), output)
+        keep, keep_filter = self.outputs.keep, self.valuation.keep_filter
+        kept = sum(map(keep_filter.passes, finished.scores))
+        if keep is not None and keep.exists():
+            cut_to_whole_lines(keep, kept)
+        elif kept:
+            raise UsageError(f"--resume: {keep}: does not exist, although {kept} traces were kept; use a new --output")
+        redactions = list(redact_finished(self.valuation, finished.scores))
+        report.add_finished(finished.scores, redactions)
+        return skip_finished(self.valuation, finished), redactions
+
+
+class _Sinks:
+    """All outputs of a valuation."""
+
+    def __init__(self, outputs: ValueOutputs, stack: ExitStack) -> None:
+        self._outputs = outputs
+        append = outputs.resume
+        self._redactions = stack.enter_context(JsonLines(outputs.redactions)) if outputs.redactions else None
+        self._parquet = stack.enter_context(_open_parquet(outputs.parquet)) if outputs.parquet else None
+        output = stack.enter_context(JsonLines(outputs.output, append=append)) if outputs.output else None
+        self._keep = stack.enter_context(JsonLines(outputs.keep, append=append)) if outputs.keep else None
+        stream = stack.enter_context(JsonStream(outputs.stream)) if outputs.stream else None
+        self._rows: list[Sink] = [sink for sink in (output, stream, self._parquet) if sink is not None]
+
+    def write_finished(self, redactions: Sequence[RedactionRow]) -> None:
+        """Write the finished rows of a resumed output to the outputs that are made anew."""
+        output = self._outputs.output
+        if self._redactions:
+            self._redactions.write(redactions)
+        if self._parquet and self._outputs.resume and output is not None and output.exists():
+            self._parquet.write_json(iter_lines(output))
+
+    def write(self, chunk: ValuedChunk) -> None:
+        """Write a chunk. Kept traces come before the rows, so that after a crash no row promises a missing trace."""
+        if self._keep:
+            self._keep.write(chunk.kept)
+        for sink in self._rows:
+            sink.write(chunk.rows)
+        if self._redactions:
+            self._redactions.write(chunk.redactions)
 
 
 def plan_value(
-    paths: Sequence[str], asked: ValueOptions, *, from_run: str | None = None, store: str | None = None
+    paths: Sequence[str],
+    options: ValueOptions,
+    outputs: ValueOutputs | None = None,
+    *,
+    from_run: str | None = None,
+    store: str | None = None,
 ) -> PlannedValuation:
-    """Return a valuation of files, or of the traces of a stored run; UsageError for what cannot be done.
+    """Return a valuation of files, or of the traces of a stored run; raises UsageError before anything is written.
 
-    Of a stored run, success is what the verdicts of its cases say: passed or failed; any other verdict says nothing.
+    In a stored run the verdict of a case is its success: passed or failed. Any other verdict leaves it unknown.
     """
-    weights_of(asked.profile)
-    if asked.confidence is not None and not 0.0 <= asked.confidence <= 1.0:
-        raise UsageError(f"--confidence: must be a number from 0 to 1, got {asked.confidence!r}")
-    if asked.ttl is not None and not asked.ttl > 0:
-        raise UsageError(f"--ttl: must be more than 0 seconds, got {asked.ttl!r}")
+    outputs = outputs or ValueOutputs()
+    outputs.check(paths)
+    _check_options(options, paths, from_run, store)
     notes: list[str] = []
-    if asked.embedder is None:
+    if options.embedder is None:
         embed = embedding.installed_embedder()
-        notes += [] if embed is not None else [WITHOUT]
+        notes += [] if embed is not None else [WITHOUT_EMBEDDER]
     else:
-        embed = embedding.embedder(asked.embedder)
-    jobs.check_mode(asked.novelty, index=asked.index, embedded=embed is not None)
-    if asked.novelty == "corpus" and not _exists(asked.index):
-        notes.append(f"{asked.index}: made from these traces; there was nothing to search yet, so every novelty is 0.5")
-    if asked.index is not None and not asked.index.absolute().parent.is_dir():
-        raise UsageError(f"--index: {asked.index}: its folder does not exist, so that it could not be saved")
-    if asked.ttl is not None and asked.index is None:
-        raise UsageError("--ttl needs --index: it says how long what the index holds counts")
-    said = source.Defaults(asked.confidence, asked.success)
-    files = [] if from_run is not None else source.files(paths)
-    if asked.novelty == "leave-one-out" and Path("-") in files:
+        embed = embedding.embedder(options.embedder)
+    check_mode(options.novelty, index=options.index, embedded=embed is not None)
+    if options.novelty == "corpus" and options.index is not None and not options.index.exists():
+        notes.append(f"{options.index}: made from these traces; there is nothing to search yet, so novelty is 0.5")
+    if options.index is not None and not options.index.absolute().parent.is_dir():
+        raise UsageError(f"--index: {options.index}: its folder does not exist, so the index could not be saved")
+    defaults = TraceDefaults(options.confidence, options.success)
+    files = [] if from_run is not None else document_files(paths)
+    if options.novelty == "leave-one-out" and Path("-") in files:
         raise UsageError("novelty 'leave-one-out' reads its input twice, which standard input does not allow")
-    return PlannedValuation(
-        jobs.Job(
-            files,
-            terms=ScoringContext(
-                profile=asked.profile,
-                mode=asked.novelty if embed is not None else "none",
-                embedder=embedding.name_of(embed),
-            ),
-            embed=embed,
-            gate=asked.gate,
-            index=asked.index,
-            extend=asked.extend,
-            ttl=asked.ttl,
-            jobs=asked.jobs or cores(),
-            said=said,
-            given=None if from_run is None else _of_run(from_run, store, said),
+    valuation = Valuation(
+        files,
+        context=ScoringContext(
+            profile=options.profile,
+            mode=options.novelty if embed is not None else "none",
+            embedder=embedding.name_of(embed),
         ),
-        tuple(notes),
+        embed=embed,
+        keep_filter=outputs.keep_filter,
+        index=options.index,
+        extend=options.extend,
+        ttl=options.ttl,
+        executor=ProcessPool(options.jobs or count_cores(), patience=PATIENCE if embed is None else 1),
+        defaults=defaults,
+        documents=None if from_run is None else _documents_of_run(from_run, store, defaults),
     )
+    return PlannedValuation(valuation, outputs, tuple(notes))
 
 
-def _of_run(run_id: str, store: str | None, said: source.Defaults) -> list[source.Document]:
-    from fairtrial.store import DEFAULT_URL, Store  # SQL is imported only where it is used
+def _check_options(options: ValueOptions, paths: Sequence[str], from_run: str | None, store: str | None) -> None:
+    if bool(paths) == bool(from_run):
+        raise UsageError("give either FILE... or --from-run RUN")
+    if store and not from_run:
+        raise UsageError("--store needs --from-run: only a stored run is read from it")
+    if options.extend and options.novelty != "corpus":
+        raise UsageError("--extend needs --novelty corpus: a sequence always extends its index, leave-one-out has none")
+    weights_of(options.profile)
+    if options.confidence is not None and not 0.0 <= options.confidence <= 1.0:
+        raise UsageError(f"--confidence: must be a number from 0 to 1, got {options.confidence!r}")
+    if options.ttl is not None and not options.ttl > 0:
+        raise UsageError(f"--ttl: must be more than 0 seconds, got {options.ttl!r}")
+    if options.ttl is not None and options.index is None:
+        raise UsageError("--ttl needs --index: it is the time to live of the traces in the index")
+
+
+def _documents_of_run(run_id: str, store: str | None, defaults: TraceDefaults) -> list[Document]:
+    from fairtrial.store import DEFAULT_URL, Store  # importing SQL takes time that most commands need not spend
 
     opened = Store(store or DEFAULT_URL, create=False)
     try:
         run = opened.run(run_id)
         results = {(result.position, result.attempt): result for result in opened.results(run.id)}
-        found = list(
+        documents = list(
             chain.from_iterable(
-                _of_recording(recording, results.get((position, recording.attempt)), run.id, said)
+                _documents_of_attempt(recording, results.get((position, recording.attempt)), run.id, defaults)
                 for position, recording in opened.recordings(run.id)
             )
         )
     finally:
         opened.close()
-    if not found:
-        raise UsageError(f"--from-run: the run {run.id} keeps no traces; value the files that it scored instead")
-    return found
+    if not documents:
+        raise UsageError(f"--from-run: the run {run.id} holds no traces; value the files that it scored instead")
+    return documents
 
 
-def _of_recording(
-    recording: Recording, result: CaseResult | None, run_id: str, said: source.Defaults
-) -> Iterator[source.Document]:
+def _documents_of_attempt(
+    recording: Recording, result: CaseResult | None, run_id: str, defaults: TraceDefaults
+) -> Iterator[Document]:
     """Yield the reasoning of one stored recording, under the name that reports give to its case."""
     if result is None:
-        return source.recorded([recording], said, run_id)
-    named = replace_fields(recording, case_id=result.title)
-    return source.recorded([named], said._replace(verdict=_success(result.verdict)), run_id)
+        return documents_of_recordings([recording], defaults, run_id)
+    named = replace(recording, case_id=result.title)
+    return documents_of_recordings([named], defaults._replace(verdict=_success(result.verdict)), run_id)
 
 
 def _success(verdict: Verdict | None) -> bool | None:
-    """Return what a verdict says of success; None where it says nothing."""
+    """Return whether a verdict means success; None if it does not say."""
     return verdict is Verdict.PASSED if verdict in {Verdict.PASSED, Verdict.FAILED} else None
 
 
-def _exists(index: Path | None) -> bool:
-    return index is not None and index.exists()
+def _open_parquet(path: Path) -> Parquet:
+    try:
+        return Parquet(path, ValueRow)
+    except ImportError as error:
+        raise UsageError(lacks_extra("--parquet", "parquet")) from error

@@ -15,12 +15,14 @@ from fairtrial.errors import FormatError
 from fairtrial.records.reasoning import (
     Entity,
     KnowledgeGraphDelta,
+    Problem,
     ReasoningMetadata,
     ReasoningOutcome,
     ReasoningStep,
     ReasoningTask,
     ReasoningTool,
     ReasoningTrace,
+    RefusedTrace,
     Relationship,
 )
 from fairtrial.records.record import Json, Record
@@ -36,27 +38,10 @@ MARKS = frozenset({"@context", "@type"})
 _HEADER = {"@context": CONTEXT, "@type": TYPE}
 
 
-class Problem(Record, frozen=True):
-    """One thing that is wrong with a document: its JSON pointer, and what was got and what is allowed."""
-
-    pointer: str
-    problem: str
-
-    def __str__(self) -> str:
-        return f"{self.pointer or '/'}: {self.problem}"
-
-
-class Refused(Record, frozen=True):
-    """A document that is no valid ReasoningTrace, with every reason; `id` is the one it gives itself, if any."""
-
-    id: str | None
-    problems: tuple[Problem, ...]
-
-
 def loads(data: bytes | str, path: str = "<memory>") -> ReasoningTrace:
     """Return the trace that one JSON document holds; FormatError names every problem with its JSON pointer."""
     found = parse(data)
-    if isinstance(found, Refused):
+    if isinstance(found, RefusedTrace):
         raise FormatError(path, [str(problem) for problem in found.problems])
     return found
 
@@ -66,14 +51,14 @@ def dumps(trace: ReasoningTrace) -> bytes:
     return msgspec.json.encode(document(trace))
 
 
-def parse(data: bytes | str) -> ReasoningTrace | Refused:
+def parse(data: bytes | str) -> ReasoningTrace | RefusedTrace:
     """Return the trace that one JSON document holds, or all that is wrong with it; never raises for its content."""
     raw = decode(data)
-    return raw if isinstance(raw, Refused) else build(raw)
+    return raw if isinstance(raw, RefusedTrace) else build(raw)
 
 
 def decode(data: bytes | str) -> Json:
-    """Return the JSON value of untrusted bytes, or why there is none, as Refused."""
+    """Return the JSON value of untrusted bytes, or why there is none, as RefusedTrace."""
     if isinstance(data, str):
         data = data.encode("utf-8", "surrogatepass")
     data = data.removeprefix(b"\xef\xbb\xbf")
@@ -88,7 +73,7 @@ def decode(data: bytes | str) -> Json:
     return value
 
 
-def build(raw: Json) -> ReasoningTrace | Refused:
+def build(raw: Json) -> ReasoningTrace | RefusedTrace:
     """Return the trace that a JSON value says, or all that is wrong with it."""
     if not isinstance(raw, dict):
         return _refuse(None, f"must be an object, got {_kind(raw)}")
@@ -101,7 +86,7 @@ def build(raw: Json) -> ReasoningTrace | Refused:
     trace = _explain({key: value for key, value in raw.items() if key not in _HEADER}, ReasoningTrace, "", problems)
     if problems:
         own = raw.get("id")
-        return Refused(id=own if isinstance(own, str) else None, problems=tuple(problems))
+        return RefusedTrace(id=own if isinstance(own, str) else None, problems=tuple(problems))
     assert isinstance(trace, ReasoningTrace)  # noqa: S101  # without problems there is a value; mypy cannot know
     return trace
 
@@ -298,8 +283,8 @@ def _show(value: Json, limit: int = 60) -> str:
     return text if len(text) <= limit else text[:limit] + "…"
 
 
-def _refuse(own: str | None, problem: str) -> Refused:
-    return Refused(id=own, problems=(Problem("", problem),))
+def _refuse(own: str | None, problem: str) -> RefusedTrace:
+    return RefusedTrace(id=own, problems=(Problem("", problem),))
 
 
 def _deeper(value: Json, limit: int) -> bool:
@@ -343,7 +328,7 @@ def original(trace: Trace) -> ReasoningTrace | None:
     """Return the ReasoningTrace that a trace was loaded from, or None."""
     kept = (trace.extra or {}).get(_ORIGINAL)
     found = None if kept is None else build(kept)
-    return None if isinstance(found, Refused) else found
+    return None if isinstance(found, RefusedTrace) else found
 
 
 def _append_step(step: ReasoningStep, steps: list[Step], waiting: list[ToolCall]) -> None:

@@ -20,6 +20,7 @@ from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.eval_config import EvalConfig
+from fairtrial.records.reasoning import RefusedTrace
 from fairtrial.records.record import Record
 
 _KINDS = (
@@ -153,7 +154,7 @@ def _reasoning(items: list[Any], reading: Diagnostics, place: str) -> Loaded | N
         raw = _value(item)
         whole = {key: _value(value) for key, value in raw.items()} if isinstance(raw, dict) else raw
         one = knowledgepulse.build(whole)
-        if isinstance(one, knowledgepulse.Refused):
+        if isinstance(one, RefusedTrace):
             problems += [f"{place.format(i)}{problem.pointer}: {problem.problem}" for problem in one.problems]
         else:
             recordings.append(Recording(one.id.removeprefix("kp:trace:"), knowledgepulse.to_trace(one)))

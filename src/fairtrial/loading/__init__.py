@@ -2,6 +2,7 @@
 
 from fairtrial.loading.cases import LoadedSet, plan_cases, select_cases
 from fairtrial.loading.criteria import DEFAULT_CONFIG, Criteria, criteria_for, criteria_in, criteria_of
+from fairtrial.loading.documents import TraceDefaults, document_files, documents_of_recordings, iter_documents
 from fairtrial.loading.matching import (
     Match,
     MatchedRecordings,
@@ -21,10 +22,14 @@ __all__ = [
     "Match",
     "MatchedRecordings",
     "Source",
+    "TraceDefaults",
     "as_recording",
     "criteria_for",
     "criteria_in",
     "criteria_of",
+    "document_files",
+    "documents_of_recordings",
+    "iter_documents",
     "match",
     "match_each",
     "merge_sources",

@@ -12,9 +12,10 @@ from fairtrial.metrics.option_fields import option
 from fairtrial.records.case import EvalCase
 from fairtrial.records.score import Score
 from fairtrial.records.trace import Trace
+from fairtrial.records.value_row import Nearest
 from fairtrial.valuation.embed import embedder
 from fairtrial.valuation.from_trace import from_trace
-from fairtrial.valuation.trace_value import Nearest, ScoringContext, TraceValue, finish, weigh
+from fairtrial.valuation.trace_value import ScoringContext, TraceValue, add_novelty, score_structure
 
 if TYPE_CHECKING:
     from fairtrial.valuation.novelty import VectorCache
@@ -50,7 +51,11 @@ class ReasoningValue:
         except UsageError as error:  # of the index, or of the embedder that made it
             return Score(None, str(error), side="infrastructure")
         return _score(
-            finish(weigh(reasoning), nearest, ScoringContext(mode="corpus" if self.index else "none", embedder=by))
+            add_novelty(
+                score_structure(reasoning),
+                nearest,
+                ScoringContext(mode="corpus" if self.index else "none", embedder=by),
+            )
         )
 
     def _nearest(self, text: str) -> tuple[Nearest | None, str]:

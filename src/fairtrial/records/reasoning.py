@@ -113,3 +113,20 @@ class ReasoningTrace(Record, frozen=True):
     def text(self) -> str:
         """What an embedder is given: the objective and the steps' contents, joined by one space; absent is empty."""
         return " ".join([self.task.objective, *[step.content or "" for step in self.steps]])
+
+
+class Problem(Record, frozen=True):
+    """One mistake in a document: its JSON pointer, and a message with the value that was found and what is allowed."""
+
+    pointer: str
+    problem: str
+
+    def __str__(self) -> str:
+        return f"{self.pointer or '/'}: {self.problem}"
+
+
+class RefusedTrace(Record, frozen=True):
+    """A document that is not a valid ReasoningTrace, with every problem; `id` is its own id, if it has one."""
+
+    id: str | None
+    problems: tuple[Problem, ...]

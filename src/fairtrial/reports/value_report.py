@@ -1,145 +1,152 @@
-"""How does the value of traces look in a terminal, and in a Parquet file?"""
+"""How does the value of traces look in a terminal?"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-import msgspec
-
+from fairtrial.records.value_row import Nearest, RedactionRow, ValueRow
 from fairtrial.reports.numbers import NONE
 from fairtrial.text.display import shortened, visible
+from fairtrial.valuation.chunk import ValuedChunk
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from fairtrial.reports.rows import Rows
 
-ROWS = 100
-"""So many traces are shown in a table; more would not be read."""
+TABLE_ROWS = 100
+"""The table shows this many traces; nobody would read more."""
+EXAMPLES = 20
+"""Each list shows this many refused, left-out or redacted traces; the outputs hold all of them."""
+_DIMENSIONS = ("complexity", "novelty", "tool_diversity", "outcome_confidence")
 _HEADS = ("trace", "score", "C", "N", "D", "O", "overrides", "nearest", "!")
 _KEY = "C complexity, N novelty, D tool diversity, O outcome confidence, ! warnings"
 
 
-class Totals:
-    """The first rows of a valuation for a table, and its totals; memory does not grow with the traces."""
+class ValueReport:
+    """The first rows of a valuation, its totals, and examples; memory does not grow with the number of traces."""
 
-    def __init__(self, threshold: float | None) -> None:
+    def __init__(self, threshold: float | None, fail_under: float | None = None) -> None:
         self.threshold = threshold
-        self.rows: list[tuple[str, bytes]] = []
-        self.scored = self.refused = self.passed = 0
-        self.sum = 0.0
-        self.low, self.high = 1.0, 0.0
+        self.fail_under = fail_under
+        self.scored = self.refused = self.passed = self.below = 0
+        self._rows: list[tuple[str, ValueRow]] = []
+        self._sum = 0.0
+        self._low, self._high = 1.0, 0.0
+        self._refusals: list[str] = []
+        self._left_out: list[str] = []
+        self._redacted_kinds: Counter[str] = Counter()
+        self._redacted_places: list[str] = []
 
-    def add(self, origin: str, line: bytes, score: float | None) -> None:
-        """Count one result, and keep it if it is among the first."""
-        if len(self.rows) < ROWS:
-            self.rows.append((origin, line))
+    def add(self, chunk: ValuedChunk) -> None:
+        """Add the results of a chunk."""
+        for origin, row in zip(chunk.origins, chunk.rows, strict=True):
+            if len(self._rows) < TABLE_ROWS:
+                self._rows.append((origin, row))
+            self._count(row.score)
+            if row.score is None and len(self._refusals) < EXAMPLES:
+                self._refusals += [
+                    f"{origin}: {problem.pointer or '/'}: {problem.problem}" for problem in row.errors or ()
+                ]
+            elif row.score is not None and row.score < (self.threshold or 0.0) and len(self._left_out) < EXAMPLES:
+                self._left_out.append(_shortfall(row, row.score, self.threshold or 0.0))
+        self._add_redactions(chunk.redactions)
+
+    def add_finished(self, scores: Sequence[float | None], redactions: Sequence[RedactionRow]) -> None:
+        """Add the rows of an output that is resumed; they count, but they do not stand in the table."""
+        for score in scores:
+            self._count(score)
+        self._add_redactions(redactions)
+
+    def _count(self, score: float | None) -> None:
         if score is None:
             self.refused += 1
             return
         self.scored += 1
-        self.sum += score
-        self.low, self.high = min(self.low, score), max(self.high, score)
+        self._sum += score
+        self._low, self._high = min(self._low, score), max(self._high, score)
         self.passed += self.threshold is not None and score >= self.threshold
+        self.below += self.fail_under is not None and score < self.fail_under
 
-    def print(self, console: Console) -> None:
-        """Print the table and the line below it."""
-        if self.rows:
-            console.print(_table(self.rows))
+    def _add_redactions(self, redactions: Sequence[RedactionRow]) -> None:
+        for redaction in redactions:
+            self._redacted_kinds[redaction.kind] += 1
+            if len(self._redacted_places) < EXAMPLES:
+                self._redacted_places.append(
+                    f"{redaction.id} {redaction.pointer}: {redaction.kind} ({redaction.detail})"
+                )
+
+    def print_table(self, console: Console) -> None:
+        """Print the table and the totals below it."""
+        if self._rows:
+            console.print(_table(self._rows))
             console.print(_KEY, style="dim")
-        total = self.scored + self.refused
-        if total > len(self.rows):
-            console.print(f"… and {total - len(self.rows):,} more; --json or --output gives them all", style="dim")
-        console.print(self.sentence())
+        hidden = self.scored + self.refused - len(self._rows)
+        if hidden:
+            console.print(f"… and {hidden:,} more; --json or --output gives them all", style="dim")
+        console.print(self.totals())
 
-    def sentence(self) -> str:
+    def totals(self) -> str:
         """Return the totals in a sentence."""
         parts = [f"{self.scored:,} valued"]
         if self.scored:
-            parts.append(f"mean {self.sum / self.scored:.3f} ({self.low:.3f} to {self.high:.3f})")
+            parts.append(f"mean {self._sum / self.scored:.3f} ({self._low:.3f} to {self._high:.3f})")
         if self.threshold is not None:
             parts.append(f"{self.passed:,} of at least {self.threshold:g}")
         if self.refused:
             parts.append(f"{self.refused:,} refused")
         return ", ".join(parts)
 
+    def examples(self) -> Iterator[str]:
+        """Yield lines about traces that were left out, refused or redacted, at most EXAMPLES of each."""
+        left_out = self.scored - self.passed if self.threshold is not None else 0
+        yield from _list_examples("left out", left_out, self._left_out)
+        yield from _list_examples("refused", self.refused, self._refusals)
+        kinds = ", ".join(f"{count} {kind}" for kind, count in self._redacted_kinds.most_common())
+        yield from _list_examples(
+            f"redacted before keeping: {kinds};", self._redacted_kinds.total(), self._redacted_places
+        )
 
-def _table(rows: list[tuple[str, bytes]]) -> Rows:
+
+def _list_examples(heading: str, count: int, examples: list[str]) -> Iterator[str]:
+    if not count:
+        return
+    yield f"{heading} {count:,}:"
+    for example in examples[:EXAMPLES]:
+        yield f"  {visible(shortened(example, 400))}"
+    if count > EXAMPLES:
+        yield "  …"
+
+
+def _shortfall(row: ValueRow, score: float, threshold: float) -> str:
+    """Return a line that says why a trace is left out: its score and the numbers that the score is made of."""
+    parts = ", ".join(f"{name.replace('_', ' ')} {getattr(row, name):.3f}" for name in _DIMENSIONS)
+    rules = f"; {', '.join(row.overrides)}" if row.overrides else ""
+    return f"{row.id}: {score:.4f} < {threshold:g} ({parts}{rules})"
+
+
+def _table(rows: list[tuple[str, ValueRow]]) -> Rows:
     from fairtrial.reports.rows import Rows
 
     table = Rows(_HEADS)
-    for origin, line in rows:
-        result = msgspec.json.decode(line)
-        if result["score"] is None:
-            table.add(_plain(result["id"] or origin), "refused", *[NONE] * (len(_HEADS) - 2), style="red")
+    for origin, row in rows:
+        if row.score is None:
+            table.add(_plain(row.id or origin), "refused", *[NONE] * (len(_HEADS) - 2), style="red")
         else:
-            table.add(_plain(result["id"]), *_cells(result))
+            table.add(_plain(row.id or ""), f"{row.score:.4f}", *_cells(row))
     return table
 
 
-def _cells(result: dict[str, Any]) -> Iterator[str]:
-    like = result["nearest"]
-    yield f"{result['score']:.4f}"
-    for name in ("complexity", "novelty", "tool_diversity", "outcome_confidence"):
-        yield f"{result[name]:.3f}"
-    yield ", ".join(result["overrides"]) or NONE
-    yield f"{like['cosine']:.3f} {_plain(like['id'])}" if like else NONE
-    yield str(len(result["warnings"]) or NONE)
+def _cells(row: ValueRow) -> Iterator[str]:
+    for name in _DIMENSIONS:
+        yield f"{getattr(row, name):.3f}"
+    yield ", ".join(row.overrides or ()) or NONE
+    yield f"{row.nearest.cosine:.3f} {_plain(row.nearest.id)}" if isinstance(row.nearest, Nearest) else NONE
+    yield str(len(row.warnings or ()) or NONE)
 
 
-def _plain(own_id: str) -> str:
-    """The id of a stranger's trace on one line, without a character that steers a terminal."""
-    return visible(shortened(own_id.removeprefix("kp:trace:"), 200)).replace("\n", "\\n")
-
-
-class Parquet:
-    """A Parquet file of results, written row group by row group, and there only when it is whole."""
-
-    def __init__(self, path: Path, *, rows: int = 20_000) -> None:
-        import pyarrow as pa
-        from pyarrow import parquet
-
-        nearest = pa.struct([("id", pa.string()), ("cosine", pa.float64())])
-        errors = pa.list_(pa.struct([("pointer", pa.string()), ("problem", pa.string())]))
-        numbers = ("score", "complexity", "novelty", "tool_diversity", "outcome_confidence")
-        self._schema = pa.schema(
-            [
-                ("id", pa.string()),
-                *[(name, pa.float64()) for name in numbers],
-                ("overrides", pa.list_(pa.string())),
-                ("warnings", pa.list_(pa.string())),
-                ("embedder", pa.string()),
-                ("nearest", nearest),
-                ("errors", errors),
-            ]
-        )
-        self._path = path
-        self._part = path.with_name(f"{path.name}.part")
-        self._writer = parquet.ParquetWriter(self._part, self._schema)
-        self._rows: list[dict[str, Any]] = []
-        self._size = rows
-
-    def add(self, lines: Iterable[bytes]) -> None:
-        """Add results, given as lines of JSON."""
-        for line in lines:
-            self._rows.append(msgspec.json.decode(line))
-            if len(self._rows) >= self._size:
-                self._flush()
-
-    def _flush(self) -> None:
-        import pyarrow as pa
-
-        self._writer.write_table(pa.Table.from_pylist(self._rows, schema=self._schema))
-        self._rows = []
-
-    def close(self, *, whole: bool) -> None:
-        """Put the file in its place if it is `whole`, else leave nothing behind."""
-        if whole and self._rows:
-            self._flush()
-        self._writer.close()
-        if whole:
-            self._part.replace(self._path)
-        else:
-            self._part.unlink()
+def _plain(trace_id: str) -> str:
+    """Return the id of a trace on one line; characters that steer a terminal are spelt out."""
+    return visible(shortened(trace_id.removeprefix("kp:trace:"), 200)).replace("\n", "\\n")

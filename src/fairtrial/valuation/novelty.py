@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairtrial.errors import FormatError, UsageError
-from fairtrial.valuation.trace_value import Nearest
+from fairtrial.records.value_row import Nearest
 
 CAPACITY = 1000
 DIMENSIONS = 384

@@ -1,30 +1,21 @@
-"""What is a reasoning trace worth, and why: every number that its score is made of?"""
+"""What is a reasoning trace worth, and which numbers is its score made of?"""
 
 from __future__ import annotations
 
-import msgspec
-
-from fairtrial.formats.knowledgepulse import Problem, Refused
-from fairtrial.records.reasoning import ReasoningTrace
+from fairtrial.records.reasoning import ReasoningTrace, RefusedTrace
 from fairtrial.records.record import Record
+from fairtrial.records.value_row import Nearest, ValueRow
 from fairtrial.valuation.dimensions import UNKNOWN_NOVELTY, Structure, Weights, structure, total, weights_of
 from fairtrial.valuation.gaming import warnings
 
 SAME = 1e-6
-"""Cosines this near to 1 are 1: products of float32 cannot tell such vectors apart."""
-
-
-class Nearest(Record, frozen=True):
-    """The trace that another one is most like, and how much: 1 is the same direction."""
-
-    id: str
-    cosine: float
+"""Cosines this close to 1 count as 1, because float32 products cannot tell the vectors apart."""
 
 
 class TraceValue(Record, frozen=True):
-    """The value of one trace, 0..1, with its breakdown; `nearest` is the most similar trace that it was held against.
+    """The value of one trace, 0..1, with its breakdown; `nearest` is the most similar trace that it was compared with.
 
-    `novelty` is 0.5 where there was no embedder (`embedder` is "none") or nothing to compare with (`nearest` is None).
+    `novelty` is 0.5 if there was no embedder (`embedder` is "none") or no other trace (`nearest` is None).
     """
 
     id: str
@@ -43,7 +34,7 @@ class TraceValue(Record, frozen=True):
 
 
 class StructuralScore(Record, frozen=True):
-    """What a trace alone decides of its value: all but how new it is."""
+    """The part of a value that the trace alone decides: everything except its novelty."""
 
     id: str
     structure: Structure
@@ -51,87 +42,61 @@ class StructuralScore(Record, frozen=True):
 
 
 class ScoringContext(Record, frozen=True):
-    """How traces are scored: by which profile, in which mode, with whose vectors."""
+    """How traces are scored: the profile of weights, the novelty mode, and the name of the embedder."""
 
     profile: str = "default"
     mode: str = "sequence"
     embedder: str = "none"
 
 
-class _Line(msgspec.Struct, gc=False):
-    """One line of output, keys in order, none left out."""
-
-    id: str
-    score: float
-    complexity: float
-    novelty: float
-    tool_diversity: float
-    outcome_confidence: float
-    overrides: tuple[str, ...]
-    warnings: tuple[str, ...]
-    embedder: str
-    nearest: Nearest | None
-
-
-class _RefusedLine(msgspec.Struct, gc=False):
-    id: str | None
-    score: None
-    errors: tuple[Problem, ...]
-
-
-def weigh(trace: ReasoningTrace) -> StructuralScore:
-    """Return what a trace alone decides of its value."""
+def score_structure(trace: ReasoningTrace) -> StructuralScore:
+    """Return the part of a value that the trace alone decides."""
     return StructuralScore(id=trace.id, structure=structure(trace), warnings=warnings(trace))
 
 
 def novelty_of(nearest: Nearest | None) -> float:
-    """Return 1 - cosine within 0..1, or 0.5 where there was nothing to compare with."""
+    """Return 1 - cosine within 0..1, or 0.5 if there was nothing to compare with."""
     if nearest is None:
         return UNKNOWN_NOVELTY
     distance = 1.0 - nearest.cosine
     return 0.0 if distance < SAME else min(1.0, distance)
 
 
-def finish(weighed: StructuralScore, nearest: Nearest | None, terms: ScoringContext) -> TraceValue:
-    """Return the value of a trace that was weighed, now that it is known what it is most like."""
-    parts = weighed.structure
-    weights = weights_of(terms.profile)
+def add_novelty(structural: StructuralScore, nearest: Nearest | None, context: ScoringContext) -> TraceValue:
+    """Return the value of a trace from its structural score and the most similar other trace."""
+    parts = structural.structure
+    weights = weights_of(context.profile)
     novelty = novelty_of(nearest)
     return TraceValue(
-        id=weighed.id,
+        id=structural.id,
         score=total(parts, novelty, weights),
         complexity=parts.complexity,
         novelty=novelty,
         tool_diversity=parts.tool_diversity,
         outcome_confidence=parts.outcome_confidence,
         overrides=parts.overrides,
-        warnings=weighed.warnings,
-        embedder=terms.embedder,
+        warnings=structural.warnings,
+        embedder=context.embedder,
         nearest=nearest,
-        mode=terms.mode,
-        profile=terms.profile,
+        mode=context.mode,
+        profile=context.profile,
         weights=weights,
     )
 
 
-_ENCODER = msgspec.json.Encoder()
-
-
-def line(result: TraceValue | Refused) -> bytes:
-    """Return the JSON object of a result, without a line break."""
-    if isinstance(result, Refused):
-        return _ENCODER.encode(_RefusedLine(result.id, None, result.problems))
-    return _ENCODER.encode(
-        _Line(
-            result.id,
-            result.score,
-            result.complexity,
-            result.novelty,
-            result.tool_diversity,
-            result.outcome_confidence,
-            result.overrides,
-            result.warnings,
-            result.embedder,
-            result.nearest,
-        )
+def row_of(result: TraceValue | RefusedTrace) -> ValueRow:
+    """Return the row that is written for a value, or for a refused document."""
+    if isinstance(result, RefusedTrace):
+        return ValueRow(result.id, None, errors=result.problems)
+    return ValueRow(
+        result.id,
+        result.score,
+        result.complexity,
+        result.novelty,
+        result.tool_diversity,
+        result.outcome_confidence,
+        result.overrides,
+        result.warnings,
+        result.embedder,
+        result.nearest,
     )

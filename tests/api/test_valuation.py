@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -13,19 +11,21 @@ import msgspec
 import numpy as np
 import pytest
 
+from fairtrial.api.valuation_resume import read_finished, skip_finished
+from fairtrial.api.valuation_stages import Valuation
+from fairtrial.batch.executors import ProcessPool
 from fairtrial.errors import UsageError
 from fairtrial.formats import knowledgepulse
-from fairtrial.valuation import batch, source
-from fairtrial.valuation.batch import KeepFilter
+from fairtrial.loading import TraceDefaults, document_files, iter_documents
+from fairtrial.valuation.chunk import KeepFilter
 from fairtrial.valuation.embed import name_of
-from fairtrial.valuation.job import Job, run
 from fairtrial.valuation.novelty import VectorCache
-from fairtrial.valuation.resume import resumed
 from fairtrial.valuation.single import value
 from fairtrial.valuation.trace_value import ScoringContext
 from reasonings import by_words, many, reasoning
 
 WORDS = name_of(by_words)
+OUTPUT = Path("out.jsonl")
 
 
 def _write(path: Path, traces: list[Any]) -> Path:
@@ -33,12 +33,17 @@ def _write(path: Path, traces: list[Any]) -> Path:
     return path
 
 
-def _job(path: Path, mode: str = "sequence", **options: Any) -> Job:
-    return Job([path], terms=ScoringContext(mode=mode, embedder=WORDS), embed=by_words, **options)
+def _job(path: Path, mode: str = "sequence", *, jobs: int = 1, **options: Any) -> Valuation:
+    options["executor"] = ProcessPool(jobs)
+    return Valuation([path], context=ScoringContext(mode=mode, embedder=WORDS), embed=by_words, **options)
 
 
-def _lines(job: Job) -> list[dict[str, Any]]:
-    return [json.loads(line) for done in run(job) for line in done.lines]
+def _encoded(valuation: Valuation) -> list[bytes]:
+    return [msgspec.json.encode(row) for chunk in valuation.run() for row in chunk.rows]
+
+
+def _lines(valuation: Valuation) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in _encoded(valuation)]
 
 
 def _same(found: list[dict[str, Any]], expected: list[dict[str, Any]]) -> None:
@@ -46,6 +51,10 @@ def _same(found: list[dict[str, Any]], expected: list[dict[str, Any]]) -> None:
     for one, other in zip(found, expected, strict=True):
         assert abs(one["score"] - other["score"]) < 1e-6
         assert abs(one["novelty"] - other["novelty"]) < 1e-6
+
+
+def _resumed(valuation: Valuation, lines: list[bytes]) -> Valuation:
+    return skip_finished(valuation, read_finished(valuation, lines, OUTPUT))
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +79,7 @@ def test_processes_change_nothing(file: Path, mode: str) -> None:
 def test_processes_change_nothing_without_embedder(tmp_path: Path) -> None:
     """Line for line the same bytes, of more chunks than are done without starting processes."""
     file = _write(tmp_path / "a.jsonl", [reasoning(number) for number in range(9000)])
-    one, two = ([line for done in run(Job([file], jobs=jobs)) for line in done.lines] for jobs in (1, 2))
+    one, two = (_encoded(Valuation([file], executor=ProcessPool(jobs, patience=16))) for jobs in (1, 2))
     assert one == two
     assert len(one) == 9000
 
@@ -115,10 +124,10 @@ def test_a_sequence_goes_on_where_its_index_ended(tmp_path: Path) -> None:
 @pytest.mark.parametrize("done_before", [0, 1, 700, 1500])
 def test_resuming_gives_what_was_not_broken_off(file: Path, done_before: int) -> None:
     """Wherever the output broke off, the rest is the same, down to the novelty after evictions."""
-    whole = [line for done in run(_job(file)) for line in done.lines]
-    before = resumed(_job(file), whole[:done_before])
+    whole = _encoded(_job(file))
+    before = read_finished(_job(file), whole[:done_before], OUTPUT)
     assert len(before.scores) == done_before
-    rest = [json.loads(line) for done in run(before.rest(_job(file))) for line in done.lines]
+    rest = _lines(skip_finished(_job(file), before))
     _same(rest, [json.loads(line) for line in whole[done_before:]])
 
 
@@ -132,11 +141,11 @@ def test_resuming_a_mode_that_needs_every_vector(tmp_path: Path, mode: str, exte
     if extend:
         _lines(_job(old, mode, index=tmp_path / "index"))
     earlier = (tmp_path / "index").read_bytes() if extend else b""
-    whole = [line for done in run(_job(file, mode, **options)) for line in done.lines]
+    whole = _encoded(_job(file, mode, **options))
     made = VectorCache.load(tmp_path / "index").vectors if mode == "corpus" else None
     (tmp_path / "index").write_bytes(earlier) if extend else (tmp_path / "index").unlink(missing_ok=True)
     job = _job(file, mode, **options)
-    _same(_lines(resumed(job, whole[:40]).rest(job)), [json.loads(line) for line in whole[40:]])
+    _same(_lines(_resumed(job, whole[:40])), [json.loads(line) for line in whole[40:]])
     if made is not None:
         assert np.allclose(VectorCache.load(tmp_path / "index").vectors, made, atol=1e-6)
 
@@ -145,8 +154,8 @@ def test_resuming_a_mode_that_needs_every_vector(tmp_path: Path, mode: str, exte
 def test_resuming_what_was_finished_adds_nothing_to_the_index(tmp_path: Path, mode: str, extend: bool) -> None:
     """Where only the last word was missing, the traces are not in the index a second time."""
     job = _job(_write(tmp_path / "a.jsonl", many(60)), mode, index=tmp_path / "index", extend=extend)
-    whole = [line for done in run(job) for line in done.lines]
-    assert not _lines(resumed(job, whole).rest(job))
+    whole = _encoded(job)
+    assert not _lines(_resumed(job, whole))
     assert len(VectorCache.load(tmp_path / "index")) == 60
 
 
@@ -154,9 +163,9 @@ def test_an_index_that_keeps_all_keeps_all_over_a_break(tmp_path: Path) -> None:
     """A sequence over an index without limit remembers every trace that was done before the break."""
     file, index = _write(tmp_path / "a.jsonl", many(1200)), tmp_path / "index"
     VectorCache(capacity=None).save(index, embedder=WORDS)
-    whole = [line for done in run(_job(file)) for line in done.lines]
+    whole = _encoded(_job(file))
     job = _job(file, index=index)
-    _lines(resumed(job, whole[:1100]).rest(job))
+    _lines(_resumed(job, whole[:1100]))
     assert len(VectorCache.load(index)) == 1200
 
 
@@ -178,24 +187,24 @@ def test_what_is_older_than_its_time_to_live_does_not_count(
 )
 def test_another_output_is_not_resumed(file: Path, change: dict[str, Any]) -> None:
     """A line that these traces do not give under these options is refused, with its number."""
-    lines = [line for done in run(_job(file)) for line in done.lines][:3]
+    lines = _encoded(_job(file))[:3]
     lines[1] = msgspec.json.encode(json.loads(lines[1]) | change)
-    with pytest.raises(UsageError, match=r"line 2 of the output is not the result of .*traces\.jsonl:2"):
-        resumed(_job(file), lines)
+    with pytest.raises(UsageError, match=r"line 2 of out\.jsonl does not match .*traces\.jsonl:2"):
+        read_finished(_job(file), lines, OUTPUT)
 
 
 def test_more_output_than_input_is_not_resumed(tmp_path: Path) -> None:
     """An output that is longer than the input belongs to another one."""
     file = _write(tmp_path / "a.jsonl", [reasoning()])
-    line = _lines(Job([file]))[0]
-    with pytest.raises(UsageError, match="line 2 of the output is not the result of the end of the input"):
-        resumed(Job([file]), [msgspec.json.encode(line)] * 2)
+    line = _lines(Valuation([file]))[0]
+    with pytest.raises(UsageError, match=r"line 2 of out\.jsonl does not match the end of the input"):
+        read_finished(Valuation([file]), [msgspec.json.encode(line)] * 2, OUTPUT)
 
 
 def test_a_refused_trace_stands_in_its_place(tmp_path: Path) -> None:
     """Between two values: its id if it has one, a score that is null, and each problem with its pointer."""
     bad = reasoning(1, outcome={"result_summary": "", "confidence": 5})
-    found = _lines(Job([_write(tmp_path / "a.jsonl", [reasoning(0), bad, reasoning(2)])]))
+    found = _lines(Valuation([_write(tmp_path / "a.jsonl", [reasoning(0), bad, reasoning(2)])]))
     assert [one["score"] is None for one in found] == [False, True, False]
     assert found[1] == {
         "id": "kp:trace:1",
@@ -206,7 +215,7 @@ def test_a_refused_trace_stands_in_its_place(tmp_path: Path) -> None:
 
 def test_a_line_has_the_documented_keys(tmp_path: Path) -> None:
     """In their order, none left out, whatever its value."""
-    found = _lines(Job([_write(tmp_path / "a.jsonl", [reasoning()])]))
+    found = _lines(Valuation([_write(tmp_path / "a.jsonl", [reasoning()])]))
     assert list(found[0]) == [
         "id",
         "score",
@@ -226,7 +235,8 @@ def test_only_what_reaches_the_threshold_is_kept(tmp_path: Path) -> None:
     good, weak = reasoning(0, note="kept"), reasoning(1, steps=[{"step_id": 0, "type": "thought", "content": "x"}])
     file = _write(tmp_path / "a.jsonl", [good, weak])
     limit = value(good, embedder=None).score
-    kept = [json.loads(line) for done in run(Job([file], gate=KeepFilter(limit, keep=True))) for line in done.kept]
+    valuation = Valuation([file], keep_filter=KeepFilter(limit, keep=True))
+    kept = [json.loads(bytes(trace)) for chunk in valuation.run() for trace in chunk.kept]
     assert kept == [good]
 
 
@@ -238,10 +248,10 @@ def test_what_is_kept_has_no_secret_anywhere(tmp_path: Path) -> None:
     trace["steps"][1]["input"] = {"headers": [{"X": token}], "password": "Tr0ub4dor"}
     trace["steps"][2]["output_summary"] = f"<{token}>"
     file = _write(tmp_path / "a.jsonl", [trace])
-    (done,) = run(Job([file], gate=KeepFilter(0.0, keep=True)))
-    assert token.encode() not in done.kept[0]
-    assert b"Tr0ub4dor" not in done.kept[0]
-    assert {one.pointer for one in done.redacted} == {
+    (chunk,) = Valuation([file], keep_filter=KeepFilter(0.0, keep=True)).run()
+    assert token.encode() not in bytes(chunk.kept[0])
+    assert b"Tr0ub4dor" not in bytes(chunk.kept[0])
+    assert {one.pointer for one in chunk.redactions} == {
         "/task/objective",
         "/outcome/result_summary",
         "/steps/0/content",
@@ -252,7 +262,9 @@ def test_what_is_kept_has_no_secret_anywhere(tmp_path: Path) -> None:
 
 
 def _origins(*paths: Path) -> list[str]:
-    return [Path(one.origin).name for one in source.documents(source.files([str(p) for p in paths]), source.Defaults())]
+    return [
+        Path(one.origin).name for one in iter_documents(document_files([str(path) for path in paths]), TraceDefaults())
+    ]
 
 
 def test_every_shape_of_file_is_read(tmp_path: Path) -> None:
@@ -263,7 +275,7 @@ def test_every_shape_of_file_is_read(tmp_path: Path) -> None:
     (tmp_path / "b" / "m.jsonl").write_bytes(b"\xef\xbb\xbf" + json.dumps(reasoning(3)).encode() + b"\n\n")
     (tmp_path / "b" / "n.json").write_text(f"{json.dumps(reasoning(4))}\n{json.dumps(reasoning(5))}\n")
     (tmp_path / "b" / "other.txt").write_text("no")
-    found = [json.loads(line) for done in run(Job(source.files([str(tmp_path)]))) for line in done.lines]
+    found = _lines(Valuation(document_files([str(tmp_path)])))
     assert [one["id"] for one in found] == [f"kp:trace:{n}" for n in range(6)]
     assert all(one["score"] is not None for one in found)
     assert _origins(tmp_path) == ["a.json", "0", "1", "m.jsonl:1", "n.json:1", "n.json:2"]
@@ -274,7 +286,7 @@ def test_what_is_not_there_is_refused(tmp_path: Path, wrong: str) -> None:
     """A path that does not exist, and a folder without JSON, end everything before it starts."""
     (tmp_path / "empty").mkdir()
     with pytest.raises(UsageError, match=wrong):
-        source.files([str(tmp_path / wrong)])
+        document_files([str(tmp_path / wrong)])
 
 
 def test_another_format_is_valued_too(tmp_path: Path) -> None:
@@ -289,9 +301,9 @@ def test_another_format_is_valued_too(tmp_path: Path) -> None:
         {"role": "assistant", "content": "Two."},
     ]
     (tmp_path / "chat.json").write_text(json.dumps(chat))
-    (unsaid,) = _lines(Job([tmp_path / "chat.json"]))
+    (unsaid,) = _lines(Valuation([tmp_path / "chat.json"]))
     assert "does not say its confidence and success" in unsaid["errors"][0]["problem"]
-    (said,) = _lines(Job([tmp_path / "chat.json"], said=source.Defaults(0.8, success=True)))
+    (said,) = _lines(Valuation([tmp_path / "chat.json"], defaults=TraceDefaults(0.8, success=True)))
     # Three steps of two types, one tool: C = 2/4 * 0.5 + 3/20 * 0.2, D = 1, O = 0.8; 0.1 less for few tools.
     assert said["score"] == pytest.approx(0.25 * 0.28 + 0.35 * 0.5 + 0.15 + 0.25 * 0.8 - 0.1)
 
@@ -302,7 +314,7 @@ def test_a_tau_bench_reward_is_its_success(tmp_path: Path, reward: float | None,
     traj = [{"role": "user", "content": "Cancel it."}, {"role": "assistant", "content": "Done."}]
     result: Any = {"task_id": 3, "reward": reward, "traj": traj, "info": {"task": {"actions": []}}, "trial": 0}
     (tmp_path / "tau.json").write_text(json.dumps([result]))
-    (found,) = _lines(Job([tmp_path / "tau.json"], said=source.Defaults(0.8, success=True)))
+    (found,) = _lines(Valuation([tmp_path / "tau.json"], defaults=TraceDefaults(0.8, success=True)))
     assert found["outcome_confidence"] == pytest.approx(counted)
 
 
@@ -311,26 +323,8 @@ def test_a_file_without_traces_is_refused(tmp_path: Path) -> None:
     (tmp_path / "c.json").write_text('{"criteria": {"response_match_score": 0.8}}')
     (tmp_path / "d.json").write_text('{"neither": "nor"}')
     config, other, good = _lines(
-        Job([tmp_path / "c.json", tmp_path / "d.json", _write(tmp_path / "e.jsonl", [reasoning()])])
+        Valuation([tmp_path / "c.json", tmp_path / "d.json", _write(tmp_path / "e.jsonl", [reasoning()])])
     )
     assert "holds EvalConfig without recorded traces" in config["errors"][0]["problem"]
     assert "got the keys 'neither'" in other["errors"][0]["problem"]
     assert good["score"] is not None
-
-
-def test_results_come_in_the_order_of_their_inputs() -> None:
-    """Whichever process is done first."""
-    assert list(batch.in_order(abs, range(-50, 0), jobs=2)) == list(range(50, 0, -1))
-
-
-def test_processes_end_with_the_one_that_started_them() -> None:
-    """After kill -9 none is left behind: each holds the pipe open, which ends when the last of them has."""
-    script = (
-        "import itertools\nfrom fairtrial.valuation.batch import in_order\n"
-        "for one in in_order(abs, itertools.count(), jobs=2): print(one, flush=True)"
-    )
-    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"0\n"
-        process.kill()
-        process.communicate(timeout=30)

@@ -1,0 +1,117 @@
+"""How do the documents of a data set become rows? Load -> prepare in workers -> compare with other traces -> value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+from fairtrial.batch.executors import Executor, InProcess, split_into_chunks
+from fairtrial.loading import TraceDefaults, iter_documents
+from fairtrial.protocols import Embedder
+from fairtrial.records.reasoning import ReasoningTrace
+from fairtrial.valuation.chunk import (
+    Document,
+    KeepFilter,
+    PreparedChunk,
+    ValuedChunk,
+    parse_document,
+    prepare_chunk,
+    value_chunk,
+    value_prepared,
+)
+from fairtrial.valuation.novelty_index import open_index
+from fairtrial.valuation.trace_value import ScoringContext
+
+CHUNK = 512
+EMBEDDED_CHUNK = 32
+"""Documents in a chunk. Embedding is slow, so its chunks are small: progress is visible, and an interruption loses
+little."""
+
+
+@dataclass(frozen=True)
+class Valuation:
+    """Which documents to value, and how.
+
+    The documents are in the files `paths`, or ready in `documents`. The first `finished` documents are valued
+    already; the vectors of the last `remembered` of these are needed once more, because later traces are compared with
+    them. `ttl`, in seconds, is the time to live of the vectors in the index; None leaves it as it is.
+    """
+
+    paths: Sequence[Path] = ()
+    context: ScoringContext = field(default_factory=ScoringContext)
+    embed: Embedder | None = None
+    keep_filter: KeepFilter = field(default_factory=KeepFilter)
+    index: Path | None = None
+    extend: bool = False
+    ttl: float | None = None
+    executor: Executor = field(default_factory=InProcess)
+    defaults: TraceDefaults = field(default_factory=TraceDefaults)
+    documents: Sequence[Document] | None = None
+    finished: int = 0
+    remembered: int = 0
+
+    def iter_all(self) -> Iterator[Document]:
+        """Yield all documents, finished or not."""
+        return iter_documents(self.paths, self.defaults) if self.documents is None else iter(self.documents)
+
+    def iter_open(self) -> Iterator[Document]:
+        """Yield the documents that are not finished."""
+        return islice(self.iter_all(), self.finished, None)
+
+    def run(self) -> Iterator[ValuedChunk]:
+        """Yield the results chunk by chunk, in input order; the index is saved after the last chunk."""
+        if self.embed is None:
+            work = partial(value_chunk, context=self.context, keep_filter=self.keep_filter)
+            yield from self.executor.map(work, split_into_chunks(self.iter_open(), CHUNK))
+        elif self.context.mode == "leave-one-out":
+            yield from self._run_twice(self.embed)
+        else:
+            yield from self._run_once(self.embed)
+
+    def _run_once(self, embed: Embedder) -> Iterator[ValuedChunk]:
+        index = open_index(
+            self.context.mode, self.index, embedder=self.context.embedder, extend=self.extend, ttl=self.ttl
+        )
+        remembered = islice(self.iter_all(), self.finished - self.remembered, self.finished)
+        for prepared in self._prepare(embed, remembered):
+            if prepared.ids:
+                index.nearest(prepared.ids, prepared.vectors)
+            yield _embedded(prepared)
+        for prepared in self._prepare(embed, self.iter_open()):
+            nearest = index.nearest(prepared.ids, prepared.vectors) if prepared.ids else []
+            yield value_prepared(prepared, nearest, self.context, self.keep_filter)
+        index.close()
+
+    def _run_twice(self, embed: Embedder) -> Iterator[ValuedChunk]:
+        """Embed all documents, then value them: the first novelty is known only after the last vector.
+
+        The second pass reads the documents again, so that they are never all held. A resumed valuation needs all
+        vectors, too.
+        """
+        import numpy as np
+
+        from fairtrial.valuation.novelty import leave_one_out
+
+        ids: list[str] = []
+        vectors = []
+        for prepared in self._prepare(embed, self.iter_all()):
+            ids += prepared.ids
+            vectors += [prepared.vectors] if prepared.ids and prepared.vectors is not None else []
+            yield _embedded(prepared)
+        finished = islice(self.iter_all(), self.finished)
+        finished_traces = sum(isinstance(parse_document(document), ReasoningTrace) for document in finished)
+        nearest = islice(leave_one_out(ids, np.concatenate(vectors)) if ids else [], finished_traces, None)
+        for chunk in split_into_chunks(self.iter_open(), CHUNK):
+            prepared = prepare_chunk(chunk, None)
+            yield value_prepared(prepared, list(islice(nearest, len(prepared.ids))), self.context, self.keep_filter)
+
+    def _prepare(self, embed: Embedder, documents: Iterable[Document]) -> Iterator[PreparedChunk]:
+        return self.executor.map(partial(prepare_chunk, embed=embed), split_into_chunks(documents, EMBEDDED_CHUNK))
+
+
+def _embedded(prepared: PreparedChunk) -> ValuedChunk:
+    """Return the result of documents that were embedded only."""
+    return ValuedChunk([], [], [], [], len(prepared.documents))

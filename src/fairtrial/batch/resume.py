@@ -1,0 +1,30 @@
+"""How much of a broken-off output is whole?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from fairtrial.errors import UsageError
+
+
+def iter_lines(path: Path) -> Iterator[bytes]:
+    """Yield the lines of a file, without holding the whole file."""
+    with path.open("rb") as file:
+        yield from file
+
+
+def cut_to_whole_lines(path: Path, count: int | None = None) -> None:
+    """Cut a file of JSON lines after its last whole line, or after its first `count` lines.
+
+    A crash can leave half a line. Raises UsageError if the file holds fewer than `count` whole lines.
+    """
+    end = lines = 0
+    with path.open("r+b") as file:
+        for line in file:
+            if not line.endswith(b"\n") or lines == count:
+                break
+            end, lines = end + len(line), lines + 1
+        if count is not None and lines < count:
+            raise UsageError(f"--resume: {path}: holds {lines} lines, expected at least {count}; use a new --output")
+        file.truncate(end)

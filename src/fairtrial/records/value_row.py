@@ -1,0 +1,45 @@
+"""What does `fairtrial value` write about each document?"""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from fairtrial.records.reasoning import Problem
+from fairtrial.records.record import Record
+
+
+class Nearest(Record, frozen=True):
+    """The most similar other trace, and the cosine between both: 1 is the same direction."""
+
+    id: str
+    cosine: float
+
+
+class ValueRow(msgspec.Struct, frozen=True, gc=False):
+    """The value of one trace with its breakdown, or the problems of a refused document.
+
+    A refused document has no score, and only `id`, `score` and `errors` are written. A trace has no `errors`.
+    The fields stand in the order of the keys in a JSON line and of the columns in a Parquet file.
+    """
+
+    id: str | None
+    score: float | None
+    complexity: float | UnsetType = UNSET
+    novelty: float | UnsetType = UNSET
+    tool_diversity: float | UnsetType = UNSET
+    outcome_confidence: float | UnsetType = UNSET
+    overrides: tuple[str, ...] | UnsetType = UNSET
+    warnings: tuple[str, ...] | UnsetType = UNSET
+    embedder: str | UnsetType = UNSET
+    nearest: Nearest | UnsetType | None = UNSET
+    errors: tuple[Problem, ...] | UnsetType = UNSET
+
+
+class RedactionRow(msgspec.Struct, frozen=True, gc=False):
+    """A secret that was removed from a trace: the trace's id, the kind of secret, more exactly what, and the place."""
+
+    id: str
+    kind: str
+    detail: str
+    pointer: str

@@ -1,0 +1,127 @@
+"""What are the traces of one chunk worth? Everything here runs in a worker, and is picklable."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from fairtrial.formats import knowledgepulse
+from fairtrial.protocols import Embedder
+from fairtrial.records.reasoning import ReasoningTrace, RefusedTrace
+from fairtrial.records.value_row import Nearest, RedactionRow, ValueRow
+from fairtrial.valuation.trace_value import ScoringContext, StructuralScore, add_novelty, row_of, score_structure
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class Document(NamedTuple):
+    """One document before it is parsed: its origin, for example `traces.jsonl:3`, and its bytes or its refusal."""
+
+    origin: str
+    data: bytes | RefusedTrace
+
+
+class KeepFilter(NamedTuple):
+    """Which traces are kept: all with a score of at least `threshold`, if traces are kept at all (`keep`)."""
+
+    threshold: float | None = None
+    keep: bool = False
+
+    def passes(self, score: float | None) -> bool:
+        """Whether a trace with this score is kept; a refused document (None) never is."""
+        return self.keep and score is not None and (self.threshold is None or score >= self.threshold)
+
+
+class PreparedChunk(NamedTuple):
+    """Documents with their structural scores or refusals; `vectors` has a row for each document with a score."""
+
+    documents: list[Document]
+    scores: list[StructuralScore | RefusedTrace]
+    vectors: NDArray[np.float32] | None
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids of the traces; refused documents are left out."""
+        return [score.id for score in self.scores if isinstance(score, StructuralScore)]
+
+
+class ValuedChunk(NamedTuple):
+    """The results of one chunk: a row for each document in order, the kept traces, and what was redacted in them.
+
+    A chunk that was only embedded, because other traces are compared with it, has no rows; `embedded` is its size.
+    """
+
+    origins: list[str]
+    rows: list[ValueRow]
+    kept: list[msgspec.Raw]
+    redactions: list[RedactionRow]
+    embedded: int = 0
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the rows as MessagePack, which takes a third of the time of pickling row by row."""
+        packed = msgspec.msgpack.encode(self.rows)
+        return _unpickle_chunk, (self.origins, packed, self.kept, self.redactions, self.embedded)
+
+
+def _unpickle_chunk(
+    origins: list[str], packed: bytes, kept: list[msgspec.Raw], redactions: list[RedactionRow], embedded: int
+) -> ValuedChunk:
+    return ValuedChunk(origins, msgspec.msgpack.decode(packed, type=list[ValueRow]), kept, redactions, embedded)
+
+
+def parse_document(document: Document) -> ReasoningTrace | RefusedTrace:
+    """Return the trace of a document, or all its problems."""
+    return document.data if isinstance(document.data, RefusedTrace) else knowledgepulse.parse(document.data)
+
+
+def prepare_chunk(documents: list[Document], embed: Embedder | None) -> PreparedChunk:
+    """Parse documents, score their structure, and embed the texts of the valid traces."""
+    traces = [parse_document(document) for document in documents]
+    scores = [trace if isinstance(trace, RefusedTrace) else score_structure(trace) for trace in traces]
+    texts = [trace.text for trace in traces if isinstance(trace, ReasoningTrace)]
+    return PreparedChunk(documents, scores, None if embed is None else embed_texts(texts, embed))
+
+
+def embed_texts(texts: Sequence[str], embed: Embedder) -> NDArray[np.float32]:
+    """Return the vectors of texts, shape (n, dimensions); shape (0, 0) if there are no texts."""
+    import numpy as np
+
+    return np.asarray(embed(texts), dtype=np.float32) if texts else np.empty((0, 0), dtype=np.float32)
+
+
+def value_prepared(
+    prepared: PreparedChunk, nearest: Sequence[Nearest | None], context: ScoringContext, keep_filter: KeepFilter
+) -> ValuedChunk:
+    """Return the results of a prepared chunk; `nearest` has an entry for each trace that was not refused."""
+    valued = ValuedChunk([document.origin for document in prepared.documents], [], [], [])
+    remaining = iter(nearest)
+    for document, score in zip(prepared.documents, prepared.scores, strict=True):
+        result = score if isinstance(score, RefusedTrace) else add_novelty(score, next(remaining), context)
+        row = row_of(result)
+        valued.rows.append(row)
+        if keep_filter.passes(row.score):
+            clean, redactions = redact_document(document)
+            valued.kept.append(clean)
+            valued.redactions.extend(redactions)
+    return valued
+
+
+def value_chunk(documents: list[Document], context: ScoringContext, keep_filter: KeepFilter) -> ValuedChunk:
+    """Return the results of documents without an embedder; a chunk then needs nothing from outside."""
+    prepared = prepare_chunk(documents, None)
+    return value_prepared(prepared, [None] * len(prepared.scores), context, keep_filter)
+
+
+def redact_document(document: Document) -> tuple[msgspec.Raw, list[RedactionRow]]:
+    """Return the JSON object of a document's trace without its secrets, and a row for each secret."""
+    from fairtrial.text.redact import redact_json
+
+    trace = parse_document(document)
+    assert isinstance(trace, ReasoningTrace)  # noqa: S101  # only a trace has a score, and so can pass the filter
+    clean, redactions = redact_json(knowledgepulse.document(trace))
+    rows = [RedactionRow(clean["id"], redaction.kind, redaction.detail, redaction.pointer) for redaction in redactions]
+    return msgspec.Raw(msgspec.json.encode(clean)), rows

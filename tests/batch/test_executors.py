@@ -1,0 +1,40 @@
+"""Executors: chunks in order, in this process or in several."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from fairtrial.batch.executors import Executor, InProcess, ProcessPool, split_into_chunks
+
+
+@pytest.mark.parametrize("executor", [InProcess(), ProcessPool(1), ProcessPool(2)], ids=repr)
+def test_results_come_in_the_order_of_the_chunks(executor: Executor) -> None:
+    """The order does not depend on which worker is done first."""
+    assert list(executor.map(abs, range(-50, 0))) == list(range(50, 0, -1))
+
+
+def test_few_chunks_start_no_process() -> None:
+    """A function that cannot be pickled works, because at most `patience` chunks stay in this process."""
+    executor = ProcessPool(2, patience=3)
+    assert list(executor.map(lambda number: number + 1, range(3))) == [1, 2, 3]
+
+
+def test_chunks_hold_every_item_once() -> None:
+    """Seven items in chunks of three: the last chunk is shorter."""
+    assert list(split_into_chunks(range(7), 3)) == [[0, 1, 2], [3, 4, 5], [6]]
+
+
+def test_processes_end_with_their_parent() -> None:
+    """After kill -9 of the parent no worker is left: each holds the pipe open, which ends with the last of them."""
+    script = (
+        "import itertools\nfrom fairtrial.batch.executors import ProcessPool\n"
+        "for number in ProcessPool(2).map(abs, itertools.count()): print(number, flush=True)"
+    )
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"0\n"
+        process.kill()
+        process.communicate(timeout=30)
