@@ -83,8 +83,9 @@ types: $(VENV)/.ready ## Check types
 imports: $(VENV)/.ready ## Check which way imports point
 	$(BIN)/lint-imports
 
-docs: $(VENV)/.ready ## Write what is generated: the JSON Schema of the report
+docs: $(VENV)/.ready ## Write the pages that are generated, and the JSON Schema of the report
 	$(BIN)/python -m fairtrial.reports.json_report > docs/report.schema.json
+	$(BIN)/python docs/generate.py
 
 bench: $(VENV)/.ready $(PEER)/.ready ## Measure side by side with google-adk 2.13
 	$(BIN)/python benchmarks/run.py --peer $(PEER)/bin/python

@@ -1,95 +1,185 @@
-"""Does everything that the documentation shows work?"""
+"""Does everything that the documentation shows work?
+
+Each page runs in a folder of its own that holds `examples/`, block by block:
+
+- a block with `title="NAME"` is saved under the name;
+- other Python runs as a script, and each line of `sh` as a command;
+- `text` directly below a command is its output;
+- other JSON is read, and used if it is a configuration.
+
+Models are played by a server on this machine, which gives the first allowed answer to every question.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
-from fairtrial import api
+from commands import fairtrial
+from fairtrial import api, cli
+from loopback import Loopback, Request
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
-_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+_BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.DOTALL | re.MULTILINE)
+_LINK = re.compile(r"\]\((?!\w+://)([^)#]*)(?:#([^)]*))?\)")
 
 
-def blocks(language: str) -> list[object]:
-    """The code blocks of all pages in one language."""
-    return [
-        pytest.param(code, id=f"{page.stem}-{i}")
-        for page in PAGES
-        for i, (kind, code) in enumerate(_BLOCK.findall(page.read_text()), 1)
-        if kind == language
-    ]
+class Block(NamedTuple):
+    """A block of code of a page."""
+
+    language: str
+    title: str
+    code: str
+    follows: bool
+    """Whether only a blank line stands between this block and the one before."""
+
+
+def blocks(page: str) -> Iterator[Block]:
+    """The blocks of code of a page, in order."""
+    end = -1
+    for match in _BLOCK.finditer(page):
+        yield Block(match[1], match[2] or "", match[3], follows=match.start() == end + 2)
+        end = match.end()
+
+
+def _first_answer(request: Request) -> str:
+    """A reply of the server that plays every model: the first answer of each question, with a quote if it needs one."""
+    if request.schema is None:
+        return "Thank you. </finished>"
+    fenced = re.search(r"<<<begin [^>]*>>>\n(.*)", request.text)
+    return request.answers(quote=fenced[1] if fenced else "")
+
+
+class Reader:
+    """Someone who follows a page in a folder, block by block."""
+
+    def __init__(self, folder: Path, server: str) -> None:
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        self.folder = folder
+        self.stdout = ""
+        self._environment = {**os.environ, "PATH": path, "COLUMNS": "120", "OPENAI_BASE_URL": f"{server}/v1"}
+
+    def follow(self, block: Block) -> None:
+        """Do as a block says; raises AssertionError if it does not work."""
+        if block.title:
+            (self.folder / block.title).parent.mkdir(parents=True, exist_ok=True)
+            (self.folder / block.title).write_text(block.code, encoding="utf-8")
+        elif block.language == "python":
+            done = self._run([sys.executable, "-W", "error", "-c", block.code])
+            assert done.returncode == 0, f"{block.code}\n{done.stderr}"
+        elif block.language == "sh":
+            for line in block.code.splitlines():
+                self._command(line)
+        elif block.language == "text" and block.follows:
+            assert comparable(self.stdout) == comparable(block.code)
+        if block.language == "json":
+            self._configuration(block)
+
+    def _command(self, line: str) -> None:
+        """Run a command; it exits with 0, or with what the comment behind it says."""
+        command, _, code = line.partition("  # exits with ")
+        done = self._run(["bash", "-c", command])
+        assert done.returncode == int(code or 0), f"{command}\n{done.stdout}{done.stderr}"
+        self.stdout = done.stdout
+
+    def _configuration(self, block: Block) -> None:
+        """Read JSON, and check a configuration as `fairtrial check` does, apart from extras that are missing here."""
+        shown = json.loads(block.code)
+        if "criteria" not in shown or "custom_metrics" in shown:
+            return
+        path = self.folder / (block.title or "shown_config.json")
+        path.write_text(block.code, encoding="utf-8")
+        (checked,) = api.check([str(path)])
+        assert not [problem for problem in checked.problems if "needs the extra" not in problem]
+        if not block.title:
+            path.unlink()
+
+    def _run(self, arguments: list[str]) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            arguments, cwd=self.folder, env=self._environment, capture_output=True, text=True, check=False
+        )
+
+
+def comparable(output: str) -> str:
+    """An output without the parts that differ between two runs: ids, times, and the widths of columns."""
+    lines = [line.rstrip() for line in output.splitlines() if "invocation_duration_v1" not in line]
+    text = re.sub(r"\d{8}-\d{6}-\w{6}|\d+\.\d+ m?s\b|\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?", "…", "\n".join(lines))
+    return re.sub(r"(?<=\S) {2,}", "  ", re.sub("─+", "─", text)).strip()
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the examples in it, as a reader has it."""
+def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reader]:
+    """A reader in a folder with the examples, and with a server that plays models."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    return tmp_path
+    with Loopback(_first_answer) as server:
+        server.models = ["gpt-4o-mini"]
+        yield Reader(tmp_path, server.url)
 
 
-def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a command line with this environment's `fairtrial`."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environment = {**os.environ, "PATH": path, "COLUMNS": "120", "PYTHONPATH": str(folder)}
-    return subprocess.run(
-        ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_page_works(page: Path, reader: Reader) -> None:
+    """Whoever follows a page from its first block to its last gets what the page shows."""
+    for block in blocks(page.read_text()):
+        reader.follow(block)
 
 
-@pytest.mark.parametrize("code", blocks("python"))
-def test_python_blocks_run(code: str, folder: Path) -> None:
-    """Every Python block runs as it stands."""
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], cwd=folder, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    """Every link of a page leads to a file of the project, and to a heading of that file."""
+    for target, heading in _LINK.findall(re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(), flags=re.DOTALL)):
+        file = (page.parent / target).resolve() if target else page
+        assert file.exists(), target
+        assert not heading or heading in _headings(file), f"{target}#{heading}"
 
 
-@pytest.mark.parametrize("code", blocks("sh"))
-def test_commands_run(code: str, folder: Path) -> None:
-    """Every command exits with 0, or with what the comment behind it says."""
-    for line in code.splitlines():
-        command, _, comment = line.partition("  # exits with ")
-        done = shell(command, folder)
-        assert done.returncode == int(comment or 0), f"{command}\n{done.stdout}{done.stderr}"
+def _headings(file: Path) -> set[str]:
+    """The anchors of a page's headings, spelt as GitHub spells them."""
+    titles = re.findall(r"^#+ (.*)$", file.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-@pytest.mark.parametrize("code", blocks("json"))
-def test_configurations_are_read(code: str, folder: Path) -> None:
-    """Every block of JSON is JSON, and every configuration can be used, but for what is not installed here."""
-    shown = json.loads(code)
-    if "criteria" not in shown or "custom_metrics" in shown:
-        return
-    (folder / "config.json").write_text(code, encoding="utf-8")
-    (checked,) = api.check([str(folder / "config.json")])
-    assert checked.what.startswith("EvalConfig")
-    assert not [problem for problem in checked.problems if "needs the extra" not in problem]
+GENERATED = runpy.run_path(str(ROOT / "docs" / "generate.py"))["PAGES"]
 
 
-def _without_times(text: str) -> str:
-    """The report without what differs between two runs: ids and seconds, and the columns that hold seconds."""
-    kept = [line for line in text.splitlines() if "invocation_duration_v1" not in line]
-    return re.sub(r"\d{8}-\d{6}-\w{6}|\d+\.\d+ s\b", "…", "\n".join(line.rstrip() for line in kept))
+@pytest.mark.parametrize("path", GENERATED, ids=lambda path: str(path.name))
+def test_generated_pages_are_up_to_date(path: Path) -> None:
+    """The pages that `make docs` writes stand as it would write them now."""
+    assert path.read_text(encoding="utf-8") == GENERATED[path](), "run `make docs`"
 
 
-def test_readme_shows_the_real_output(folder: Path) -> None:
-    """What the README prints below its example is what the example prints."""
-    shown = re.search(
-        r"```sh\n(fairtrial run [^\n]*?)(?:  # [^\n]*)?\n```\n\n```text\n(.*?)```",
-        (ROOT / "README.md").read_text(),
-        re.DOTALL,
-    )
-    assert shown is not None
-    command, output = shown.groups()
-    assert _without_times(shell(command, folder).stdout).strip() == _without_times(output).strip()
+def test_every_option_is_documented() -> None:
+    """Each option of each command stands on the page of the command line."""
+    page = (ROOT / "docs" / "reference" / "command-line.md").read_text(encoding="utf-8")
+    for name in cli.COMMANDS:
+        section = page.partition(f"\n## fairtrial {name}\n")[2]
+        options = re.findall(r"(?<=[ ,])--[a-z-]+", fairtrial(name, "--help").out.partition("Options:")[2])
+        assert section, name
+        assert [option for option in options if option not in section and option != "--help"] == []
+
+
+def test_every_key_of_the_report_is_documented() -> None:
+    """Each property of the report's schema stands on the page of the JSON report."""
+    schema = json.loads((ROOT / "docs" / "report.schema.json").read_text(encoding="utf-8"))
+    page = (ROOT / "docs" / "reference" / "report-schema.md").read_text(encoding="utf-8")
+    keys = {key for shape in schema["$defs"].values() for key in shape.get("properties", {})}
+    assert sorted(key for key in keys if f"`{key}`" not in page) == []
+
+
+def test_every_page_can_be_reached() -> None:
+    """Each page of the documentation is linked from another page."""
+    linked = {
+        (page.parent / target).resolve() for page in PAGES for target, _ in _LINK.findall(page.read_text()) if target
+    }
+    assert [str(page) for page in PAGES if page not in linked and page.name != "README.md"] == []

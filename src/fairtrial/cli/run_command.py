@@ -21,7 +21,9 @@ _ARGUMENTS = ("paths", "agent", "config", "only", "lenient", "reply_timeout")
 @click.command()
 @click.argument("evalset", nargs=-1)
 @click.option(
-    "--agent", metavar="TARGET", help="The agent: module:function, adk:FOLDER, http://HOST/v1, …; docs/agents.md."
+    "--agent",
+    metavar="TARGET",
+    help="The agent: module:function, adk:FOLDER, http://HOST/v1, …; docs/how-to/connect-an-agent.md.",
 )
 @click.option("--attempts", type=click.IntRange(1), help="How many conversations for each case.  [default: 1]")
 @flags.reply_timeout
