@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from fairtrial.concurrency import concurrently, ends_the_run
 from fairtrial.errors import AgentError, CaseError, SimulatedToolError, SimulatorError, UsageError
+from fairtrial.formats.tool_failures import is_failure
 from fairtrial.planned_case import Pair, PlannedCase
 from fairtrial.protocols import Agent, Closable, Item, Session, Simulator
 from fairtrial.records.attempt import EndedBy, Failure, Recording, Side
@@ -209,8 +210,8 @@ class _Conversation:
     @property
     def _trace(self) -> Trace:
         session = self._work.case.session_input
-        pinned = (session.extra or {}).get("session_id") if session else None
-        return Trace(tuple(self.done), pinned if isinstance(pinned, str) else self._work.name, self._final_state)
+        session_id = session.session_id if session else ""
+        return Trace(tuple(self.done), session_id or self._work.name, self._final_state)
 
     def _learn(self, about: About | None) -> None:
         """Keep what the agents are beside the invocation, and the state for the end."""
@@ -245,8 +246,9 @@ class _InvocationBuilder:
             self.events.append(item)
         elif isinstance(item, Durations):
             self.durations = item
-        elif isinstance(item, ToolResult) and self.witness is not None:
-            self.steps.append(self.witness.marked(item))
+        elif isinstance(item, ToolResult):
+            item = item if item.is_error else replace(item, is_error=is_failure(item.response))
+            self.steps.append(item if self.witness is None else self.witness.marked(item))
         else:
             self.steps.append(item)
         self.check()

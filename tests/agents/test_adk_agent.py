@@ -181,8 +181,8 @@ def test_a_sub_agent_takes_over() -> None:
     call, _, thought = invocation.steps
     assert isinstance(call, ToolCall)
     assert (call.name, call.author) == ("transfer_to_agent", "shop")
-    assert thought == Thought("Let me think.", "cashier")
-    assert invocation.final_response == Message("Ten euros.\nOnly.", "cashier")
+    assert thought == Thought("Let me think.", "cashier", model="scripted")
+    assert invocation.final_response == Message("Ten euros.\nOnly.", "cashier", model="scripted")
     assert invocation.about is not None
     assert [one.name for one in invocation.about.agents] == ["shop", "cashier"]
 
@@ -197,7 +197,7 @@ def test_events_group_the_steps() -> None:
 
 def test_a_session_starts_and_ends_with_its_state() -> None:
     """The initial state goes in, what tools wrote comes out, and a pinned session id is the session's."""
-    given = SessionInput("app", "kim", {"name": "Kim"}, {"session_id": "s-1"})
+    given = SessionInput("app", "kim", {"name": "Kim"}, session_id="s-1")
     one = recorded(TARGET, "remember me", session=given)
     assert one.trace.session_id == "s-1"
     assert one.trace.final_state == {"name": "Kim", "remembered": "remember me"}

@@ -126,7 +126,9 @@ def test_what_a_tool_raises_is_raised_and_recorded(environments: Environments | 
     for one in (agent, async_one):
         (invocation,) = held(one, environments).trace.invocations
         assert invocation.reply == "I found nothing."
-        assert (invocation.steps or ())[-1] == ToolResult("broken", {"error": "KeyError: 'A-17'"}, "call-1")
+        assert (invocation.steps or ())[-1] == ToolResult(
+            "broken", {"error": "KeyError: 'A-17'"}, "call-1", is_error=True
+        )
 
 
 def test_a_tool_runs_in_the_thread_of_its_agent() -> None:

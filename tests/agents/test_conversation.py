@@ -37,13 +37,15 @@ def test_steps_come_in_their_order(kind: str) -> None:
     assert invocation.steps is not None
     author = KINDS[kind].author
     said, first, order, second, cancelled = invocation.steps
+    assert isinstance(said, Message)
     assert isinstance(first, ToolCall)
     assert isinstance(second, ToolCall)
     assert first.id != second.id
-    assert said == Message("Let me look at it first.", author)
-    assert first == ToolCall("get_order", {"order_id": "B-42"}, first.id, author)
+    # ADK's events name the model of each step.
+    assert said == Message("Let me look at it first.", author, model=said.model)
+    assert first == ToolCall("get_order", {"order_id": "B-42"}, first.id, author, model=first.model)
     assert order == ToolResult("get_order", {"item": "lamp", "state": "in preparation"}, first.id, author)
-    assert second == ToolCall("cancel_order", {"order_id": "B-42"}, second.id, author)
+    assert second == ToolCall("cancel_order", {"order_id": "B-42"}, second.id, author, model=second.model)
     assert cancelled == ToolResult("cancel_order", {"cancelled": True}, second.id, author)
     assert invocation.final_response == Message("Order B-42 is cancelled.", author)
 

@@ -87,4 +87,4 @@ def test_google_adk_reads_what_was_injected() -> None:
     result = ToolResult("get", {"a": 1}, "1", "shop", injected=(Injection("error", "500: no"),))
     recorded = Invocation(Message("hi"), (ToolCall("get", id="1", author="shop"), result), Message("ok"))
     theirs = PeerEvalSet.model_validate_json(dumps(EvalSet("s", (EvalCase("c", (recorded,)),))))
-    assert "fairtrial_injected" in theirs.model_dump_json()
+    assert '"fairtrial":{"injected":' in theirs.model_dump_json()

@@ -33,7 +33,7 @@ from fairtrial.records.reply import Prompt
 from fairtrial.records.result import CaseResult, Criterion, Fault, InvocationInjection, Outcome
 from fairtrial.records.score import Score
 from fairtrial.records.summary import CriterionSummary, Estimate
-from fairtrial.records.trace import About, AgentDetails, Injection, Invocation, Message, ToolResult, Trace
+from fairtrial.records.trace import About, AgentDetails, Injection, Invocation, Message, Part, ToolResult, Trace
 from fairtrial.scoring import score_case
 from fairtrial.testing import ScriptedAgent, ScriptedModel, ScriptedUsers
 from judged import Say, fenced, reply
@@ -304,7 +304,7 @@ def test_a_blank_reference_is_an_empty_expectation(criterion: Any) -> None:
         turn(),
         turn(call("hand_over"), reply=""),
         turn(Message("one moment", "agent"), reply=""),
-        replace(turn(), final_response=Message("", extra={"parts": [{"inline_data": {"data": "AA=="}}]})),
+        replace(turn(), final_response=Message("", parts=(Part("image/png", data="AA=="),))),
     ],
 )
 def test_a_reference_that_can_be_meant_is_none(expected: Invocation) -> None:

@@ -11,7 +11,7 @@ from builders import eval_set, load, said
 from fairtrial.errors import FormatError
 from fairtrial.formats.adk.write import dumps
 from fairtrial.records.case import EvalCase, EvalSet, Persona
-from fairtrial.records.trace import Event, Injection, Invocation, Message, Thought, ToolCall, ToolResult, Usage
+from fairtrial.records.trace import Event, Injection, Invocation, Message, Part, Thought, ToolCall, ToolResult, Usage
 
 
 def only_case(document: dict[str, Any]) -> EvalCase:
@@ -183,12 +183,12 @@ def test_scenario_with_a_persona_by_id() -> None:
 
 
 def test_session_input() -> None:
-    """The state that a session starts from is read, and a pinned session is kept."""
+    """The state and the id of a session are read."""
     raw = {"app_name": "a", "user_id": "u", "session_id": "s", "state": {"cart": []}}
     found = only_case(eval_set({"user_content": said("hi")}, session_input=raw)).session_input
     assert found is not None
     assert (found.app_name, found.user_id, found.state) == ("a", "u", {"cart": []})
-    assert found.extra == {"session_id": "s"}
+    assert (found.session_id, found.extra) == ("s", None)
 
 
 def test_sessions_that_start_alike_are_one_object() -> None:
@@ -317,10 +317,29 @@ def test_what_was_injected_survives_google_adks_form() -> None:
 
 def test_a_strangers_metadata_is_no_injection() -> None:
     """What is not as we write it is told with its place."""
-    part = {"functionResponse": {"name": "get"}, "partMetadata": {"fairtrial_injected": [{"effect": 3}]}}
+    part = {"functionResponse": {"name": "get"}, "partMetadata": {"fairtrial": {"injected": [{"effect": 3}]}}}
     turn = {
         "user_content": said("hi"),
         "intermediate_data": {"invocation_events": [{"author": "a", "content": {"parts": [part]}}]},
     }
-    with pytest.raises(FormatError, match=r"parts/0/partMetadata: fairtrial_injected: Expected `str`, got `int`"):
+    with pytest.raises(FormatError, match=r"parts/0/partMetadata: fairtrial: Expected `str`, got `int`"):
         load(eval_set(turn))
+
+
+def test_images_and_files_are_parts_of_a_message() -> None:
+    """Their order among the texts is kept for writing, and nothing else stands in `extra`."""
+    image = {"inline_data": {"mime_type": "image/png", "data": "AA==", "display_name": "a.png"}}
+    file = {"file_data": {"mime_type": "application/pdf", "file_uri": "gs://a/b.pdf"}}
+    media = (Part("image/png", data="AA==", name="a.png"), Part("application/pdf", "gs://a/b.pdf"))
+    for parts, extra in (([{"text": "see"}, image, file], None), ([image, {"text": "see"}, file], True)):
+        user = only_turn(eval_set({"user_content": {"role": "user", "parts": parts}})).user
+        assert (user.text, user.parts) == ("see", media)
+        assert user.extra == (extra and {"parts": parts})
+
+
+def test_what_a_model_searched_is_the_grounding_of_its_event() -> None:
+    """Judges are shown it; a null is none."""
+    grounding = {"web_search_queries": ["weather"]}
+    events = [{"author": "a", "groundingMetadata": grounding}, {"author": "a", "grounding_metadata": None}]
+    turn = {"user_content": said("hi"), "intermediate_data": {"invocation_events": events}}
+    assert only_turn(eval_set(turn)).events == (Event("a", 0, grounding=grounding), Event("a", 0))

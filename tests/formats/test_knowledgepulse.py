@@ -259,3 +259,14 @@ def test_a_conversation_tells_the_same_as_its_trace() -> None:
     assert invocation.query == "do it"
     assert [call.name for call in invocation.tool_calls] == ["t"]
     assert invocation.reply == "done"
+
+
+@pytest.mark.parametrize(("success", "outcome"), [(True, "success"), (False, "failure")])
+def test_success_and_latency_have_fields_in_the_conversation(*, success: bool, outcome: str) -> None:
+    """The latency of a step with a tool is the duration of its call."""
+    raw = json.loads(json.dumps(TRACE))
+    raw["metadata"]["success"] = success
+    raw["steps"] = [{"step_id": 0, "type": "tool_call", "content": "hm", "tool": {"name": "t"}, "latency_ms": 250}]
+    trace = knowledgepulse.to_trace(knowledgepulse.loads(json.dumps(raw)))
+    assert trace.outcome == outcome
+    assert [step.seconds for step in trace.invocations[0].steps or ()] == [None, 0.25]

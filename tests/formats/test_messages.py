@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from builders import load
-from fairtrial.records.trace import AgentDetails, Invocation, Message, Thought, ToolCall, ToolResult, Trace
+from fairtrial.records.trace import AgentDetails, Invocation, Message, Part, Thought, ToolCall, ToolResult, Trace
 
 
 def only_trace(document: Any) -> Trace:
@@ -124,5 +124,32 @@ def test_tau_bench() -> None:
         ("3", 1, "stop"),
         ("3", 2, "stop"),
     ]
-    assert found.recordings[0].trace.extra == {"reward": 1.0}
+    assert found.recordings[0].trace.reward == 1.0
     assert len(found.recordings[0].trace.invocations) == 1, "the stop is not a message"
+
+
+def test_images_sounds_and_files_are_parts_of_a_message() -> None:
+    """At a URL or in base64; a part of another type is skipped, its text is read."""
+    content = [
+        {"type": "text", "text": "see"},
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}},
+        {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}},
+        {"type": "input_audio", "input_audio": {"data": "AQ==", "format": "wav"}},
+        {"type": "file", "file": {"file_data": "data:application/pdf;base64,Ag==", "filename": "a.pdf"}},
+        {"type": "other"},
+    ]
+    media = (
+        Part("image/png", data="AA=="),
+        Part(uri="https://example.com/a.png"),
+        Part("audio/wav", data="AQ=="),
+        Part("application/pdf", data="Ag==", name="a.pdf"),
+    )
+    messages = [{"role": "user", "content": content}, {"role": "assistant", "content": content}]
+    (invocation,) = load(messages).recordings[0].trace.invocations
+    assert (invocation.user, invocation.final_response) == (Message("see", parts=media),) * 2
+
+
+def test_a_conversation_may_have_a_reward() -> None:
+    """As the results of benchmarks do; keys that nobody knows are kept beside it."""
+    trace = load({"messages": [{"role": "user", "content": "hi"}], "reward": 1, "note": "x"}).recordings[0].trace
+    assert (trace.reward, trace.extra) == (1.0, {"note": "x"})

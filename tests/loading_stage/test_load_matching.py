@@ -53,7 +53,7 @@ def test_a_recording_without_case_is_a_warning() -> None:
 
 def test_recordings_are_matched_by_session() -> None:
     """By the session that the case pins, else by the case's id."""
-    pinned = replace(case(name="a"), session_input=SessionInput(extra={"session_id": "s1"}))
+    pinned = replace(case(name="a"), session_input=SessionInput(session_id="s1"))
     heard = [Recording("x", Trace(session_id="s1")), Recording("y", Trace(session_id="b"))]
     assert matched(todo(EvalSet("s", (pinned, case(name="b")))), heard, by="session") == [
         ("a", 1, True),

@@ -199,7 +199,7 @@ def test_interim_replies_are_labelled_against_what_came_before_them() -> None:
 def test_interim_replies_are_not_labelled_against_later_grounding() -> None:
     """What was found for the message itself counts, what was found after it does not."""
     steps = (Message("곧 맑아집니다.", "root"), RESULT)
-    events = tuple(Event("root", 1, {"grounding_metadata": {"found": name}}) for name in ("own", "later", "last"))
+    events = tuple(Event("root", 1, grounding={"found": name}) for name in ("own", "later", "last"))
     bench = label()
     trace = Trace((invocation("맑음", "끝.", *steps, events=events),))
     score(Hallucinations(bench.judge, evaluate_intermediate_nl_responses=True), trace)

@@ -15,7 +15,7 @@ from builders import call, case, eval_set, files_of_evaluations, load, said, tur
 from fairtrial.formats.adk.write import dumps
 from fairtrial.formats.recognise import read
 from fairtrial.records.case import EvalCase, EvalSet
-from fairtrial.records.trace import Message, ToolCall, ToolResult
+from fairtrial.records.trace import Invocation, Message, Part, Thought, ToolCall, ToolResult, Usage
 from strategies import eval_sets
 
 _FREE = {"args", "response", "state", "final_session_state", "tool_declarations"}
@@ -88,6 +88,56 @@ def test_text_beside_a_call_is_kept() -> None:
     event = {"author": "agent", "content": {"role": "model", "parts": [part, {"text": "so"}]}, "my_key": {"a": None}}
     document = eval_set({"user_content": said("hi"), "intermediate_data": {"invocation_events": [event]}})
     assert written(document) == document
+
+
+TIMED: Any = {"started": 1.5, "seconds": 0.25, "span_id": "00f067aa0ba902b7", "parent_id": "a1"}
+EVERY_FIELD = (
+    ToolCall("get", {"id": 1}, "1", "shop", model="m", **TIMED),
+    ToolResult("get", {"text": "gone"}, "1", "shop", is_error=True, **TIMED),
+    ToolResult("get", {"error": "expected"}, "2", "shop", is_error=False, started=1.0),
+    Thought("hm", "shop", model="m", **TIMED),
+    Message("look", "shop", model="m", **TIMED),
+    Message("", "shop", parts=(Part("image/png", data="AA==", name="a.png"),), span_id="b2"),
+)
+
+
+@pytest.mark.parametrize("usages", [None, ()])
+def test_times_spans_models_and_failures_are_written(usages: tuple[Usage, ...] | None) -> None:
+    """ADK's schema has no place for them but the metadata of a part."""
+    user = Message("hi", parts=(Part("image/png", "gs://a/b.png"),), started=1.0)
+    reply = Message("ok", model="m", seconds=2.0)
+    given = EvalSet("set", (EvalCase("case", (Invocation(user, EVERY_FIELD, reply, usages=usages),)),))
+    found = read(dumps(given), "again.evalset.json").eval_set
+    assert found is not None
+    (invocation,) = found.cases[0].conversation or ()
+    assert (invocation.user, invocation.steps, invocation.final_response) == (user, EVERY_FIELD, reply)
+
+
+def test_the_time_and_the_model_of_an_event_are_those_of_its_steps() -> None:
+    """ADK writes both on events; they are written back there, and not a second time on each part."""
+    parts = [{"text": "hm", "thought": True}, {"function_call": {"name": "f", "args": {"a": 1}}}]
+    event = {"author": "agent", "content": {"parts": parts}, "timestamp": 7.5, "model_version": "gemini"}
+    document = eval_set({"user_content": said("hi"), "intermediate_data": {"invocation_events": [event]}})
+    assert written(document) == document
+    found = load(document).eval_set
+    assert found is not None
+    (invocation,) = found.cases[0].conversation or ()
+    assert [(step.started, step.seconds) for step in invocation.steps or ()] == [(7.5, None)] * 2
+    assert [step.model for step in invocation.steps or () if not isinstance(step, ToolResult)] == ["gemini"] * 2
+
+
+def test_several_images_of_a_step_are_parts_of_one_event() -> None:
+    """A part holds a text or an image, a message both."""
+    step = Message("look", "agent", parts=(Part("image/png", data="AA=="), Part(uri="gs://a")))
+    given = EvalSet("set", (case(turn(step, reply="done")),))
+    found = read(dumps(given), "again.evalset.json").eval_set
+    assert found is not None
+    steps = (found.cases[0].conversation or ())[0].steps or ()
+    assert [(one.text, one.parts) for one in steps if isinstance(one, Message)] == [
+        ("look", ()),
+        ("", step.parts[:1]),
+        ("", step.parts[1:]),
+    ]
 
 
 def test_nulls_in_arguments_and_state_are_kept() -> None:

@@ -58,7 +58,8 @@ TAU = Path("tau-bench") / "gpt-4o-airline.json"
 
 def reward(trace: Trace, case: EvalCase) -> float:  # noqa: ARG001
     """What tau-bench said of a dialogue."""
-    return float((trace.extra or {})["reward"])
+    assert trace.reward is not None
+    return trace.reward
 
 
 @pytest.mark.shared

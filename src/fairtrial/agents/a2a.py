@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import functools
 import uuid
 from collections.abc import AsyncIterator
@@ -9,12 +10,14 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import msgspec
+
 from fairtrial.agents.urls import parts_of
 from fairtrial.errors import AgentError, UsageError
 from fairtrial.importing import import_extra
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
-from fairtrial.records.trace import About, Message, Step, Thought, ToolCall, ToolResult
+from fairtrial.records.trace import About, Message, Part, Step, Thought, ToolCall, ToolResult
 
 EXTRA = "agents-a2a"
 _BROKEN = ("TASK_STATE_FAILED", "TASK_STATE_REJECTED", "TASK_STATE_CANCELED")
@@ -144,13 +147,16 @@ class _ReceivedParts:
         if not self._artifacts:
             return []
         texts: list[str] = []
+        media: list[Part] = []
         steps: list[Step] = []
         for parts in self._artifacts.values():
-            # The pieces of one text come as parts of their own where it was streamed.
+            # A streamed text arrives in pieces, each a part of its own.
             told = _steps(parts, self._author, glue="")
-            texts.append("".join(step.text for step in told if isinstance(step, Message)))
+            messages = [step for step in told if isinstance(step, Message)]
+            texts.append("".join(message.text for message in messages))
+            media += [part for message in messages for part in message.parts]
             steps += [step for step in told if not isinstance(step, Message)]
-        return [*steps, Message("\n".join(texts), self._author)]
+        return [*steps, Message("\n".join(texts), self._author, parts=tuple(media))]
 
     def _status(self, status: Any) -> list[Step]:
         self.state = status.state
@@ -175,10 +181,16 @@ def _steps(parts: Any, author: str, *, glue: str = "\n") -> list[Step]:
         step = _step(part, author)
         last = steps[-1] if steps else None
         if isinstance(step, Message) and isinstance(last, Message):
-            steps[-1] = Message(f"{last.text}{glue}{step.text}", author)
+            steps[-1] = _joined(last, step, glue)
         elif step is not None:
             steps.append(step)
     return steps
+
+
+def _joined(first: Message, second: Message, glue: str) -> Message:
+    """Return two adjacent messages as one."""
+    texts = [message.text for message in (first, second) if message.text or not message.parts]
+    return Message(glue.join(texts), first.author, parts=(*first.parts, *second.parts))
 
 
 def _step(part: Any, author: str) -> Step | None:
@@ -188,10 +200,12 @@ def _step(part: Any, author: str) -> Step | None:
     if kind == "text":
         return Thought(part.text, author) if metadata.get("adk_thought") else Message(part.text, author)
     if kind != "data":
-        return Message("", author, {"part": convert(part)})
+        data = base64.b64encode(part.raw).decode()
+        return Message("", author, parts=(Part(part.media_type, part.url, data, part.filename),))
     data = convert(part.data)
     if isinstance(data, dict) and metadata.get("adk_type") == "function_call":
         return ToolCall(str(data.get("name", "")), data.get("args") or {}, str(data.get("id", "")), author)
     if isinstance(data, dict) and metadata.get("adk_type") == "function_response":
         return ToolResult(str(data.get("name", "")), data.get("response"), str(data.get("id", "")), author)
-    return Message("", author, {"data": data})
+    encoded = base64.b64encode(msgspec.json.encode(data)).decode()
+    return Message("", author, parts=(Part(part.media_type or "application/json", data=encoded, name=part.filename),))

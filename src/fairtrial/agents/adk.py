@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from fairtrial.agents.declared import declaring
 from fairtrial.agents.plain import plain
 from fairtrial.agents.routing import routed
@@ -21,7 +23,7 @@ from fairtrial.importing import import_extra, raised
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase, SessionInput
 from fairtrial.records.record import Json
-from fairtrial.records.trace import About, AgentDetails, Event, Message, Step, Thought, ToolCall
+from fairtrial.records.trace import About, AgentDetails, Message, Step, Thought, ToolCall
 
 EXTRA = "agents-adk"
 _USER = "test_user_id"
@@ -136,7 +138,7 @@ async def _conversation(
             app_name=runner.app_name,
             user_id=given.user_id or _USER,
             state=copy.deepcopy(given.state),
-            session_id=(given.extra or {}).get("session_id") or None,
+            session_id=given.session_id or None,
         )
         yield AdkSession(runner, session, watch)
     finally:
@@ -194,7 +196,7 @@ def _items(event: Any) -> list[Item]:
     group, steps, usage = content.event(raw, (), reading)
     if event.is_final_response() and all(isinstance(step, Message | Thought) for step in steps):
         steps = _reply(steps)
-    items: list[Item] = [Event(group.author, len(steps), group.extra), *steps]
+    items: list[Item] = [replace(group, size=len(steps)), *steps]
     return items if usage is None else [*items, usage]
 
 
@@ -203,7 +205,8 @@ def _reply(steps: list[Step]) -> list[Step]:
     texts = [step for step in steps if isinstance(step, Message)]
     if len(texts) < 2:
         return steps
-    whole = Message("\n".join(one.text for one in texts if one.text), texts[0].author)
+    text = "\n".join(message.text for message in texts if message.text)
+    whole = replace(texts[0], text=text, parts=tuple(part for message in texts for part in message.parts))
     return [*(step for step in steps if isinstance(step, Thought)), whole]
 
 

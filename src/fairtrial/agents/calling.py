@@ -157,7 +157,7 @@ def _resolve(done: asyncio.Future[Any], outcome: Any) -> None:
 
 
 def _failed(made: ToolCall, error: Exception) -> ToolResult:
-    return ToolResult(made.name, {"error": described(error)}, made.id)
+    return ToolResult(made.name, {"error": described(error)}, made.id, is_error=True)
 
 
 def declaration(tool: Tool) -> dict[str, Json]:

@@ -176,7 +176,8 @@ def _with_messages(state: Any) -> dict[str, Any]:
 def _steps(message: Any, author: str) -> list[Item]:
     """The steps that one message of a model or of a tool stands for; what the user said is none."""
     if message.type == "tool":
-        return [ToolResult(str(message.name or ""), response_of(str(message.text)), message.tool_call_id, author)]
+        name, response = str(message.name or ""), response_of(str(message.text))
+        return [ToolResult(name, response, message.tool_call_id, author, is_error=message.status == "error")]
     if message.type != "ai":
         return []
     author = message.name or author

@@ -163,7 +163,8 @@ class _Watch:
     def _result(self, part: Any) -> ToolResult:
         value = plain(part.content)
         response = response_of(value) if isinstance(value, str) else value
-        return ToolResult(part.tool_name, response, part.tool_call_id, self.name)
+        is_error = part.part_kind == "retry-prompt"
+        return ToolResult(part.tool_name, response, part.tool_call_id, self.name, is_error=is_error)
 
     def _steps(self, response: Any) -> list[Item]:
         items: list[Item] = [_usage(response)]

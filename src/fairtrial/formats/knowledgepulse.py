@@ -321,6 +321,7 @@ def to_trace(reasoning: ReasoningTrace) -> Trace:
         ),
         session_id=reasoning.id.removeprefix("kp:trace:"),
         extra={_ORIGINAL: document(reasoning)},
+        outcome="success" if reasoning.metadata.success else "failure",
     )
 
 
@@ -333,21 +334,23 @@ def original(trace: Trace) -> ReasoningTrace | None:
 
 def _append_step(step: ReasoningStep, steps: list[Step], waiting: list[ToolCall]) -> None:
     text = step.content or ""
+    seconds = None if step.latency_ms is None else step.latency_ms / 1000
     if step.type == "observation":
         answer = step.output_summary or text
         name = step.tool.name if step.tool else ""
         call = next((one for one in waiting if not name or one.name == name), None)
         if call is None and not name:
-            steps.append(Message(text=answer, author="agent"))
+            steps.append(Message(text=answer, author="agent", seconds=seconds))
             return
         if call is not None:
             waiting.remove(call)
-        steps.append(ToolResult(name=call.name if call else name, response=answer, id=call.id if call else ""))
+        call_id = call.id if call else ""
+        steps.append(ToolResult(call.name if call else name, answer, call_id, seconds=seconds))
         return
     if text:
-        steps.append(Thought(text=text, author="agent"))
+        steps.append(Thought(text=text, author="agent", seconds=None if step.tool else seconds))
     if step.tool is not None:
-        call = ToolCall(name=step.tool.name, args=step.input or {}, id=str(step.step_id), author="agent")
+        call = ToolCall(step.tool.name, step.input or {}, str(step.step_id), "agent", seconds=seconds)
         steps.append(call)
         if step.output_summary is None:
             waiting.append(call)

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from fairtrial.formats.reading import Diagnostics, Place
+from fairtrial.formats.tool_failures import is_failure, stated_failure
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.trace import (
@@ -15,6 +16,7 @@ from fairtrial.records.trace import (
     AgentDetails,
     Invocation,
     Message,
+    Part,
     Step,
     Thought,
     ToolCall,
@@ -33,17 +35,18 @@ def is_message(value: Any) -> bool:
 
 
 def conversation(raw: Any, at: Place, reading: Diagnostics, *, name: str) -> Recording:
-    """Return one recorded conversation: a list of messages, or an object with `messages`, `id` and `tools`."""
+    """Return a recorded conversation: a list of messages, or an object with `messages`, `id`, `tools` and `reward`."""
     extra: dict[str, Any] = {}
+    reward: float | None = None
     tools: list[Any] = []
     messages_at = at
     if isinstance(raw, dict):
-        extra = {key: value for key, value in raw.items() if key not in ("messages", "id", "tools")}
+        extra = {key: value for key, value in raw.items() if key not in ("messages", "id", "tools", "reward")}
         name = name if raw.get("id") is None else str(raw["id"])
-        tools = reading.array(raw, "tools", at)
+        tools, reward = reading.array(raw, "tools", at), reading.number(raw, "reward", at)
         messages_at, raw = (at, "messages"), reading.array(raw, "messages", at)
     session = msgspec.structs.replace(trace(raw, messages_at, reading, tools=tools), session_id=name)
-    return Recording(name, msgspec.structs.replace(session, extra=extra or None))
+    return Recording(name, msgspec.structs.replace(session, extra=extra or None, reward=reward))
 
 
 def trace(raw: list[Any], at: Place, reading: Diagnostics, *, tools: list[Any] | None = None) -> Trace:
@@ -65,7 +68,7 @@ def trace(raw: list[Any], at: Place, reading: Diagnostics, *, tools: list[Any] |
             if user is not None:
                 invocations.append(_invocation(user, steps))
                 steps = []
-            user = Message(text)
+            user = Message(text, parts=_media(message.get("content")))
         else:
             steps += _steps(message, role, text, place, reading, names)
     if user is not None or steps:
@@ -109,21 +112,53 @@ def _text(content: Any, at: Place, reading: Diagnostics) -> str:
     return ""
 
 
+def _media(content: Any) -> tuple[Part, ...]:
+    """Return the images, sounds and files among the parts of a message."""
+    parts = content if type(content) is list else []
+    return tuple(medium for part in parts if isinstance(part, dict) and (medium := _medium(part)) is not None)
+
+
+def _medium(part: dict[str, Any]) -> Part | None:
+    """Return an OpenAI part of type `image_url`, `input_audio` or `file`, or None."""
+    kind = part.get("type")
+    fields = part.get(kind) if isinstance(kind, str) else None
+    if not isinstance(fields, dict):
+        return None
+    fields = {name: value for name, value in fields.items() if isinstance(value, str)}
+    if kind == "image_url":
+        return _at(fields.get("url", ""))
+    if kind == "input_audio":
+        return Part(f"audio/{fields.get('format', '')}", data=fields.get("data", ""))
+    if kind == "file":
+        medium = _at(fields.get("file_data", fields.get("file_id", "")))
+        return msgspec.structs.replace(medium, name=fields.get("filename", ""))
+    return None
+
+
+def _at(url: str) -> Part:
+    """Return the content at a URL; `data:` URLs hold it themselves, for example `data:image/png;base64,AA==`."""
+    head, comma, data = url.partition(";base64,")
+    return Part(head.removeprefix("data:"), data=data) if comma and head.startswith("data:") else Part(uri=url)
+
+
 def _steps(
     message: dict[str, Any], role: str, text: str, at: Place, reading: Diagnostics, names: dict[str, str]
 ) -> list[Step]:
     """The steps that one message of the assistant or of a tool stands for; `names` remembers the calls by id."""
     if role in ("tool", "function"):
         call_id = str(message.get("tool_call_id") or "")
-        return [ToolResult(str(message.get("name") or names.get(call_id, "")), response_of(text), call_id)]
+        name, response = str(message.get("name") or names.get(call_id, "")), response_of(text)
+        stated = stated_failure(message)
+        return [ToolResult(name, response, call_id, is_error=is_failure(response) if stated is None else stated)]
     steps: list[Step] = []
     if isinstance(message.get("reasoning_content"), str):
         steps.append(Thought(message["reasoning_content"]))
     calls = reading.array(message, "tool_calls", at)
     if message.get("function_call"):
         calls = [*calls, {"function": message["function_call"]}]
-    if text or not calls:
-        steps.append(Message(text))
+    media = _media(message.get("content"))
+    if text or media or not calls:
+        steps.append(Message(text, parts=media))
     for i, call in enumerate(calls):
         place = ((at, "tool_calls"), i)
         function = call.get("function") if isinstance(call, dict) else None
@@ -176,8 +211,7 @@ def is_tau(value: Any) -> bool:
 def tau_bench(raw: list[Any], reading: Diagnostics) -> tuple[EvalSet, tuple[Recording, ...]]:
     """Return tau-bench's tasks with their gold actions as expected calls, and its dialogues as recordings.
 
-    The reward stands in `trace.extra["reward"]`, the user's instruction in `case.extra["instruction"]`; the trial
-    (from 0) is the attempt (from 1).
+    The user's instruction stays in `case.extra["instruction"]`. The trial (from 0) is the attempt (from 1).
     """
     cases: dict[str, EvalCase] = {}
     recordings: list[Recording] = []
@@ -192,7 +226,7 @@ def tau_bench(raw: list[Any], reading: Diagnostics) -> tuple[EvalSet, tuple[Reco
         messages = reading.array(one, "traj", at)
         stopped = bool(messages) and _stops(messages[-1])
         session = trace(messages[:-1] if stopped else messages, (at, "traj"), reading)
-        session = msgspec.structs.replace(session, extra={"reward": one.get("reward")})
+        session = msgspec.structs.replace(session, reward=reading.number(one, "reward", at))
         trial = one.get("trial", 0)
         attempt = trial + 1 if isinstance(trial, int) else 1
         recordings.append(Recording(case_id, session, attempt, ended_by="stop" if stopped else "script"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -72,11 +72,12 @@ class Diagnostics:
             self.warning((at, key), "is not a known key; kept, and not used")
 
     def fields(
-        self, raw: Any, names: Names, at: Place, *, open_ended: bool = False
+        self, raw: Any, names: Names, at: Place, *, open_ended: bool = False, quiet: Collection[str] = ()
     ) -> tuple[dict[str, Any], dict[str, Any] | None]:
         """Split an object into its known, non-null fields under our names and what else it holds.
 
-        `open_ended`: unknown keys belong there, and need no warning; one that is null says nothing anyway.
+        `open_ended`: unknown keys belong there, and need no warning; one that is null says nothing anyway. `quiet` are
+        unknown keys without a warning.
         """
         known: dict[str, Any] = {}
         if type(raw) is not dict:
@@ -88,7 +89,7 @@ class Diagnostics:
             if name is None:
                 extra = extra or {}
                 extra[key] = value
-                self.unknown(at, key, names.values(), quiet=open_ended or value is None)
+                self.unknown(at, key, names.values(), quiet=open_ended or value is None or key in quiet)
             elif name in known:
                 self.error((at, key), f"gives {name!r} a second time")
             elif value is not None:

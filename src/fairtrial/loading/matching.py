@@ -36,8 +36,8 @@ def as_recording(heard: RecordedInput) -> Recording:
     """Return a recording, or the conversation of a case, as something that happened."""
     if isinstance(heard, Recording):
         return heard
-    session = (heard.session_input.extra or {}).get("session_id", "") if heard.session_input else ""
-    return Recording(heard.id, Trace(heard.conversation or (), str(session or "")))
+    session_id = heard.session_input.session_id if heard.session_input else ""
+    return Recording(heard.id, Trace(heard.conversation or (), session_id))
 
 
 def without_reference(eval_set: EvalSet) -> EvalSet:

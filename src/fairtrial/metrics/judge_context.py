@@ -12,8 +12,6 @@ from fairtrial.text.display import compact
 Texts = dict[str, str]
 """Texts by name, in the order in which the judge sees them. For example, `{"reply 1": "It is sunny."}`."""
 
-_GROUNDING = ("grounding_metadata", "groundingMetadata")
-
 
 def agents_at(trace: Trace, index: int | None = None) -> tuple[AgentDetails, ...]:
     """Return the agents of the invocation at `index`; all agents of the trace if the invocation names none."""
@@ -67,12 +65,11 @@ def _grounding(invocation: Invocation, before_step: int | None) -> list[Json]:
     """Return the grounding of all events that do not begin after step `before_step`."""
     events = invocation.events or ()
     starts = accumulate((event.size for event in events), initial=0)
-    extras = [
-        event.extra or {}
+    return [
+        event.grounding
         for event, start in zip(events, starts, strict=False)
-        if before_step is None or start <= before_step
+        if event.grounding and (before_step is None or start <= before_step)
     ]
-    return [extra[key] for extra in extras for key in _GROUNDING if extra.get(key)]
 
 
 def reply(invocation: Invocation, index: int, *, interim: bool = False) -> Texts:

@@ -8,7 +8,10 @@ from fairtrial.records.trace import Invocation, ToolCall
 
 
 class Behavior(Record, frozen=True):
-    """One habit of a simulated user: how to act it, and how to tell that it was broken."""
+    """A habit of a simulated user.
+
+    `behavior_instructions` say how to act it, `violation_rubrics` how to notice that the user broke it.
+    """
 
     name: str
     description: str = ""
@@ -18,7 +21,7 @@ class Behavior(Record, frozen=True):
 
 
 class Persona(Record, frozen=True):
-    """Whom the simulator plays."""
+    """The character that the simulator plays."""
 
     id: str
     description: str = ""
@@ -27,7 +30,7 @@ class Persona(Record, frozen=True):
 
 
 class Scenario(Record, frozen=True):
-    """A conversation to simulate. `persona` is given in full, or by the id of a built-in one."""
+    """A conversation to simulate. `persona` is a full description, or the id of a built-in persona."""
 
     starting_prompt: str
     conversation_plan: str
@@ -36,18 +39,19 @@ class Scenario(Record, frozen=True):
 
 
 class SessionInput(Record, frozen=True):
-    """What a session starts from."""
+    """The start of a session: its app, its user, its state, and its id if the case demands a certain id."""
 
     app_name: str = ""
     user_id: str = ""
     state: dict[str, Json] = {}
     extra: Extra = None
+    session_id: str = ""
 
 
 class EvalCase(Record, frozen=True):
-    """One conversation to have, and what is expected of it: `conversation` or `scenario`, never both.
+    """A conversation to have, and what is expected of it. A case has a `conversation` or a `scenario`, never both.
 
-    `expected_calls` are those of the whole conversation, for criteria with `scope: conversation`. `created` is in
+    `expected_calls` are the calls of the whole conversation, for criteria with `scope: conversation`. `created` is in
     seconds since 1970.
     """
 
@@ -63,7 +67,7 @@ class EvalCase(Record, frozen=True):
 
 
 class EvalSet(Record, frozen=True):
-    """Cases in file order."""
+    """Cases in the order of their file."""
 
     id: str
     cases: tuple[EvalCase, ...] = ()

@@ -1,44 +1,73 @@
-"""What happened: the messages, thoughts, tool calls and results of one conversation."""
+"""What happened in one conversation: messages, thoughts, tool calls and tool results."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from fairtrial.records.record import Extra, Json, Record
 from fairtrial.records.rubric import Rubric
 
 
-class Message(Record, frozen=True, tag_field="kind", tag="message"):
-    """Something said in natural language. `author` is the agent's name, or empty for the user."""
+class Timed(Record, frozen=True, kw_only=True):
+    """When a step happened, and the OpenTelemetry span that it was recorded in; None and "" mean "not recorded".
+
+    `started` is in seconds since 1970, `seconds` is the duration of the step.
+    """
+
+    started: float | None = None
+    seconds: float | None = None
+    span_id: str = ""
+    parent_id: str = ""
+
+
+class Part(Record, frozen=True):
+    """Content of a message that is not text, for example an image.
+
+    The content is either at `uri` or in `data`, which is base64. `name` is the name of the file.
+    """
+
+    mime_type: str = ""
+    uri: str = ""
+    data: str = ""
+    name: str = ""
+
+
+class Message(Timed, frozen=True, tag_field="kind", tag="message"):
+    """A message in natural language. `author` is the agent's name, or empty if the user wrote the message."""
 
     text: str
     author: str = ""
     extra: Extra = None
+    parts: tuple[Part, ...] = ()
+    model: str = ""
 
 
-class Thought(Record, frozen=True, tag_field="kind", tag="thought"):
-    """Reasoning that the agent showed; never part of a reply."""
+class Thought(Timed, frozen=True, tag_field="kind", tag="thought"):
+    """Reasoning that the agent showed. A thought is never part of a reply."""
 
     text: str
     author: str = ""
     extra: Extra = None
+    model: str = ""
 
 
-class ToolCall(Record, frozen=True, tag_field="kind", tag="tool_call"):
-    """A call of a tool by its exact name, with its JSON arguments (absent is the same as none)."""
+class ToolCall(Timed, frozen=True, tag_field="kind", tag="tool_call"):
+    """A call of a tool by its exact name, with its JSON arguments. Absent arguments equal empty arguments."""
 
     name: str
     args: dict[str, Json] = {}
     id: str = ""
     author: str = ""
     extra: Extra = None
+    model: str = ""
 
 
 class Injection(Record, frozen=True):
-    """What a simulated environment did on purpose to a tool's answer.
+    """A change that a simulated environment made on purpose to the answer of a tool.
 
-    `effect` names it, `detail` says what exactly. `invalidates` says that the attempt is no evidence about the agent.
+    `effect` names the change and `detail` describes it. If `invalidates` is true, the attempt says nothing about the
+    agent.
     """
 
     effect: str
@@ -46,10 +75,12 @@ class Injection(Record, frozen=True):
     invalidates: bool = False
 
 
-class ToolResult(Record, frozen=True, tag_field="kind", tag="tool_result"):
-    """What a tool answered; `id` is that of its call where the recording has ids.
+class ToolResult(Timed, frozen=True, tag_field="kind", tag="tool_result"):
+    """The answer of a tool. `id` is the id of the call if the recording has ids.
 
-    `injected` is what a simulated environment did to the answer, in the order in which it was done.
+    `is_error` says that the tool failed. Each reader and each agent decides it from the marks of its own format, for
+    example `isError` of MCP or `status: error` of LangChain. `injected` lists the changes that a simulated environment
+    made, in their order.
     """
 
     name: str
@@ -58,16 +89,18 @@ class ToolResult(Record, frozen=True, tag_field="kind", tag="tool_result"):
     author: str = ""
     extra: Extra = None
     injected: tuple[Injection, ...] = ()
+    is_error: bool = False
 
 
 Step = Message | Thought | ToolCall | ToolResult
-"""One thing inside an invocation."""
+"""An action inside an invocation."""
 
 
 def split_reply(steps: Sequence[Step]) -> tuple[tuple[Step, ...], Message | None]:
-    """Split what an agent did into the steps before its reply and the reply: its last messages, after the last tool.
+    """Split the steps of an agent into the steps before the reply and the reply.
 
-    Messages that follow one another without a tool between them are the reply only in their last one.
+    The reply is the last message after the last tool. If several messages follow one another without a tool between
+    them, only the last message is the reply.
     """
     for i in range(len(steps) - 1, -1, -1):
         step = steps[i]
@@ -108,7 +141,7 @@ class Usage(Record, frozen=True):
 
 
 class Durations(Record, frozen=True):
-    """Seconds that an invocation took, and how many of them in models and tools; None is "not recorded"."""
+    """The seconds of an invocation, and how many of them passed in models and in tools; None is "not recorded"."""
 
     total: float | None = None
     model: float | None = None
@@ -116,19 +149,23 @@ class Durations(Record, frozen=True):
 
 
 class Event(Record, frozen=True):
-    """How a foreign file grouped the next `size` steps, and what it said about the group."""
+    """A group of steps in a foreign file: the next `size` steps.
+
+    `grounding` holds the sources that the model's provider searched, as the provider wrote them.
+    """
 
     author: str
     size: int
     extra: Extra = None
+    grounding: Json = None
 
 
 HANDOVER = "hands_over_to"
-"""The key of ours in a tool's declaration that names the agent to which it hands over."""
+"""Our own key in the declaration of a tool. It names the agent that the tool hands over to."""
 
 
 class AgentDetails(Record, frozen=True):
-    """One agent of the system under test: its instructions and the declarations of its tools (JSON as declared)."""
+    """An agent of the system under test: its instructions and the declarations of its tools (JSON as declared)."""
 
     name: str
     instructions: str = ""
@@ -137,23 +174,25 @@ class AgentDetails(Record, frozen=True):
 
     @property
     def tools(self) -> tuple[dict[str, Any], ...]:
-        """The declarations that have a name, those inside a declaration group included."""
-        declared: list[Any] = []
+        """The declarations that have a name, including declarations inside a group (`function_declarations`)."""
+        declarations: list[Any] = []
         for declaration in self.tool_declarations:
-            inner = declaration.get("function_declarations") or declaration.get("functionDeclarations")
-            declared += inner if isinstance(inner, list) else [declaration]
-        return tuple(one for one in declared if isinstance(one, dict) and "name" in one)
+            group = declaration.get("function_declarations") or declaration.get("functionDeclarations")
+            declarations += group if isinstance(group, list) else [declaration]
+        return tuple(
+            declaration for declaration in declarations if isinstance(declaration, dict) and "name" in declaration
+        )
 
     @property
     def tool_names(self) -> tuple[str, ...]:
         """The names of the declared tools."""
-        return tuple(str(one["name"]) for one in self.tools)
+        return tuple(str(tool["name"]) for tool in self.tools)
 
 
 class About(Record, frozen=True):
-    """What is known of the agents that worked on an invocation.
+    """The agents that worked on an invocation.
 
-    `final_state` is the session's state after it; a recording keeps the last one, in its trace.
+    `final_state` is the state of the session after the invocation. A recording keeps only the last state, in its trace.
     """
 
     agents: tuple[AgentDetails, ...] = ()
@@ -162,12 +201,13 @@ class About(Record, frozen=True):
 
 
 class Invocation(Record, frozen=True):
-    """One user message and all that the agent did until its reply.
+    """A user's message and everything that the agent did until its reply.
 
-    The same noun holds what was expected. `steps` is what came before the reply, in order; None says that nothing was
-    recorded (or expected) about it, which is not the same as "no steps". `final_response` None: there is no reply (or
-    no reference). `created` is in seconds since 1970. `unreported_injections` is what a simulated environment injected
-    into calls and stands on no result among the steps (the agent was cut off, say), as results without a response.
+    The same record also describes an expectation. `steps` are the steps before the reply, in their order. `steps` is
+    None if nothing was recorded (or expected) about the steps; an empty tuple means that there were none.
+    `final_response` is None if there is no reply (or no reference). `created` is in seconds since 1970.
+    `unreported_injections` are changes by a simulated environment to calls that have no result among the steps, for
+    example because the agent was cut off. They are kept as results without a response.
     """
 
     user: Message
@@ -190,21 +230,22 @@ class Invocation(Record, frozen=True):
 
     @property
     def reply(self) -> str:
-        """The text of the reply without thoughts; empty where there is none."""
+        """The text of the reply without thoughts; empty if there is no reply."""
         return self.final_response.text if self.final_response else ""
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
-        """The calls in order; empty also where nothing was recorded."""
+        """The calls in their order; empty also if no steps were recorded."""
         return tuple([step for step in self.steps or () if type(step) is ToolCall])
 
 
 class Trace(Record, frozen=True):
-    """The invocations of one conversation in order, and the state that it ended in.
+    """The invocations of one conversation in their order, and the state at its end.
 
-    `broken` is the cause of the failure that ended it, empty where nothing failed. An invocation without a reply at the
-    end of a broken trace is the one that broke. `ended_by` is how the recording says that it ended, empty where it does
-    not say.
+    `broken` is the cause of the failure that ended the conversation; it is empty if nothing failed. If the last
+    invocation of a broken trace has no reply, that invocation failed. `ended_by` names the way in which the
+    conversation ended. `reward` is the number that a benchmark gave to the conversation, for example 1.0 in tau-bench.
+    `outcome` says whether the agent reached its goal. All are empty or None if the recording does not say.
     """
 
     invocations: tuple[Invocation, ...] = ()
@@ -213,11 +254,13 @@ class Trace(Record, frozen=True):
     broken: str = ""
     ended_by: str = ""
     extra: Extra = None
+    reward: float | None = None
+    outcome: Literal["", "success", "failure"] = ""
 
     @property
     def agents(self) -> tuple[AgentDetails, ...]:
-        """Every agent that any invocation tells of; where several tell of one, the last word counts."""
-        known: dict[str, AgentDetails] = {}
+        """Every agent of the conversation; if several invocations describe an agent, the last description counts."""
+        agents: dict[str, AgentDetails] = {}
         for invocation in self.invocations:
-            known |= {agent.name: agent for agent in (invocation.about.agents if invocation.about else ())}
-        return tuple(known.values())
+            agents |= {agent.name: agent for agent in (invocation.about.agents if invocation.about else ())}
+        return tuple(agents.values())

@@ -20,12 +20,10 @@ from fairtrial.records.reasoning import (
     StepType,
 )
 from fairtrial.records.record import Json
-from fairtrial.records.trace import Invocation, Message, Thought, ToolCall, ToolResult, Trace
+from fairtrial.records.trace import Invocation, Message, Step, Thought, ToolCall, ToolResult, Trace
 
 UNKNOWN_DOMAIN = "unspecified"
 _NAMESPACE = uuid.UUID("6f0d8a52-5d0e-5c3e-9d63-3f5d6f0f4b1e")
-_FAILED_STATUS = frozenset({"error", "failed", "failure", "exception"})
-_FAILED_START = ("error", "exception", "traceback (most recent call last)")
 
 
 def from_trace(
@@ -41,14 +39,14 @@ def from_trace(
     A call that succeeds after the same tool failed is a recovery. What the user said, one message a line, is the
     objective; the last reply is the result. A trace that was loaded from a ReasoningTrace is that one again. The result
     is private until the user says otherwise; `name` is its id, else the session's, else one made from its content.
-    Success is the `verdict` of a run, else what the trace's reward says, else `success`.
+    Success is the `verdict` of a run, else the reward or outcome of the trace, else `success`.
     CaseError where confidence or success is not known, since neither is ever invented, or where there is no objective
     or no step.
     """
     known = knowledgepulse.original(trace)
     if known is not None:
         return known
-    success = next((one for one in (verdict, _rewarded(trace), success) if one is not None), None)
+    success = next((one for one in (verdict, _recorded_success(trace), success) if one is not None), None)
     if confidence is None or success is None:
         missing = " and ".join(
             name for name, value in (("confidence", confidence), ("success", success)) if value is None
@@ -82,10 +80,11 @@ def from_trace(
     )
 
 
-def _rewarded(trace: Trace) -> bool | None:
-    """What tau-bench's reward says of success: 1 is success and 0 is none; anything else says nothing."""
-    reward = (trace.extra or {}).get("reward")
-    return None if isinstance(reward, bool) or reward not in (0, 1) else reward == 1
+def _recorded_success(trace: Trace) -> bool | None:
+    """Return whether the trace says that its goal was reached: by a reward of 1 or 0, or by its outcome."""
+    if trace.reward in (0, 1):
+        return trace.reward == 1
+    return trace.outcome == "success" if trace.outcome else None
 
 
 def _numbered(trace: Trace) -> Iterator[ReasoningStep]:
@@ -103,28 +102,37 @@ def _steps(invocation: Invocation, failing: set[str]) -> Iterator[ReasoningStep]
     answers = _answers(invocation)
     for place, step in enumerate(recorded):
         if isinstance(step, Thought):
-            yield ReasoningStep(step_id=0, type="thought", content=step.text)
+            yield ReasoningStep(step_id=0, type="thought", content=step.text, latency_ms=_latency(step))
         elif isinstance(step, Message):
-            yield ReasoningStep(step_id=0, type="observation", content=step.text)
+            yield ReasoningStep(step_id=0, type="observation", content=step.text, latency_ms=_latency(step))
         elif isinstance(step, ToolCall):
             yield ReasoningStep(
                 step_id=0,
                 type=_kind_of_call(step, answers.get(place), failing),
                 tool=ReasoningTool(name=step.name),
                 input=step.args or None,
+                latency_ms=_latency(step),
             )
         else:
             yield ReasoningStep(
-                step_id=0, type="observation", content=_said(step.response), tool=ReasoningTool(name=step.name)
+                step_id=0,
+                type="observation",
+                content=_said(step.response),
+                tool=ReasoningTool(name=step.name),
+                latency_ms=_latency(step),
             )
     if invocation.final_response is not None and invocation.reply:
         yield ReasoningStep(step_id=0, type="observation", content=invocation.reply)
 
 
+def _latency(step: Step) -> float | None:
+    return None if step.seconds is None else step.seconds * 1000
+
+
 def _kind_of_call(call: ToolCall, answer: ToolResult | None, failing: set[str]) -> StepType:
     if answer is None:
         return "tool_call"
-    if failed(answer):
+    if answer.is_error:
         failing.add(call.name)
         return "tool_call"
     recovered = call.name in failing
@@ -146,29 +154,6 @@ def _answers(invocation: Invocation) -> dict[int, ToolResult]:
                 answers[same[0][0]] = step
                 open_calls.remove(same[0])
     return answers
-
-
-def failed(result: ToolResult) -> bool:
-    """Whether a tool's answer says itself that it failed, in one of the ways in which tools say so."""
-    extra = result.extra or {}
-    if extra.get("is_error") is True or extra.get("isError") is True or extra.get("status") == "error":
-        return True
-    response = result.response
-    if isinstance(response, dict) and len(response) == 1:
-        inner = next(iter(response.values()))
-        response = inner if isinstance(inner, str) and "error" not in response else response
-    if isinstance(response, str):
-        return response.lstrip().lower().startswith(_FAILED_START)
-    return isinstance(response, dict) and _says_failure(response)
-
-
-def _says_failure(response: dict[str, Json]) -> bool:
-    if any(response.get(key) for key in ("error", "errors", "isError", "is_error", "exception")):
-        return True
-    if any(response.get(key) is False for key in ("success", "ok")):
-        return True
-    status = response.get("status")
-    return isinstance(status, str) and status.lower() in _FAILED_STATUS
 
 
 def _said(response: Json) -> str:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from sys import intern
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
-from fairtrial.config.spelling import spellings
+from fairtrial.config.spelling import camel, spellings
 from fairtrial.formats.reading import Diagnostics, Place
-from fairtrial.records.trace import Event, Injection, Message, Step, Thought, ToolCall, ToolResult, Usage
+from fairtrial.formats.tool_failures import is_failure, stated_failure
+from fairtrial.records.record import Json, Record
+from fairtrial.records.trace import Event, Injection, Message, Part, Step, Thought, ToolCall, ToolResult, Usage
 
 _CONTENT = spellings("parts", "role", "content")
 _CALL = spellings("id", "name", "args") | {"arguments": "args"}
 _RESPONSE = spellings("id", "name", "response")
-_EVENT = spellings("author", "content")
+_FAILURE_FLAGS = ("is_error", "isError", "status")
+_EVENT = spellings("author", "content", "grounding_metadata")
 _PART = spellings(
     "text",
     "thought",
@@ -32,6 +36,8 @@ _PART = spellings(
     "tool_call",
     "tool_response",
 )
+_BLOB = spellings("mime_type", "data", "display_name")
+_FILE = spellings("mime_type", "file_uri", "display_name")
 _USAGE = {
     "prompt_token_count": "prompt_tokens",
     "candidates_token_count": "candidates_tokens",
@@ -40,33 +46,48 @@ _USAGE = {
     "cached_content_token_count": "cached_tokens",
 }
 _USAGE_KEYS = {spelling: _USAGE[name] for spelling, name in spellings(*_USAGE).items()}
-INJECTED = "fairtrial_injected"
-"""The key in a part's metadata that says what a simulated environment did to a result."""
+MEDIA_KEYS = frozenset(spellings("inline_data", "file_data"))
+_METADATA = ("part_metadata", "partMetadata")
+OURS = "fairtrial"
+"""The key in the metadata of a part that holds our own fields, for which ADK's schema has no place."""
 _ROLES = {role: {"role": role} for role in ("user", "model")}
+_S = TypeVar("_S", bound=Message | Thought | ToolCall | ToolResult)
+
+
+class StepDetails(Record, frozen=True, forbid_unknown_fields=True):
+    """Fields of a step for which ADK's schema has no place; a default means "as the reader would read it"."""
+
+    injected: tuple[Injection, ...] = ()
+    is_error: bool | None = None
+    started: float | None = None
+    seconds: float | None = None
+    span_id: str = ""
+    parent_id: str = ""
+    model: str = ""
 
 
 def message(raw: Any, at: Place, reading: Diagnostics, *, role: str) -> Message:
-    """Return a user's message or an agent's reply: its text parts joined by newlines, thoughts left out.
+    """Return a user's message or an agent's reply: its text parts joined by newlines, without thoughts.
 
-    `role` is the role that goes without saying. Whatever a plain text does not say is kept in `extra`: `parts` as they
-    were, an unusual `role`, unknown keys.
+    `role` is the default role. Everything that a message has no field for stays in `extra`: parts in an unusual order
+    or with unusual keys, an unusual `role`, unknown keys.
     """
     if type(raw) is dict:
         parts = raw.get("parts")
         if type(parts) is list and len(parts) == 1 and len(raw) == (2 if raw.get("role") == role else 1):
             part = parts[0]
-            if type(part) is dict and type(part.get("text")) is str and _only_text(part):
+            if type(part) is dict and type(part.get("text")) is str and _is_only_text(part):
                 return Message(part["text"])
     return _message(raw, at, reading, role=role)
 
 
-def _only_text(part: dict[str, Any]) -> bool:
+def _is_only_text(part: dict[str, Any]) -> bool:
     return len(part) == 1 or all(value is None and key in _PART for key, value in part.items() if key != "text")
 
 
 def _message(raw: Any, at: Place, reading: Diagnostics, *, role: str) -> Message:
-    known, extra = reading.fields(raw, _CONTENT, at)
-    extra = extra or {}
+    known, unknown = reading.fields(raw, _CONTENT, at)
+    extra = unknown or {}
     given_role = reading.text(known, "role", at, role)
     # tRPC-Agent-Go writes OpenAI-like messages, `{"role": "assistant", "content": "..."}`.
     if given_role != role and not (given_role == "assistant" and "content" in known):
@@ -75,14 +96,47 @@ def _message(raw: Any, at: Place, reading: Diagnostics, *, role: str) -> Message
         return Message(known["content"], extra=extra or None)
     if "content" in known:
         reading.wanted((at, "content"), "a string", known["content"])
-    parts = [_part(part, ((at, "parts"), i), reading) for i, part in enumerate(reading.array(known, "parts", at))]
+    raw_parts = reading.array(known, "parts", at)
+    parts = [_part(part, ((at, "parts"), i), reading) for i, part in enumerate(raw_parts)]
+    details = [_take_details(part, ((at, "parts"), i), reading) for i, part in enumerate(parts)]
     texts = [str(part["text"]) for part in parts if "text" in part and not part.get("thought")]
-    if len(parts) != 1 or parts[0] != {"text": texts[0] if texts else None}:
+    media = [medium for part in parts if (medium := _medium(part)) is not None]
+    found = Message("\n".join(texts), parts=tuple(media))
+    if parts_json(found) != parts:
         extra["parts"] = parts
-    return Message("\n".join(texts), extra=extra or None)
+    stated = next((one for one in details if one is not None), None)
+    found = replace(found, extra=extra or None)
+    return found if stated is None else _with_details(found, stated)
+
+
+def parts_json(found: Message) -> list[dict[str, Json]]:
+    """Return the parts of a message as ADK writes them: its text, then its other parts."""
+    text: list[dict[str, Json]] = [{"text": found.text}] if found.text or not found.parts else []
+    return [*text, *(_medium_json(part) for part in found.parts)]
+
+
+def _medium_json(part: Part) -> dict[str, Json]:
+    if part.uri:
+        fields = {"mime_type": part.mime_type, "file_uri": part.uri, "display_name": part.name}
+        return {"file_data": {key: value for key, value in fields.items() if value}}
+    fields = {"mime_type": part.mime_type, "data": part.data, "display_name": part.name}
+    return {"inline_data": {key: value for key, value in fields.items() if value}}
+
+
+def _medium(part: dict[str, Any]) -> Part | None:
+    """Return the image, sound or file in a part, or None."""
+    for key, spelling, place in (("inline_data", _BLOB, "data"), ("file_data", _FILE, "file_uri")):
+        raw = next((part[name] for name in (key, camel(key)) if type(part.get(name)) is dict), None)
+        if raw is not None:
+            fields = {spelling[name]: value for name, value in raw.items() if name in spelling and type(value) is str}
+            content = fields.get(place, "")
+            uri, data = (content, "") if place == "file_uri" else ("", content)
+            return Part(fields.get("mime_type", ""), uri, data, fields.get("display_name", ""))
+    return None
 
 
 def _part(raw: Any, at: Place, reading: Diagnostics) -> dict[str, Any]:
+    """Return a copy of a part without nulls, after a check of its keys."""
     if type(raw) is not dict:
         reading.wanted(at, "an object such as {'text': '...'}", raw)
         return {}
@@ -101,42 +155,107 @@ def steps_of(parts: list[Any], author: str, at: Place, reading: Diagnostics) -> 
 
 
 def _step(part: dict[str, Any], author: str, at: Place, reading: Diagnostics) -> Step:
+    details = _take_details(part, at, reading) if "part_metadata" in part or "partMetadata" in part else None
+    step = _plain_step(part, author, at, reading)
+    return step if details is None else _with_details(step, details)
+
+
+def _plain_step(part: dict[str, Any], author: str, at: Place, reading: Diagnostics) -> Step:
     for key, read in _READERS.items():
         if key in part:
             return read(part.pop(key), (at, key), reading, author=author, beside=part)
     text = part.pop("text", None)
     if text is not None and part.pop("thought", False):
         return Thought(text, author, part or None)
-    return Message(text or "", author, part or None)
+    media = _take_medium(part) if text is None and part else ()
+    return Message(text or "", author, part or None, media)
+
+
+def _take_medium(part: dict[str, Any]) -> tuple[Part, ...]:
+    """Return the medium in a part; take its key out of the part unless the key holds more than a `Part` can."""
+    medium = _medium(part)
+    if medium is None:
+        return ()
+    keys = [key for key in part if key in MEDIA_KEYS]
+    if len(keys) == 1 and {keys[0]: part[keys[0]]} == _medium_json(medium):
+        del part[keys[0]]
+    return (medium,)
+
+
+def _take_details(part: dict[str, Any], at: Place, reading: Diagnostics) -> StepDetails | None:
+    """Take the fields that only we write out of the metadata of a part."""
+    for key in _METADATA:
+        metadata = part.get(key)
+        if type(metadata) is dict and OURS in metadata:
+            others = {name: value for name, value in metadata.items() if name != OURS}
+            part |= {key: others}
+            if not others:
+                del part[key]
+            try:
+                return msgspec.convert(metadata[OURS], StepDetails)
+            except msgspec.ValidationError as error:
+                reading.error((at, key), f"{OURS}: {error}")
+    return None
+
+
+def _with_details(step: _S, details: StepDetails) -> _S:
+    """Return a step with the details that are not at their defaults."""
+    given = {name: getattr(details, name) for name in StepDetails.__struct_fields__}
+    changes = {name: value for name, value in given.items() if value not in ((), None, "")}
+    return replace(step, **{name: value for name, value in changes.items() if hasattr(step, name)})
+
+
+def details_json(step: Step, event: dict[str, Any] | None = None) -> dict[str, Json]:
+    """Return the fields of a step that ADK's schema has no place for, except for the fields that its event states."""
+    timestamp, version = _time_and_model(event or {})
+    is_error = None
+    if isinstance(step, ToolResult) and step.is_error is not _failed(step.response, step.extra or {}):
+        is_error = step.is_error
+    details = StepDetails(
+        step.injected if isinstance(step, ToolResult) else (),
+        is_error,
+        None if step.started == timestamp else step.started,
+        step.seconds,
+        step.span_id,
+        step.parent_id,
+        "" if isinstance(step, ToolResult) or step.model == version else step.model,
+    )
+    found: dict[str, Json] = msgspec.to_builtins(details)
+    return found
+
+
+def _failed(response: Json, fields: dict[str, Json]) -> bool:
+    stated = stated_failure(fields)
+    return is_failure(response) if stated is None else stated
 
 
 def call(
     raw: Any, at: Place, reading: Diagnostics, *, author: str = "", beside: dict[str, Any] | None = None
 ) -> ToolCall:
-    """Return a `FunctionCall`; absent and null arguments are no arguments."""
-    known, extra = reading.fields(raw, _CALL, at)
+    """Return a `FunctionCall`; absent and null arguments are empty arguments."""
+    known, unknown = reading.fields(raw, _CALL, at)
     return ToolCall(
         intern(reading.required(known, "name", at)),
         reading.mapping(known, "args", at) or {},
         reading.text(known, "id", at),
         author,
-        _both(extra, beside),
+        _merged(unknown, beside),
     )
 
 
 def result(
     raw: Any, at: Place, reading: Diagnostics, *, author: str = "", beside: dict[str, Any] | None = None
 ) -> ToolResult:
-    """Return a `FunctionResponse`."""
-    known, extra = reading.fields(raw, _RESPONSE, at)
-    injected = _injected(beside, at, reading) if beside else ()
+    """Return a `FunctionResponse`. Keys that state a failure are known; they stay in `extra` to be written back."""
+    known, unknown = reading.fields(raw, _RESPONSE, at, quiet=_FAILURE_FLAGS)
+    response = known.get("response")
     return ToolResult(
         intern(reading.text(known, "name", at)),
-        known.get("response"),
+        response,
         reading.text(known, "id", at),
         author,
-        _both(extra, beside),
-        injected,
+        _merged(unknown, beside),
+        is_error=_failed(response, unknown or {}),
     )
 
 
@@ -148,24 +267,8 @@ _READERS: dict[str, Callable[..., Step]] = {
 }
 
 
-def _injected(beside: dict[str, Any], at: Place, reading: Diagnostics) -> tuple[Injection, ...]:
-    """Take what was injected out of a part's metadata, where we wrote it."""
-    for key in ("part_metadata", "partMetadata"):
-        metadata = beside.get(key)
-        if type(metadata) is dict and INJECTED in metadata:
-            left = {name: value for name, value in metadata.items() if name != INJECTED}
-            beside |= {key: left}
-            if not left:
-                del beside[key]
-            try:
-                return msgspec.convert(metadata[INJECTED], tuple[Injection, ...])
-            except msgspec.ValidationError as error:
-                reading.error((at[0], key), f"{INJECTED}: {error}")
-    return ()
-
-
-def _both(inner: dict[str, Any] | None, beside: dict[str, Any] | None) -> dict[str, Any] | None:
-    """What stood inside the call or response, and what stood beside it in its part (under `part`)."""
+def _merged(inner: dict[str, Any] | None, beside: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return the unknown keys of a call or response, and under `part` the other keys of its part."""
     merged = dict(inner or {})
     if beside:
         merged["part"] = beside
@@ -173,10 +276,10 @@ def _both(inner: dict[str, Any] | None, beside: dict[str, Any] | None) -> dict[s
 
 
 def event(raw: Any, at: Place, reading: Diagnostics) -> tuple[Event, list[Step], Usage | None]:
-    """Return one event's grouping, its steps, and the tokens of its model call if it was one."""
-    known, extra = reading.fields(raw, _EVENT, at, open_ended=True)
+    """Return an event, its steps, and the tokens of its model call if the event is a model call."""
+    known, unknown = reading.fields(raw, _EVENT, at, open_ended=True)
     author = intern(reading.required(known, "author", at))
-    extra = {key: value for key, value in (extra or {}).items() if value is not None}
+    extra = {key: value for key, value in (unknown or {}).items() if value is not None}
     steps: list[Step] = []
     if "content" in known:
         content, unusual = reading.fields(known["content"], _CONTENT, (at, "content"))
@@ -187,11 +290,32 @@ def event(raw: Any, at: Place, reading: Diagnostics) -> tuple[Event, list[Step],
         if "parts" in content:
             parts = reading.array(content, "parts", (at, "content"))
             steps = steps_of(parts, author, ((at, "content"), "parts"), reading)
-    return Event(author, len(steps), _shared(extra) or None), steps, usage(extra, at, reading)
+    steps = [_in_event(step, extra) for step in steps]
+    found = Event(author, len(steps), _shared(extra) or None, known.get("grounding_metadata"))
+    return found, steps, usage(extra, at, reading)
+
+
+def _in_event(step: Step, event_keys: dict[str, Any]) -> Step:
+    """Return a step with the time and the model of its event, unless the step has its own."""
+    timestamp, version = _time_and_model(event_keys)
+    if timestamp is not None and step.started is None:
+        step = replace(step, started=timestamp)
+    if version and not isinstance(step, ToolResult) and not step.model:
+        step = replace(step, model=version)
+    return step
+
+
+def _time_and_model(event_keys: dict[str, Any]) -> tuple[float | None, str]:
+    timestamp = event_keys.get("timestamp")
+    version = event_keys.get("model_version", event_keys.get("modelVersion"))
+    return (
+        float(timestamp) if isinstance(timestamp, float | int) and type(timestamp) is not bool else None,
+        intern(version) if type(version) is str else "",
+    )
 
 
 def _shared(extra: dict[str, Any]) -> dict[str, Any]:
-    """What nearly every event says beyond our fields is its role: all of them may say so in one dictionary."""
+    """Return the one dictionary that all events share whose only key is their role; most events are such events."""
     return _ROLES.get(extra["role"], extra) if len(extra) == 1 and type(extra.get("role")) is str else extra
 
 

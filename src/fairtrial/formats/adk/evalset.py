@@ -59,7 +59,7 @@ _INVOCATION = spellings(
 _BY_HAND = ("tool_uses", "tool_responses", "intermediate_responses")
 _INTERMEDIATE = spellings(*_BY_HAND, "invocation_events")
 _TRPC_TOOL = spellings("id", "name", "arguments", "result") | {"args": "arguments"}
-_SESSION_INPUT = spellings("app_name", "user_id", "state")
+_SESSION_INPUT = spellings("app_name", "user_id", "state", "session_id")
 _SCENARIO = spellings("starting_prompt", "conversation_plan", "user_persona")
 _PERSONA = spellings("id", "description", "behaviors")
 _BEHAVIOR = spellings("name", "description", "behavior_instructions", "violation_rubrics")
@@ -343,6 +343,7 @@ def _new_session_input(raw: Any, at: Place, reading: Diagnostics) -> SessionInpu
         intern(reading.text(known, "user_id", at)),
         reading.mapping(known, "state", at) or {},
         extra,
+        reading.text(known, "session_id", at),
     )
 
 

@@ -13,7 +13,7 @@ TURN = spellings("query", "expected_tool_use", "expected_intermediate_agent_resp
 CASE = spellings("name", "data", "initial_session")
 _TOOL = {"tool_name": "name", "tool_input": "args", "name": "name", "args": "args"}
 _SAID = spellings("author", "text")
-_SESSION = spellings("state", "app_name", "user_id")
+_SESSION = spellings("state", "app_name", "user_id", "session_id")
 
 
 def conversation(raw: list[Any], at: Place, reading: Diagnostics) -> tuple[Invocation, ...]:
@@ -33,6 +33,7 @@ def case(raw: Any, at: Place, reading: Diagnostics) -> EvalCase:
             reading.text(inner, "user_id", place),
             reading.mapping(inner, "state", place) or {},
             unknown,
+            reading.text(inner, "session_id", place),
         )
     return EvalCase(
         reading.required(known, "name", at),

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from fairtrial.formats.adk.content import INJECTED
+from fairtrial.formats.adk.content import MEDIA_KEYS, OURS, details_json, parts_json
 from fairtrial.formats.adk.evalset import BY_HAND
 from fairtrial.records.case import EvalCase, EvalSet, Persona, Scenario, SessionInput
 from fairtrial.records.record import Extra, Json
@@ -87,6 +87,7 @@ def _session_input(session: SessionInput) -> dict[str, Json]:
         "app_name": session.app_name,
         "user_id": session.user_id,
         "state": session.state,
+        **({"session_id": session.session_id} if session.session_id else {}),
         **(session.extra or {}),
     }
 
@@ -125,7 +126,10 @@ def invocation_json(invocation: Invocation) -> dict[str, Json]:
 
 def _content(message: Message, role: str) -> dict[str, Json]:
     extra = dict(message.extra or {})
-    parts = extra.pop("parts", [{"text": message.text}])
+    parts = extra.pop("parts", parts_json(message))
+    details = details_json(message)
+    if details:
+        parts = [*parts[:-1], _with_metadata(parts[-1] if parts else {}, details)]
     return {"role": extra.pop("role", role), "parts": parts, **extra}
 
 
@@ -133,8 +137,7 @@ def _intermediate(invocation: Invocation) -> dict[str, Json]:
     if invocation.events is not None:
         return {"invocation_events": _events(invocation.steps or (), invocation.events)}
     steps = invocation.steps or ()
-    injected = any(isinstance(step, ToolResult) and step.injected for step in steps)
-    if invocation.usages is not None or injected:
+    if invocation.usages is not None:
         return {"invocation_events": recorded_events(invocation)}
     if not _fits_by_hand(steps):
         return {"invocation_events": [_event(step, step.author) | {BY_HAND: True} for step in steps]}
@@ -148,10 +151,10 @@ def _intermediate(invocation: Invocation) -> dict[str, Json]:
 
 
 def _fits_by_hand(steps: Sequence[Step]) -> bool:
-    """Whether ADK's shape for files by hand loses nothing: calls, then results, both without author, then words."""
+    """Whether ADK's shape for files by hand loses nothing: calls, then results, both without author, then messages."""
     places = [0 if isinstance(step, ToolCall) else 1 if isinstance(step, ToolResult) else 2 for step in steps]
     return places == sorted(places) and not any(
-        step.author for step, place in zip(steps, places, strict=True) if place < 2
+        details_json(step) or (step.author and place < 2) for step, place in zip(steps, places, strict=True)
     )
 
 
@@ -166,7 +169,7 @@ def _pairs(said: list[Message | Thought]) -> list[Json]:
             pairs.append([first.author, size])  # a whole message, its parts as they were
             i += 1
             continue
-        pairs.append([first.author, [_part(step) for step in said[i : i + size]]])
+        pairs.append([first.author, [part for step in said[i : i + size] for part in _parts(step)]])
         i += size
     return pairs
 
@@ -175,14 +178,16 @@ def _events(steps: tuple[Step, ...], events: tuple[Event, ...]) -> list[Json]:
     written: list[Json] = []
     start = 0
     for event in events:
-        parts = [_part(step) for step in steps[start : start + event.size]]
-        start += event.size
         extra = dict(event.extra or {})
+        parts = [part for step in steps[start : start + event.size] for part in _parts(step, extra)]
+        start += event.size
         content: dict[str, Json] = {"parts": parts} if parts else {}
         if "role" in extra:
             content["role"] = extra.pop("role")
         content |= extra.pop("content", {})
-        written.append(_present(extra, author=event.author, content=content or None))
+        written.append(
+            _present(extra, author=event.author, content=content or None, grounding_metadata=event.grounding)
+        )
     return written
 
 
@@ -204,32 +209,38 @@ def recorded_events(invocation: Invocation) -> list[Json]:
 def _event(step: Step, author: str) -> dict[str, Json]:
     return {
         "author": author,
-        "content": {"role": "user" if isinstance(step, ToolResult) else "model", "parts": [_part(step)]},
+        "content": {"role": "user" if isinstance(step, ToolResult) else "model", "parts": _parts(step)},
     }
 
 
-def _part(step: Step) -> dict[str, Json]:
+def _parts(step: Step, event: Extra = None) -> list[Json]:
+    """Return a step as parts, one but for a message with several media; `event` holds the other keys of its event."""
+    first, *others = _plain_parts(step)
+    details = details_json(step, event)
+    return [_with_metadata(first, details) if details else first, *others]
+
+
+def _plain_parts(step: Step) -> list[dict[str, Json]]:
     extra = dict(step.extra or {})
-    if isinstance(step, ToolCall):
-        return {"function_call": _call(step, {k: v for k, v in extra.items() if k != "part"}), **extra.get("part", {})}
-    if isinstance(step, ToolResult):
-        return {
-            "function_response": _result(step, {k: v for k, v in extra.items() if k != "part"}),
-            **extra.get("part", {}),
-            **_metadata(step),
-        }
+    if isinstance(step, ToolCall | ToolResult):
+        beside = extra.pop("part", {})
+        if isinstance(step, ToolCall):
+            return [{"function_call": _call(step, extra), **beside}]
+        return [{"function_response": _result(step, extra), **beside}]
     if isinstance(extra.get("parts"), int):
         extra.pop("parts")
     text = {"text": step.text} if step.text or not extra else {}
-    return {**text, "thought": True, **extra} if isinstance(step, Thought) else {**text, **extra}
+    if isinstance(step, Thought):
+        return [{**text, "thought": True, **extra}]
+    if not step.parts or MEDIA_KEYS & extra.keys():
+        return [{**text, **extra}]
+    first, *others = parts_json(step)
+    return [{**first, **extra}, *others]
 
 
-def _metadata(result: ToolResult) -> dict[str, Json]:
-    """What was injected into a result, where ADK has room for what is nobody else's: in the metadata of its part."""
-    if not result.injected:
-        return {}
-    before = ((result.extra or {}).get("part") or {}).get("part_metadata") or {}
-    return {"part_metadata": {**before, INJECTED: msgspec.to_builtins(result.injected)}}
+def _with_metadata(part: dict[str, Json], details: dict[str, Json]) -> dict[str, Json]:
+    """Return a part with our own fields in its metadata, where ADK keeps keys of any program."""
+    return {**part, "part_metadata": {**part.get("part_metadata", {}), OURS: details}}
 
 
 def _call(call: ToolCall, extra: dict[str, Json] | None = None) -> dict[str, Json]:
