@@ -23,7 +23,7 @@ from pydantic_ai.output import OutputObjectDefinition
 
 from fairtrial import api
 from fairtrial.judge.judges import JudgeOptions, Judges
-from fairtrial.llm.model_pool import ModelPool
+from fairtrial.llm.model_options import ModelOptions
 from fairtrial.llm.provider import Provider
 from fairtrial.metrics.asking import VALIDITY, question
 from fairtrial.metrics.response_judged import FinalResponseMatch
@@ -80,7 +80,7 @@ def judged(cases: int, turns: int, items: int = 0, *, at_once: int | None = None
 
     `at_once` bounds the cases that are open and the calls in flight; without it all cases are open.
     """
-    judges = Judges(ModelPool(concurrency=at_once), model=MODEL)
+    judges = Judges(model=MODEL, models=ModelOptions(concurrency=at_once))
     judge = judges.judge(JudgeOptions())
     rubrics = tuple(Rubric(f"r{number}", f"The reply has property {number}.") for number in range(items))
     metric = FinalResponseRubrics(judge, rubrics) if items else FinalResponseMatch(judge)

@@ -20,7 +20,7 @@ from fairtrial.version import __version__ as __version__
 
 _HOMES = {
     "AgentDetails": "fairtrial.records.trace",
-    "FairtrialError": "fairtrial.errors",
+    "Budget": "fairtrial.llm.budget",
     "CaseResult": "fairtrial.records.result",
     "ConfigError": "fairtrial.errors",
     "Criterion": "fairtrial.records.result",
@@ -28,14 +28,19 @@ _HOMES = {
     "EvalCase": "fairtrial.records.case",
     "EvalSet": "fairtrial.records.case",
     "Failure": "fairtrial.records.attempt",
+    "FairtrialError": "fairtrial.errors",
     "FormatError": "fairtrial.errors",
     "Invocation": "fairtrial.records.trace",
+    "Judges": "fairtrial.judge.judges",
     "Message": "fairtrial.records.trace",
+    "ModelOptions": "fairtrial.llm.model_options",
     "Outcome": "fairtrial.records.result",
+    "Prompt": "fairtrial.records.reply",
     "Quote": "fairtrial.records.score",
     "Range": "fairtrial.records.score",
-    "Recording": "fairtrial.records.attempt",
     "ReasoningTrace": "fairtrial.records.reasoning",
+    "Recording": "fairtrial.records.attempt",
+    "Reply": "fairtrial.records.reply",
     "ResponseMatch": "fairtrial.metrics.response",
     "Rubric": "fairtrial.records.rubric",
     "Run": "fairtrial.api",
@@ -74,6 +79,9 @@ if TYPE_CHECKING:
     from fairtrial.errors import FairtrialError as FairtrialError
     from fairtrial.errors import FormatError as FormatError
     from fairtrial.errors import UsageError as UsageError
+    from fairtrial.judge.judges import Judges as Judges
+    from fairtrial.llm.budget import Budget as Budget
+    from fairtrial.llm.model_options import ModelOptions as ModelOptions
     from fairtrial.metrics.response import ResponseMatch as ResponseMatch
     from fairtrial.metrics.trajectory import ToolTrajectory as ToolTrajectory
     from fairtrial.protocols import Embedder as Embedder
@@ -82,6 +90,8 @@ if TYPE_CHECKING:
     from fairtrial.records.case import EvalCase as EvalCase
     from fairtrial.records.case import EvalSet as EvalSet
     from fairtrial.records.reasoning import ReasoningTrace as ReasoningTrace
+    from fairtrial.records.reply import Prompt as Prompt
+    from fairtrial.records.reply import Reply as Reply
     from fairtrial.records.result import CaseResult as CaseResult
     from fairtrial.records.result import Criterion as Criterion
     from fairtrial.records.result import Outcome as Outcome

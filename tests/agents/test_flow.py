@@ -17,7 +17,7 @@ from fairtrial import api
 from fairtrial.api import Run
 from fairtrial.formats.adk.write import dumps
 from fairtrial.judge.judges import Judges
-from fairtrial.llm.model_pool import ModelPool
+from fairtrial.llm.model_options import ModelOptions
 from fairtrial.records.case import EvalCase, EvalSet, Scenario
 from fairtrial.records.reply import Prompt
 from fairtrial.records.rubric import Rubric
@@ -83,7 +83,7 @@ def _best(_item: str, prompt: Prompt) -> str:
 
 def judges() -> Judges:
     """Judges and users that one scripted model plays, under the name that both have by default."""
-    return Judges(ModelPool(own={"gemini-2.5-flash": ScriptedModel(models)}), votes=1)
+    return Judges(models=ModelOptions(custom_models={"gemini-2.5-flash": ScriptedModel(models)}), votes=1)
 
 
 def verdicts(run: Run) -> dict[tuple[str, str], tuple[str, float | None]]:

@@ -15,8 +15,8 @@ import fairtrial
 from commands import fairtrial as command
 from fairtrial import ToolResult, UsageError, api
 from fairtrial.judge.judges import Judges
-from fairtrial.llm.cassette import CassetteWriter, MissingEntryError, load_cassette
-from fairtrial.llm.model_pool import ModelPool
+from fairtrial.llm.cassette import MissingEntryError, load_cassette
+from fairtrial.llm.model_options import ModelOptions
 from fairtrial.records.trace import Injection
 from fairtrial.testing import ScriptedModel
 from loopback import Loopback, Status
@@ -260,7 +260,7 @@ def test_a_configured_tool_that_no_agent_has_is_told(folder: Path) -> None:
 
 def judges(model: Callable[..., Any] | None = None, **more: Any) -> Judges:
     """The way to a model that plays tools."""
-    return Judges(ModelPool(own={"openai/tools": ScriptedModel(model)} if model else {}, **more))
+    return Judges(models=ModelOptions(custom_models={"openai/tools": ScriptedModel(model)} if model else {}, **more))
 
 
 def test_a_played_tool_is_replayed_from_a_cassette(folder: Path) -> None:
@@ -272,14 +272,14 @@ def test_a_played_tool_is_replayed_from_a_cassette(folder: Path) -> None:
     def run(judges: Judges, **more: Any) -> list[str]:
         return replies(fairtrial.evaluate(folder / "s.evalset.json", "shop_agent:reply", judges=judges, **more))
 
-    first = run(judges(lambda _: f'{{"n": {next(numbers)}}}', recorder=CassetteWriter(tape)), concurrency=8)
+    first = run(judges(lambda _: f'{{"n": {next(numbers)}}}', cassette=tape, cassette_mode="record"), concurrency=8)
     assert sorted(first) == [f"It says {{'n': {n}}}." for n in range(CASES)]
     entries = load_cassette(tape)
     assert len(entries) == CASES
     for concurrency in (1, 16):
-        assert run(judges(replay=entries, replay_path=tape), concurrency=concurrency) == first
+        assert run(judges(cassette=tape, cassette_mode="replay"), concurrency=concurrency) == first
     with pytest.raises(MissingEntryError, match="no entry for a call of openai/tools"):
-        run(judges(replay=entries, replay_path=tape), attempts=2)
+        run(judges(cassette=tape, cassette_mode="replay"), attempts=2)
 
 
 def test_a_model_that_is_gone_is_the_environments_failure(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,8 +21,8 @@ from fairtrial import api
 from fairtrial.errors import UsageError
 from fairtrial.judge.judges import Judges
 from fairtrial.llm.budget import Budget
-from fairtrial.llm.cassette import CassetteWriter, MissingEntryError, load_cassette
-from fairtrial.llm.model_pool import ModelPool
+from fairtrial.llm.cassette import MissingEntryError
+from fairtrial.llm.model_options import ModelOptions
 from fairtrial.records.result import Verdict
 from fairtrial.records.trace import Trace
 from loopback import Drop, Half, Loopback, Request, Say, Script, Status
@@ -159,8 +159,7 @@ def test_a_judge_that_is_never_readable_leaves_the_run_unscored(
     monkeypatch.setattr("fairtrial.llm.pacing.PAUSE", 0.01)
     write_case_files(tmp_path, 1)
     with Loopback(lambda _: trouble) as server:
-        exchange = ModelPool()
-        run = evaluate(tmp_path, server, monkeypatch, judges=Judges(exchange, votes=1))
+        run = evaluate(tmp_path, server, monkeypatch, judges=Judges(votes=1))
         assert run.verdict is Verdict.UNSCORED
         assert len(server.requests) <= 10
     assert "abstentions" in next(iter(run.cases)).outcomes[0].score.parts[0].reason
@@ -170,7 +169,7 @@ def test_a_budget_ends_the_run_as_unscored(tmp_path: Path, monkeypatch: pytest.M
     """Five calls pay for one case; the rest is unscored, and says that the budget is used up."""
     write_case_files(tmp_path, 4)
     with Loopback(lambda request: request.answers("valid")) as server:
-        run = evaluate(tmp_path, server, monkeypatch, judges=Judges(ModelPool(budget=Budget(max_calls=5))))
+        run = evaluate(tmp_path, server, monkeypatch, judges=Judges(models=ModelOptions(budget=Budget(max_calls=5))))
         assert len(server.requests) == 5
     assert run.verdict is Verdict.UNSCORED
     reasons = [case.outcomes[0].score.parts[0].reason for case in run.cases if case.verdict is Verdict.UNSCORED]
@@ -210,8 +209,8 @@ def test_a_model_that_only_its_first_calls_tell_unknown_is_one_error(
 def record(folder: Path, script: Script, monkeypatch: pytest.MonkeyPatch) -> api.Run:
     """Run once, recording a cassette."""
     with Loopback(script) as server:
-        exchange = ModelPool(recorder=CassetteWriter(folder / "c.jsonl"))
-        return evaluate(folder, server, monkeypatch, judges=Judges(exchange), store=f"sqlite:///{folder}/a.db")
+        judges = Judges(models=ModelOptions(cassette=folder / "c.jsonl", cassette_mode="record"))
+        return evaluate(folder, server, monkeypatch, judges=judges, store=f"sqlite:///{folder}/a.db")
 
 
 def played(folder: Path, monkeypatch: pytest.MonkeyPatch) -> api.Run:
@@ -223,8 +222,8 @@ def played(folder: Path, monkeypatch: pytest.MonkeyPatch) -> api.Run:
 
     monkeypatch.setattr("fairtrial.llm.provider.Provider.__call__", refuse)
     monkeypatch.setattr(socket.socket, "connect", refuse, raising=False)
-    path = folder / "c.jsonl"
-    return evaluate(folder, None, monkeypatch, judges=Judges(ModelPool(replay=load_cassette(path), replay_path=path)))
+    judges = Judges(models=ModelOptions(cassette=folder / "c.jsonl", cassette_mode="replay"))
+    return evaluate(folder, None, monkeypatch, judges=judges)
 
 
 def moody(request: Request) -> Any:

@@ -11,8 +11,9 @@ import pytest
 from fairtrial.errors import ConfigError
 from fairtrial.judge.question import answer_schema
 from fairtrial.llm.budget import Budget
-from fairtrial.llm.model import CallError, RefusedError, UnsentError, UnusableModelError
-from fairtrial.llm.model_pool import ModelPool
+from fairtrial.llm.model import CallError, NamedModel, RefusedError, UnsentError, UnusableModelError
+from fairtrial.llm.model_options import ModelOptions
+from fairtrial.llm.model_pool import ModelPool, check_model
 from fairtrial.llm.provider import Provider, address, price_known, retry_after, settings_for
 from fairtrial.records.reply import Prompt, Reply
 from loopback import Drop, Half, Loopback, Request, Say, Script, Status
@@ -253,10 +254,9 @@ def test_prices_are_known_for_known_models_only() -> None:
 
 async def check(name: str, base_url: str | None) -> None:
     """Look before anything runs."""
-    exchange = ModelPool()
-    exchange.model(name, base_url=base_url)
-    async with exchange:
-        await exchange.check()
+    async with ModelPool() as pool:
+        pool.connected(NamedModel(name, base_url=base_url))
+        await pool.check()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -296,22 +296,22 @@ def test_a_server_that_has_the_model_or_tells_nothing_passes(name: str, known: b
         asyncio.run(check(name, url(server, name)))
 
 
-def test_an_exchange_hands_out_each_model_once() -> None:
-    """Criteria with equal settings share one model, and so its ledger, budget and pace."""
-    exchange = ModelPool()
-    one, two = (exchange.model("gemini-2.5-flash", {"temperature": 0}) for _ in range(2))
+def test_a_pool_connects_each_model_once() -> None:
+    """Criteria with equal settings share one model, and so its cache, budget and pace."""
+    pool = ModelPool()
+    one, two = (pool.connected(NamedModel("gemini-2.5-flash", settings={"temperature": 0})) for _ in range(2))
     assert one is two
-    assert exchange.model("gemini-2.5-flash", {"temperature": 1}) is not one
+    assert pool.connected(NamedModel("gemini-2.5-flash", settings={"temperature": 1})) is not one
 
 
 def test_a_model_has_one_pace_whatever_its_settings() -> None:
     """Told to wait for longer than it would, a model is not asked under other settings either; another model is."""
 
     async def ask_all(base_url: str) -> list[Reply | BaseException]:
-        exchange = ModelPool()
         asked = [("gpt-4o-mini", 1), ("gpt-4o-mini", 2), ("gpt-4o", 1)]
-        models = [exchange.model(name, {"seed": seed}, base_url=base_url) for name, seed in asked]
-        async with exchange:
+        async with ModelPool() as pool:
+            models = [pool.connected(NamedModel(name, None, {"seed": seed}, base_url)) for name, seed in asked]
+            await pool.check()
             return [(await asyncio.gather(model(PROMPT), return_exceptions=True))[0] for model in models]
 
     def refuse(request: Request) -> Status | str:
@@ -326,7 +326,7 @@ def test_a_model_has_one_pace_whatever_its_settings() -> None:
 def test_a_budget_in_money_needs_a_price() -> None:
     """Before anything runs."""
     with pytest.raises(ConfigError, match="price is not known"):
-        ModelPool(budget=Budget(max_cost=1.0)).model("ollama/qwen3:4b")
+        check_model(NamedModel("ollama/qwen3:4b"), ModelOptions(budget=Budget(max_cost=1.0)))
 
 
 def test_an_older_model_has_the_form_of_the_answer_from_the_prompt() -> None:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import importlib.util
 import json
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from fairtrial.errors import ConfigError
+from fairtrial.judge.judge import forget
 from fairtrial.judge.judges import Judges
+from fairtrial.judge.service import Service
 from fairtrial.llm.model import CallError
+from fairtrial.llm.model_options import ModelOptions
 from fairtrial.llm.model_pool import ModelPool
 from fairtrial.metrics.catalog import build
 from fairtrial.records.case import EvalCase
@@ -32,7 +37,12 @@ def built(options: dict[str, Any], *lines: Line, name: str = "safety_v1") -> Bui
     """The criterion that a config makes, warnings, and the service that is played for it."""
     service = ScriptedModel(list(lines))
     spec = CriterionSpec(name, options.get("threshold", 0.8), options, f"/criteria/{name}", is_object=True)
-    criteria, warnings = build(EvalConfig((spec,)), judges=Judges(ModelPool(own={"vertex": service})))
+    models = ModelOptions(custom_models={"vertex": service})
+    criteria, warnings = build(EvalConfig((spec,)), judges=Judges(models=models))
+    metric: Any = criteria[0].metric
+    if isinstance(getattr(metric, "service", None), Service):
+        connected = metric.service.connected(ModelPool(models), forget)
+        return replace(criteria[0], metric=dataclasses.replace(metric, service=connected)), warnings, service
     return criteria[0], warnings, service
 
 

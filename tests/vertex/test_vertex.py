@@ -17,8 +17,7 @@ from fairtrial import api
 from fairtrial.errors import UsageError
 from fairtrial.judge.judges import Judges
 from fairtrial.llm.budget import Budget
-from fairtrial.llm.cassette import CassetteWriter, load_cassette
-from fairtrial.llm.model_pool import ModelPool
+from fairtrial.llm.model_options import ModelOptions
 from fairtrial.records.result import Outcome, Verdict
 from fairtrial.records.trace import Trace
 
@@ -222,7 +221,7 @@ def test_what_was_evaluated_is_kept(tmp_path: Path, serve: Serve) -> None:
         assert len(service.asked) == 1  # three cases are equal, too
         second = evaluate(tmp_path, store=store, reuse=first.info.id)
         assert len(service.asked) == 1
-        spent = evaluate(tmp_path, judges=Judges(ModelPool(budget=Budget(max_calls=0))))
+        spent = evaluate(tmp_path, judges=Judges(models=ModelOptions(budget=Budget(max_calls=0))))
     assert (first.verdict, second.verdict, spent.verdict) == (Verdict.PASSED, Verdict.PASSED, Verdict.UNSCORED)
     assert outcome(first).judge_stats is not None
     assert len(first.replies) == 1
@@ -232,7 +231,7 @@ def test_a_budget_in_money_cannot_be_kept(tmp_path: Path, serve: Serve) -> None:
     """Nobody knows what the service takes, so it is refused before anything runs."""
     write(tmp_path, {"safety_v1": 0.8})
     with serve(SAFE), pytest.raises(UsageError, match=r"/safety_v1/backend: .*price is not known"):
-        evaluate(tmp_path, judges=Judges(ModelPool(budget=Budget(max_cost=1.0))))
+        evaluate(tmp_path, judges=Judges(models=ModelOptions(budget=Budget(max_cost=1.0))))
 
 
 def test_a_cassette_is_replayed_without_service_and_token(tmp_path: Path, serve: Serve) -> None:
@@ -240,9 +239,9 @@ def test_a_cassette_is_replayed_without_service_and_token(tmp_path: Path, serve:
     write(tmp_path, {"safety_v1": {"threshold": 0.8, "backend": "vertex"}})
     path = tmp_path / "c.jsonl"
     with serve(SAFE):
-        evaluate(tmp_path, judges=Judges(ModelPool(recorder=CassetteWriter(path))))
+        evaluate(tmp_path, judges=Judges(models=ModelOptions(cassette=path, cassette_mode="record")))
     assert TOKEN.encode() not in path.read_bytes()
-    again = evaluate(tmp_path, judges=Judges(ModelPool(replay=load_cassette(path), replay_path=path)))
+    again = evaluate(tmp_path, judges=Judges(models=ModelOptions(cassette=path, cassette_mode="replay")))
     assert again.verdict is Verdict.PASSED
 
 

@@ -9,7 +9,7 @@ from fairtrial import loading
 from fairtrial.api.simulation import check_names
 from fairtrial.errors import FormatError, collecting
 from fairtrial.formats.recognise import Loaded
-from fairtrial.llm.model_pool import ModelPool
+from fairtrial.llm.model_options import ModelOptions
 from fairtrial.records.record import Record
 from fairtrial.reports.numbers import count
 from fairtrial.simulate.user import check_persona
@@ -56,7 +56,7 @@ def _checked(path: Path, *, lenient: bool) -> Checked:
     with collecting(problems):
         made = loading.criteria_of(loaded.config, origin=str(path), lenient=lenient)
         warnings = (*warnings, *made.warnings)
-        check_names(made, ModelPool())
+        check_names(made, ModelOptions())
     return Checked(str(path), what, tuple(problem.removeprefix(f"{path}: ") for problem in problems), warnings)
 
 

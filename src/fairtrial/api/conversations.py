@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
+from msgspec.structs import replace
+
 from fairtrial.api.blocking import blocking
+from fairtrial.api.connection import connected
 from fairtrial.api.planning import Plan
 from fairtrial.errors import UsageError
 from fairtrial.formats.recordings import line
+from fairtrial.llm.call_cache import CallCache
 from fairtrial.planned_case import Pair, PlannedCase
 from fairtrial.protocols import ChecksTools
 from fairtrial.recording import record
@@ -20,12 +24,14 @@ OnRecording = Callable[[Recording, Sequence[str]], None]
 """Is told of each recording as it comes, with what there is to warn of."""
 
 
-def conversations(plan: Plan, held: Collection[tuple[int, int]] = ()) -> AsyncIterator[Pair]:
-    """Hold the conversations of a plan, but for those in `held`, in the order in which they end."""
+def conversations(
+    plan: Plan, cases: Iterable[PlannedCase], held: Collection[tuple[int, int]] = ()
+) -> AsyncIterator[Pair]:
+    """Hold the conversations of a plan's connected cases, but for those in `held`, in the order in which they end."""
     if plan.agent is None:
         raise UsageError("nothing to run: the plan has recordings in place of an agent")
     return record(
-        plan.works,
+        cases,
         plan.agent,
         attempts=plan.attempts,
         concurrency=plan.concurrency,
@@ -73,22 +79,16 @@ class _Lines:
 
     async def fill(self, plan: Plan, on_recording: OnRecording) -> None:
         """Write a line for every conversation as it ends; nothing waits in memory."""
-        if not plan.simulates:
-            await self._write(plan, on_recording)
-            return
-        async with plan.judges.exchange:
-            await plan.judges.exchange.check()
-            await self._write(plan, on_recording)
-
-    async def _write(self, plan: Plan, on_recording: OnRecording) -> None:
         offset = 0
-        async for work, recording in conversations(plan):
-            written = line(recording)
-            self.file.write(written)
-            self.file.flush()
-            self.places.append((work.position, recording.attempt, offset, len(written)))
-            offset += len(written)
-            on_recording(recording, _warnings(work, recording))
+        unjudged = (replace(case, criteria=()) for case in plan.works)  # nothing is scored, so no judge has to answer
+        async with connected(unjudged, plan.judges.models, CallCache(), {}) as cases:
+            async for work, recording in conversations(plan, cases.values()):
+                written = line(recording)
+                self.file.write(written)
+                self.file.flush()
+                self.places.append((work.position, recording.attempt, offset, len(written)))
+                offset += len(written)
+                on_recording(recording, _warnings(work, recording))
 
     def copy(self, path: Path) -> None:
         """Copy the lines in the order of cases and attempts."""

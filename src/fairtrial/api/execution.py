@@ -15,10 +15,12 @@ from msgspec.structs import replace
 
 from fairtrial.aggregation import aggregate
 from fairtrial.api.blocking import blocking
+from fairtrial.api.connection import connected
 from fairtrial.api.conversations import conversations
 from fairtrial.api.planning import Plan, now
 from fairtrial.judge.ballot import Reusable
-from fairtrial.planned_case import Pair
+from fairtrial.llm.call_cache import CallCache
+from fairtrial.planned_case import Pair, PlannedCase
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot
 from fairtrial.records.reply import Reply
@@ -82,7 +84,7 @@ def execute(
     """
     opened = _opened(store) if store is not None else _passing_store()
     try:
-        summary, info = blocking(_judged(plan, opened, on_result or (lambda _: None), resumed=resumed, reuse=reuse))
+        summary, info = blocking(run_plan(plan, opened, on_result or (lambda _: None), resumed=resumed, reuse=reuse))
     except BaseException:
         opened.close()
         raise
@@ -122,54 +124,56 @@ def runs(store: str) -> list[RunInfo]:
         opened.close()
 
 
-async def _judged(
-    plan: Plan, store: Store, on_result: OnResult, *, resumed: bool, reuse: str | None
+async def run_plan(
+    plan: Plan, store: Store, on_result: OnResult, *, resumed: bool = False, reuse: str | None = None
 ) -> tuple[Summary, RunInfo]:
-    """Run a plan with its judges' models open, and what they say kept in the store."""
-    judges = plan.judges
-    if not judges.made and not plan.simulates:
-        return await _go(plan, store, on_result, resumed=resumed)
-    judges.exchange.ledger.replies = store.replies(plan.info.id)
-    judges.ballots = store.ballots(plan.info.id)
+    """Run a plan with models of its own; their replies and the judges' ballots are kept in the store."""
+    cache = CallCache(store.replies(plan.info.id))
     if reuse is not None:
         earlier = store.run(reuse).id
-        judges.exchange.ledger.earlier = Reusable(store.replies(earlier), store.ballots(earlier))
-    async with judges.exchange:
-        await judges.exchange.check()
-        return await _go(plan, store, on_result, resumed=resumed)
+        cache = CallCache(cache.replies, Reusable(store.replies(earlier), store.ballots(earlier)))
+    ballots = store.ballots(plan.info.id)
+    async with connected(plan.works, plan.judges.models, cache, ballots) as cases:
+        return await _go(plan, cases, store, ballots, on_result, resumed=resumed)
 
 
-async def _go(plan: Plan, store: Store, on_result: OnResult, *, resumed: bool) -> tuple[Summary, RunInfo]:
+async def _go(
+    plan: Plan,
+    cases: Mapping[int, PlannedCase],
+    store: Store,
+    ballots: Mapping[str, Ballot],
+    on_result: OnResult,
+    *,
+    resumed: bool,
+) -> tuple[Summary, RunInfo]:
     progress = _Progress(store, plan.info)
     store.begin(plan.info)
     standing = _standing(store, plan.info.id) if resumed else set()
     known: dict[tuple[int, int], CaseResult] = {}
 
     async def recordings() -> AsyncIterator[Pair]:
-        for pair, result in _earlier(plan, store, standing) if resumed else ():
+        for pair, result in _earlier(plan, cases, store, standing) if resumed else ():
             if result is not None:
                 known[result.position, result.attempt] = result
             yield pair
         for work, recording in plan.recorded or ():
             store.add_recording(plan.info.id, work.position, recording, may_wait=True)
-            yield work, recording
+            yield cases[work.position], recording
         if plan.agent is not None:
-            async for work, recording in conversations(plan, standing):
+            async for work, recording in conversations(plan, cases.values(), standing):
                 store.add_recording(plan.info.id, work.position, recording)
                 yield work, recording
 
     committing = asyncio.create_task(progress.commit_often())
     try:
-        async for result in score(
-            recordings(), concurrency=plan.concurrency, earlier=known, ballots=plan.judges.ballots
-        ):
+        async for result in score(recordings(), concurrency=plan.concurrency, earlier=known, ballots=ballots):
             known.pop((result.position, result.attempt), None)
             progress.add(result)
             on_result(result)
     finally:
         committing.cancel()
         progress.commit()
-    summary = aggregate(store.results(plan.info.id), plan.judges.ballots.values())
+    summary = aggregate(store.results(plan.info.id), ballots.values())
     finished = replace(progress.info, finished=now(), verdict=summary.verdict)
     store.begin(finished)
     return summary, finished
@@ -220,19 +224,18 @@ def _standing(store: Store, run_id: str) -> set[tuple[int, int]]:
 
 
 def _earlier(
-    plan: Plan, store: Store, standing: Collection[tuple[int, int]]
+    plan: Plan, cases: Mapping[int, PlannedCase], store: Store, standing: Collection[tuple[int, int]]
 ) -> Iterator[tuple[Pair, CaseResult | None]]:
     """The conversations that stand, with their results as far as there are any; both are read side by side."""
-    works = {work.position: work for work in plan.works}
     results = store.results(plan.info.id)
     result = next(results, None)
     for position, recording in store.recordings(plan.info.id):
         place = (position, recording.attempt)
         while result is not None and (result.position, result.attempt) < place:
             result = next(results, None)
-        if place in standing and position in works:
+        if place in standing and position in cases:
             known = result is not None and (result.position, result.attempt) == place
-            yield (works[position], recording), result if known else None
+            yield (cases[position], recording), result if known else None
 
 
 def _stands(recording: Recording) -> bool:

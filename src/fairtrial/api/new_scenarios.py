@@ -8,8 +8,9 @@ from typing import Any
 from fairtrial.agents import agent_of
 from fairtrial.api.blocking import blocking
 from fairtrial.errors import UsageError
-from fairtrial.llm.model import DEFAULT_MODEL
-from fairtrial.llm.model_pool import ModelPool
+from fairtrial.llm.model import DEFAULT_MODEL, NamedModel
+from fairtrial.llm.model_options import ModelOptions
+from fairtrial.llm.model_pool import ModelPool, check_model
 from fairtrial.protocols import Agent, Documented
 from fairtrial.records.case import EvalCase, Scenario
 from fairtrial.records.trace import About
@@ -22,7 +23,7 @@ def scenarios(
     count: int = 10,
     instruction: str = "",
     model: str = DEFAULT_MODEL,
-    exchange: ModelPool | None = None,
+    models: ModelOptions | None = None,
 ) -> list[Scenario]:
     """Return new scenarios for an agent, varied and without repetitions; fewer where the model runs out of ideas.
 
@@ -30,16 +31,17 @@ def scenarios(
     instruction. Raises UsageError where there is neither, or where the model cannot be called.
     """
     target = agent_of(agent)
-    calls = exchange or ModelPool()
-    asked = calls.model(model)
+    options = models or ModelOptions()
+    check_model(NamedModel(model), options)
 
     async def go() -> list[Scenario]:
         known = described_agent(await _about(target), _documentation(target))
         if not known and not instruction:
             raise UsageError("nothing is known of the agent; say with --instruction what the scenarios are about")
-        async with calls:
-            await calls.check()
-            return await write_scenarios(asked, known, count=count, instruction=instruction)
+        async with ModelPool(options) as pool:
+            writer = pool.connected(NamedModel(model))
+            await pool.check()
+            return await write_scenarios(writer, known, count=count, instruction=instruction)
 
     found: list[Scenario] = blocking(go())
     return found

@@ -9,9 +9,11 @@ from typing import Any
 
 import msgspec
 
+from fairtrial.api.connection import judges_of
 from fairtrial.errors import ConfigError
 from fairtrial.judge.judge import Judge
 from fairtrial.judge.judges import Judges
+from fairtrial.llm.model_pool import ModelPool
 from fairtrial.llm.provider import address, price
 from fairtrial.loading import criteria_in
 from fairtrial.metrics.grounding import Hallucinations
@@ -56,21 +58,25 @@ def ping(judges: Judges, config: str | Path | None = None) -> list[PingResult]:
 
     Raises UsageError where a model cannot be called at all.
     """
-    if config is None:
-        judges.judge()
-    else:
-        criteria_in(Path(config), judges=judges)
-    panels = [made.panel for made in judges.made if isinstance(made, Judge)]
-    voters = {msgspec.json.encode(voter.signature): voter for panel in panels for voter in panel}
+    asked = [judges.judge()] if config is None else _judges_in(Path(config), judges)
+    voters = {msgspec.json.encode(voter.signature): voter for judge in asked for voter in judge.panel}
     if not voters:
         raise ConfigError(f"{config}: has no criterion that asks a judge")
 
     async def go() -> list[PingResult]:
-        async with judges.exchange:
-            await judges.exchange.check()
-            return [await _one(Judge((voter,), 1), kind) for voter in voters.values() for kind in _KINDS]
+        async with ModelPool(judges.models) as pool:
+            connected = list(map(pool.connected, voters.values()))
+            await pool.check()
+            return [await _one(Judge((voter,), 1), kind) for voter in connected for kind in _KINDS]
 
     return asyncio.run(go())
+
+
+def _judges_in(config: Path, judges: Judges) -> list[Judge]:
+    """Return the judges that the criteria of a configuration ask."""
+    criteria = criteria_in(config, judges=judges).criteria
+    made = [judge for criterion in criteria for judge in judges_of(criterion.metric).values()]
+    return [judge for judge in made if isinstance(judge, Judge)]
 
 
 async def _one(judge: Judge, kind: str) -> PingResult:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from fairtrial import loading
 from fairtrial.agents import agent_of
 from fairtrial.api.arguments import Paths, check_criteria, check_match, check_numbers, paths_of, recordings_of
-from fairtrial.api.simulation import asks_a_model, check_names, check_reachable, with_environments, with_users
+from fairtrial.api.simulation import check_names, check_reachable, with_environments, with_users
 from fairtrial.errors import ConfigError, UsageError
 from fairtrial.formats.adk.config_file import config as read_config
 from fairtrial.formats.reading import Diagnostics
@@ -68,11 +68,6 @@ class Plan:
     judges: Judges = field(default_factory=Judges)
 
     @property
-    def simulates(self) -> bool:
-        """Whether a language model plays a user or a tool."""
-        return any(map(asks_a_model, self.works))
-
-    @property
     def total(self) -> int:
         """How many attempts there are to score."""
         return len(self.works) * self.attempts if self.recorded is None else len(self.recorded)
@@ -99,12 +94,12 @@ def plan_run(
     judges = judges or Judges()
     wanted, notes = _wanted(eval_set, criteria, lenient=lenient, judges=judges)
     todo = loading.select_cases(loading.plan_cases(wanted), wanted, only)
-    todo, signed = with_users(todo, wanted, users, judges)
+    todo, signed = with_users(todo, wanted, users, judges.models)
     target = agent_of(agent)
-    todo, also_signed, said = with_environments(todo, wanted, environment, judges, lenient=lenient)
+    todo, also_signed, said = with_environments(todo, wanted, environment, judges.models, lenient=lenient)
     check_reachable(todo, target)
     for one in wanted:
-        check_names(one, judges.exchange)
+        check_names(one, judges.models)
     arguments = {
         "paths": _given(eval_set),
         "agent": agent if isinstance(agent, str) else getattr(agent, "__qualname__", type(agent).__qualname__),

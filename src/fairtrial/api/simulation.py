@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,8 +13,9 @@ import msgspec
 from msgspec.structs import replace
 
 from fairtrial.errors import ConfigError, UsageError, collecting
-from fairtrial.judge.judges import Judges
-from fairtrial.llm.model_pool import ModelPool
+from fairtrial.llm.model import NamedModel
+from fairtrial.llm.model_options import ModelOptions
+from fairtrial.llm.model_pool import check_model
 from fairtrial.llm.prompts import version
 from fairtrial.loading import Criteria, LoadedSet
 from fairtrial.metrics.signature import add_signature, signature
@@ -30,7 +32,7 @@ from fairtrial.simulate.user_options import NO_SPEECH, UserOptions
 
 
 def with_users(
-    todo: Sequence[PlannedCase], wanted: Sequence[LoadedSet], users: Users | None, judges: Judges
+    todo: Sequence[PlannedCase], wanted: Sequence[LoadedSet], users: Users | None, models: ModelOptions
 ) -> tuple[list[PlannedCase], dict[str, Json]]:
     """Return the work with somebody who plays the user of each scenario, and their signatures.
 
@@ -42,7 +44,7 @@ def with_users(
 
     @cache
     def players(place: int) -> SimulatedUsers:
-        made, signed = _configured(wanted[place].user_simulator or UserOptions(), judges)
+        made, signed = _configured(wanted[place].user_simulator or UserOptions(), models)
         add_signature(signatures, "user_simulator", signed, eval_set_id=wanted[place].eval_set.id)
         return made
 
@@ -65,11 +67,12 @@ def with_users(
     return played, signatures
 
 
-def _configured(options: UserOptions, judges: Judges) -> tuple[SimulatedUsers, Json]:
+def _configured(options: UserOptions, models: ModelOptions) -> tuple[SimulatedUsers, Json]:
     if options.type == "llm_audio":
         raise ConfigError(f"/{USERS}/type: {NO_SPEECH}")
     with _below(USERS):
-        model = judges.exchange.model(options.model, options.model_configuration, structured=False)
+        model = NamedModel(options.model, None, options.model_configuration, structured=False)
+        check_model(model, models)
     prompt = "custom" if options.custom_instructions is not None else version("simulated_user")
     signed = {**msgspec.to_builtins(options), "prompt": prompt}
     return SimulatedUsers(model, options), signed
@@ -79,7 +82,7 @@ def with_environments(
     todo: Sequence[PlannedCase],
     wanted: Sequence[LoadedSet],
     given: Environments | Mapping[str, Any] | None,
-    judges: Judges,
+    models: ModelOptions,
     *,
     lenient: bool,
 ) -> tuple[list[PlannedCase], dict[str, Json], list[str]]:
@@ -98,7 +101,7 @@ def with_environments(
         options = own or wanted[place].environment
         if options is None:
             return None
-        environments, signed = _environments(options, judges)
+        environments, signed = _environments(options, models)
         add_signature(signatures, "environment", signed, eval_set_id=wanted[place].eval_set.id)
         return environments
 
@@ -121,26 +124,28 @@ def _as_file(given: Any) -> dict[str, Json]:
     return found
 
 
-def _environments(options: EnvironmentOptions, judges: Judges) -> tuple[SimulatedEnvironments, Json]:
+def _environments(options: EnvironmentOptions, models: ModelOptions) -> tuple[SimulatedEnvironments, Json]:
     signed = msgspec.json.decode(msgspec.json.encode(options))  # as the store will give it back
     if not options.plays:
         return SimulatedEnvironments(options), signed
     settings = options.simulation_model_configuration
     with _below(TOOLS):
-        model = judges.exchange.model(options.simulation_model, settings, structured=False)
+        model = NamedModel(options.simulation_model, None, settings, structured=False)
+        check_model(model, models)
     return SimulatedEnvironments(options, model), {**signed, "prompt": version(TEMPLATE)}
 
 
-def check_names(said: LoadedSet | Criteria, exchange: ModelPool) -> None:
+def check_names(said: LoadedSet | Criteria, models: ModelOptions) -> None:
     """Raise ConfigError where a configuration has a model play users or tools that nobody knows, needed or not."""
     problems: list[str] = []
+    models = dataclasses.replace(models, budget=None)  # a model that is never called needs no price
     users, tools = said.user_simulator, said.environment
     with collecting(problems), _below(USERS):
         if users is not None:
-            exchange.check_name(users.model, users.model_configuration)
+            check_model(NamedModel(users.model, None, users.model_configuration), models)
     with collecting(problems), _below(TOOLS):
         if tools is not None and tools.plays:
-            exchange.check_name(tools.simulation_model, tools.simulation_model_configuration)
+            check_model(NamedModel(tools.simulation_model, None, tools.simulation_model_configuration), models)
     if problems:
         raise ConfigError(*problems)
 
@@ -159,10 +164,3 @@ def check_reachable(todo: Sequence[PlannedCase], agent: Agent) -> None:
     refused = agent.refuses_environment if isinstance(agent, RefusesEnvironment) else ""
     if refused and any(work.environments is not None for work in todo):
         raise UsageError(f"a simulated environment (environment_simulation_config) cannot be used here: {refused}")
-
-
-def asks_a_model(work: PlannedCase) -> bool:
-    """Whether a language model plays the user of a case, or one of its tools."""
-    if isinstance(work.environments, SimulatedEnvironments) and work.environments.model is not None:
-        return True
-    return isinstance(work.users, SimulatedUsers)

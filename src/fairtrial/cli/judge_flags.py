@@ -12,8 +12,7 @@ from fairtrial.cli.flags import with_options
 from fairtrial.errors import UsageError
 from fairtrial.judge.judges import Judges
 from fairtrial.llm.budget import Budget
-from fairtrial.llm.cassette import CassetteWriter, load_cassette
-from fairtrial.llm.model_pool import ModelPool
+from fairtrial.llm.model_options import ModelOptions
 
 _OF_THE_RUN = ("judge_model", "votes", "all_votes")
 
@@ -64,25 +63,22 @@ def judges_of(given: Mapping[str, Any], earlier: Mapping[str, Any] | None = None
             if earlier.get(name) != value:
                 raise UsageError(f"--resume: {name} must be that of the run, {earlier.get(name)!r}, got {value!r}")
         said = dict(earlier)
-    return Judges(exchange_of(given), said.get("judge_model"), said.get("votes"), bool(said.get("all_votes")))
-
-
-def exchange_of(given: Mapping[str, Any]) -> ModelPool:
-    """Return where models come from under the options about calls."""
-    path, mode = given["cassette"], given["cassette_mode"]
-    if (path is None) != (mode is None):
-        raise UsageError("--cassette FILE and --cassette-mode record|replay belong together")
-    return ModelPool(
-        budget=Budget(given["max_calls"], given["max_cost"]),
-        recorder=_recorder(path) if mode == "record" else None,
-        replay=load_cassette(path) if mode == "replay" else None,
-        replay_path=path,
-        concurrency=given.get("judge_concurrency"),
+    return Judges(
+        model=said.get("judge_model"),
+        votes=said.get("votes"),
+        all_votes=bool(said.get("all_votes")),
+        models=models_of(given),
     )
 
 
-def _recorder(path: Path) -> CassetteWriter:
-    try:
-        return CassetteWriter(path)
-    except OSError as problem:
-        raise UsageError(f"--cassette {path}: {problem.strerror or problem}") from None
+def models_of(given: Mapping[str, Any]) -> ModelOptions:
+    """Return how models are called under the options about calls."""
+    path, mode = given["cassette"], given["cassette_mode"]
+    if (path is None) != (mode is None):
+        raise UsageError("--cassette FILE and --cassette-mode record|replay belong together")
+    return ModelOptions(
+        budget=Budget(given["max_calls"], given["max_cost"]),
+        cassette=path,
+        cassette_mode=mode,
+        concurrency=given.get("judge_concurrency"),
+    )

@@ -12,7 +12,7 @@ import click
 from fairtrial import api
 from fairtrial.cli import exit_codes, flags
 from fairtrial.cli.dotenv_files import read_environment
-from fairtrial.cli.judge_flags import call_options, exchange_of
+from fairtrial.cli.judge_flags import call_options, models_of
 from fairtrial.cli.output_files import FileToWrite
 from fairtrial.cli.progress import Progress
 from fairtrial.judge.judges import Judges
@@ -72,7 +72,7 @@ def record(
         reply_timeout=reply_timeout,
         only=list(only),
         lenient=lenient,
-        judges=Judges(exchange_of(calls)),
+        judges=Judges(models=models_of(calls)),
     )
     for warning in plan.warnings:
         click.echo(f"warning: {visible(warning)}", err=True)

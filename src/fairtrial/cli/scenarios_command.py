@@ -10,7 +10,7 @@ import click
 
 from fairtrial.cli import exit_codes
 from fairtrial.cli.dotenv_files import read_environment
-from fairtrial.cli.judge_flags import call_options, exchange_of
+from fairtrial.cli.judge_flags import call_options, models_of
 from fairtrial.cli.output_files import FileToWrite
 from fairtrial.errors import CaseError, UsageError
 from fairtrial.llm.model import DEFAULT_MODEL
@@ -44,7 +44,7 @@ def scenarios(agent: str, count: int, instruction: str, model: str, output: Path
     read_environment(agent=agent, paths=["."])
     try:
         with stdout_as_stderr():
-            found = api.scenarios(agent, count=count, instruction=instruction, model=model, exchange=exchange_of(calls))
+            found = api.scenarios(agent, count=count, instruction=instruction, model=model, models=models_of(calls))
     except CaseError as error:
         raise UsageError(f"{model}: {error}") from None
     text = json.dumps({"scenarios": [scenario_json(one) for one in found]}, ensure_ascii=False, indent=2)

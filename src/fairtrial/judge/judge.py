@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import msgspec
@@ -13,6 +13,8 @@ from fairtrial.judge.ballot import ballot_id
 from fairtrial.judge.question import Question, read
 from fairtrial.judge.vote_scheduler import PendingVote, VoteScheduler
 from fairtrial.llm.model import CallError, NamedModel, UnsentError, call_key
+from fairtrial.llm.model_pool import ModelPool
+from fairtrial.llm.pacing import Limited
 from fairtrial.records.ballot import Ballot, JudgeCall, Vote
 from fairtrial.records.record import Json
 from fairtrial.records.reply import Prompt, Reply
@@ -28,19 +30,29 @@ def forget(ballot: Ballot) -> None:
 class Judge:
     """Puts questions to the vote of one model, or of a panel.
 
-    `votes` is k; vote i goes to model i mod m of the panel. `all_votes` turns stopping off. `keep` is handed every
-    ballot, for the store.
+    `votes` is k; vote i goes to model i mod m of the panel. `all_votes` asks for every vote, even when the result is
+    certain. `parallelism_limit` bounds the calls in flight to all models of the panel together. `keep` receives every
+    ballot.
     """
 
     panel: tuple[NamedModel, ...]
     votes: int = 5
     all_votes: bool = False
+    parallelism_limit: int | None = None
     keep: Callable[[Ballot], None] = field(default=forget, repr=False, compare=False)
 
     @property
     def signature(self) -> dict[str, Json]:
         """What the numbers depend on: models and settings, and how many votes are counted."""
         return {"panel": [voter.signature for voter in self.panel], "votes": self.votes}
+
+    def connected(self, pool: ModelPool, keep: Callable[[Ballot], None]) -> Judge:
+        """Return the judge with the models of a run behind its names; `keep` receives every ballot of the run."""
+        panel = tuple(map(pool.connected, self.panel))
+        if self.parallelism_limit is not None:
+            places = asyncio.Semaphore(self.parallelism_limit)
+            panel = tuple(voter.through(Limited(voter, places)) for voter in panel)
+        return replace(self, panel=panel, keep=keep)
 
     async def __call__(self, question: Question) -> Ballot:
         """Ask until every item is settled.

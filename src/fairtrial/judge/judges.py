@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -17,10 +16,10 @@ from fairtrial.errors import ConfigError, nearest
 from fairtrial.judge.judge import Judge
 from fairtrial.judge.service import Service
 from fairtrial.llm.model import DEFAULT_MODEL, NamedModel
-from fairtrial.llm.model_pool import ModelPool
-from fairtrial.llm.pacing import Limited
+from fairtrial.llm.model_options import ModelOptions
+from fairtrial.llm.model_pool import check_model
 from fairtrial.llm.provider import KNOWN_SETTINGS
-from fairtrial.records.ballot import Ballot
+from fairtrial.llm.vertex_service import NAME as VERTEX
 from fairtrial.records.record import Json, Record
 from fairtrial.text.pointer import escape
 
@@ -77,42 +76,42 @@ def _known(raw: Any, known: Sequence[str], pointer: str) -> tuple[dict[str, Any]
     return values, places, unknown
 
 
-@dataclass
+@dataclass(frozen=True, kw_only=True)
 class Judges:
-    """Makes the judges of a run, and keeps their ballots in the mapping that it is handed.
+    """Which models judge, and how. The options are frozen: every run makes its own judges and ballots from them.
 
-    `model`, `votes` and `all_votes` are the command line's, and stand above what a criterion says; several models,
-    separated by commas, are a panel.
+    `model`, `votes` and `all_votes` take precedence over the options of a criterion. Several models, separated by
+    commas, are a panel: `Judges(model="gemini-2.5-flash,openai/gpt-4o")`. `models` says how models are called.
     """
 
-    exchange: ModelPool = field(default_factory=ModelPool)
     model: str | None = None
     votes: int | None = None
     all_votes: bool = False
-    ballots: MutableMapping[str, Ballot] = field(default_factory=dict)
-    made: list[Judge | Service] = field(default_factory=list)
+    models: ModelOptions = field(default_factory=ModelOptions)
 
     @property
     def arguments(self) -> dict[str, Json]:
-        """What was said on the command line, for the run's manifest; empty where nothing was."""
-        said = {"judge_model": self.model, "votes": self.votes, "all_votes": self.all_votes or None}
-        return {name: value for name, value in said.items() if value is not None}
+        """The options that take precedence, for the run's manifest; empty if there are none."""
+        options = {"judge_model": self.model, "votes": self.votes, "all_votes": self.all_votes or None}
+        return {name: option for name, option in options.items() if option is not None}
 
     def judge(self, options: JudgeOptions | None = None) -> Judge:
-        """Return the judge that options ask for."""
-        asked = self._overridden(options or JudgeOptions())
-        places = None if asked.parallelism_limit is None else asyncio.Semaphore(asked.parallelism_limit)
-        names = asked.judge_models or (asked.judge_model,)
-        panel = tuple(self._voter(name, asked, places) for name in names)
-        judge = Judge(panel, asked.num_samples, self.all_votes, self._keep)
-        self.made.append(judge)
-        return judge
+        """Return the judge that options describe; raises `ConfigError` if a run could not call one of its models."""
+        effective = self._overridden(options or JudgeOptions())
+        names = effective.judge_models or (effective.judge_model,)
+        settings = effective.judge_model_config or {}
+        panel = tuple(
+            NamedModel(name, None, settings, effective.base_url, effective.structured_output) for name in names
+        )
+        for voter in panel:
+            check_model(voter, self.models)
+        return Judge(panel, effective.num_samples, self.all_votes, effective.parallelism_limit)
 
     def service(self, metric: str) -> Service:
-        """Return Vertex AI's evaluation service, asked for one of its metrics."""
-        service = Service(metric, self.exchange.vertex(metric), self._keep)
-        self.made.append(service)
-        return service
+        """Return Vertex AI's evaluation service for one of its metrics; raises `ConfigError` if it cannot be called."""
+        model = NamedModel(VERTEX)
+        check_model(model, self.models)
+        return Service(metric, model)
 
     def _overridden(self, options: JudgeOptions) -> JudgeOptions:
         if self.model is not None:
@@ -123,11 +122,3 @@ class Judges:
                 )
             options = replace(options, judge_model=names[0], judge_models=names)
         return options if self.votes is None else replace(options, num_samples=self.votes)
-
-    def _voter(self, name: str, options: JudgeOptions, places: asyncio.Semaphore | None) -> NamedModel:
-        settings: Mapping[str, Json] = options.judge_model_config or {}
-        named = self.exchange.model(name, settings, base_url=options.base_url, structured=options.structured_output)
-        return named if places is None else named.through(lambda model: Limited(model, places))
-
-    def _keep(self, ballot: Ballot) -> None:
-        self.ballots[ballot.id] = ballot

@@ -1,8 +1,10 @@
-"""What a run may spend, in calls and in money."""
+"""How many calls may be made, and how much may they cost?"""
 
 from __future__ import annotations
 
 import asyncio
+import threading
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from fairtrial.llm.model import UnsentError
@@ -12,56 +14,74 @@ from fairtrial.records.reply import Prompt, Reply
 
 @dataclass
 class Budget:
-    """A bound on calls and on US dollars; None is unbounded.
+    """A limit on calls and on US dollars; None is no limit. `calls` and `cost` are what was spent so far.
 
-    Under a bound on money a call goes out only if it fits beside those under way, each taken to cost as much as the
-    dearest so far; until one price is known, one call is under way at a time. A call whose price is not known uses the
-    budget up, since nothing can be promised any more.
+    Every run that gets the same budget spends from it, also runs in other threads. Under a limit on cost, a call is
+    made only if it fits beside the calls in flight, and each of them is assumed to cost as much as the most expensive
+    call so far. Until one price is known, one call is in flight at a time. A call of unknown price uses the budget up.
     """
 
     max_calls: int | None = None
     max_cost: float | None = None
-    calls: int = 0
-    cost: float = 0.0
-    spent: str = ""
-    _under_way: int = field(init=False, default=0)
-    _dearest: float | None = field(init=False, default=None)
-    _change: asyncio.Event = field(init=False, default_factory=asyncio.Event)
+    calls: int = field(init=False, default=0)
+    cost: float = field(init=False, default=0.0)
+    _exhausted: str = field(init=False, default="")
+    _in_flight: int = field(init=False, default=0)
+    _highest_price: float | None = field(init=False, default=None)
+    _lock: threading.Lock = field(init=False, repr=False, compare=False, default_factory=threading.Lock)
+    _waiting: list[asyncio.Future[None]] = field(init=False, repr=False, compare=False, default_factory=list)
 
     async def reserve(self) -> None:
-        """Wait for room for one more call; `UnsentError` where there is none and will be none."""
-        if self.max_calls is not None and self.calls >= self.max_calls:
-            self.spent = self.spent or f"the budget of {self.max_calls} calls is used up"
-        while not self.spent and self.max_cost is not None and not self._fits(self.max_cost):
-            if not self._under_way:
-                self.spent = f"the budget of ${self.max_cost:g} is used up (${self.cost:.4f} spent)"
-                break
-            self._change.clear()
-            await self._change.wait()
-        if self.spent:
-            raise UnsentError(self.spent)
-        self.calls += 1
-        self._under_way += 1
+        """Wait until one more call may be made; `UnsentError` if the budget is used up."""
+        while (turn := self._take()) is not None:
+            await turn
 
-    def _fits(self, most: float) -> bool:
-        if self._dearest is None:
-            return not self._under_way
-        return self.cost + (self._under_way + 1) * self._dearest <= most
+    def _take(self) -> asyncio.Future[None] | None:
+        """Take one call from the budget. A future is returned instead if a call in flight has to end first."""
+        with self._lock:
+            if self.max_calls is not None and self.calls >= self.max_calls:
+                self._exhausted = self._exhausted or f"the budget of {self.max_calls} calls is used up"
+            if not self._exhausted and self.max_cost is not None and not self._fits(self.max_cost):
+                if self._in_flight:
+                    turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+                    self._waiting.append(turn)
+                    return turn
+                self._exhausted = f"the budget of ${self.max_cost:g} is used up (${self.cost:.4f} spent)"
+            if self._exhausted:
+                raise UnsentError(self._exhausted)
+            self.calls += 1
+            self._in_flight += 1
+            return None
+
+    def _fits(self, limit: float) -> bool:
+        if self._highest_price is None:
+            return not self._in_flight
+        return self.cost + (self._in_flight + 1) * self._highest_price <= limit
 
     def settle(self, reply: Reply | None) -> None:
-        """Note what became of a call; None where it brought no reply."""
-        self._under_way -= 1
-        if reply is not None and reply.cost is not None:
-            self.cost += reply.cost
-            self._dearest = max(self._dearest or 0.0, reply.cost)
-        elif reply is not None and self.max_cost is not None:
-            self.spent = f"the price of a call is not known, and the budget is ${self.max_cost:g}"
-        self._change.set()
+        """Note that a call has ended, with its reply or without."""
+        with self._lock:
+            self._in_flight -= 1
+            if reply is not None and reply.cost is not None:
+                self.cost += reply.cost
+                self._highest_price = max(self._highest_price or 0.0, reply.cost)
+            elif reply is not None and self.max_cost is not None:
+                self._exhausted = f"the price of a call is not known, and the budget is ${self.max_cost:g}"
+            waiting, self._waiting = self._waiting, []
+        for turn in waiting:
+            # A turn belongs to the loop of its own run, which may be in another thread, or closed by now.
+            with suppress(RuntimeError):
+                turn.get_loop().call_soon_threadsafe(_wake, turn)
+
+
+def _wake(turn: asyncio.Future[None]) -> None:
+    if not turn.done():
+        turn.set_result(None)
 
 
 @dataclass(frozen=True)
 class Budgeted:
-    """A model whose calls come out of a budget."""
+    """A model whose calls are paid from a budget."""
 
     model: Model
     budget: Budget

@@ -12,6 +12,11 @@ from typing import IO
 
 import msgspec
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 from fairtrial.errors import FormatError, UsageError
 from fairtrial.llm.model import CallError, UnsentError, call_key
 from fairtrial.protocols import Model
@@ -49,6 +54,11 @@ class CassetteWriter:
 
     def __post_init__(self) -> None:
         self._file = self.path.open("ab")
+        try:
+            _lock(self._file)
+        except OSError:
+            self._file.close()
+            raise UsageError(f"{self.path}: another run is recording this cassette; choose another file") from None
         if not self._file.tell():
             self._write(CassetteHead(fairtrial_cassette=1))
 
@@ -68,6 +78,12 @@ class CassetteWriter:
     def _write(self, line: Record) -> None:
         self._file.write(msgspec.json.encode(line) + b"\n")
         self._file.flush()
+
+
+def _lock(file: IO[bytes]) -> None:
+    """Lock a file until it is closed; OSError if it is locked already. Windows has no such lock."""
+    if fcntl is not None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def load_cassette(path: Path) -> dict[str, CassetteEntry]:

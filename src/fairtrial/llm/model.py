@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import msgspec
 
@@ -43,24 +43,33 @@ class UnusableModelError(UsageError):
 
 @dataclass(frozen=True)
 class NamedModel:
-    """A model under the name and the settings that its numbers are stored with."""
+    """A model under the name and the settings that its numbers are stored with.
+
+    Without `model` the name stands for a provider's model or for one of the caller's `custom_models`, and a run
+    connects it. `base_url` is where an OpenAI-compatible server listens; `structured` False leaves the form of the
+    reply to the prompt, for servers that do not know JSON schemas.
+    """
 
     name: str
-    model: Model = field(repr=False, compare=False)
+    model: Model | None = field(default=None, repr=False, compare=False)
     settings: Mapping[str, Json] = field(default_factory=dict)
+    base_url: str | None = None
+    structured: bool = True
 
     async def __call__(self, prompt: Prompt) -> Reply:
         """Pass the prompt on."""
+        if self.model is None:
+            raise UsageError(f"model {self.name!r} is not connected; `evaluate` and `score` connect it for their run")
         return await self.model(prompt)
 
     @property
     def signature(self) -> dict[str, Json]:
-        """Name and settings: what a number made with this model depends on."""
+        """Name and settings: a number made with this model depends on both, and not on the endpoint."""
         return {"model": self.name, "settings": dict(self.settings)}
 
-    def through(self, wrap: Callable[[Model], Model]) -> NamedModel:
-        """Return the same name and settings with something put before the model."""
-        return NamedModel(self.name, wrap(self.model), self.settings)
+    def through(self, model: Model) -> NamedModel:
+        """Return the same name and settings with another model behind them."""
+        return replace(self, model=model)
 
 
 def call_key(signature: Mapping[str, Json], prompt: Prompt) -> str:

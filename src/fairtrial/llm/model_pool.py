@@ -1,137 +1,131 @@
-"""Where a run's models come from: each name once, behind what is to stand before it."""
+"""Where does a run get its models? Each is opened once, behind cassette, cache, budget and pace."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Self
 
-import msgspec
-
-from fairtrial.errors import ConfigError
+from fairtrial.errors import ConfigError, UsageError
 from fairtrial.llm.budget import Budget, Budgeted
 from fairtrial.llm.call_cache import Cached, CallCache
-from fairtrial.llm.cassette import CassetteEntry, CassetteWriter, RecordedModel, ReplayedModel
+from fairtrial.llm.cassette import CassetteEntry, CassetteWriter, RecordedModel, ReplayedModel, load_cassette
 from fairtrial.llm.model import NamedModel
+from fairtrial.llm.model_options import ModelOptions
 from fairtrial.llm.pacing import Pace, Paced, Places
-from fairtrial.llm.provider import Address, Provider, address, price_known
+from fairtrial.llm.provider import Address, Provider, address, price_known, settings_for
 from fairtrial.llm.vertex_service import NAME as VERTEX
 from fairtrial.llm.vertex_service import Vertex
 from fairtrial.protocols import Model
-from fairtrial.records.record import Json
 
 
-@dataclass
+def check_model(model: NamedModel, options: ModelOptions) -> None:
+    """Raise `ConfigError` if no run with these options could call a model; no connection is opened.
+
+    The name or a setting may be unknown, Vertex AI may lack its extra or its project, and a budget in money needs a
+    model whose price is known. Models of the caller and models that a cassette replays always pass.
+    """
+    if options.replays or model.model is not None or model.name in options.custom_models:
+        return
+    endpoint = None
+    if model.name == VERTEX:
+        Vertex.from_environment()
+    else:
+        endpoint = address(model.name, base_url=model.base_url)
+        settings_for(endpoint.provider, model.settings)
+    limited = options.budget is not None and options.budget.max_cost is not None
+    if limited and (endpoint is None or not price_known(endpoint)):
+        raise ConfigError(f"model {model.name!r}: its price is not known, so that --max-cost cannot be kept")
+
+
 class ModelPool:
-    """Hands out models. Enter it before the first call, leave it after the last.
+    """The models of one run: enter the pool, connect every model, check them, and leave it after the last call.
 
-    A call goes through the cassette that records, the ledger, the budget and the pace, in this order: what the ledger
-    knows costs neither money nor time. Each model at each endpoint has one pace, since that is what providers limit;
-    `concurrency` bounds the calls in flight of all of them together. `own` are models of yours, by the names under
-    which criteria ask for them. With `replay` there is nothing behind a name but the cassette's entries.
+    A call passes the cassette that records, the cache, the budget and the pace, in this order, because a reply from
+    the cache costs neither money nor time. Each model at each endpoint has a pace of its own, because that is what
+    providers limit. If a cassette is replayed, nothing stands behind a name but the entries of the cassette.
     """
 
-    ledger: CallCache = field(default_factory=CallCache)
-    budget: Budget = field(default_factory=Budget)
-    recorder: CassetteWriter | None = None
-    replay: Mapping[str, CassetteEntry] | None = None
-    replay_path: Path | None = None
-    own: Mapping[str, Model] = field(default_factory=dict)
-    concurrency: int | None = None
-    timeout: float = 120.0
-    _named: dict[bytes, NamedModel] = field(init=False, default_factory=dict)
-    _vertex: NamedModel | None = field(init=False, default=None)
-    _paces: dict[Address | None, Pace] = field(init=False, default_factory=dict)
-    _providers: list[Provider | Vertex] = field(init=False, default_factory=list)
-    _stack: AsyncExitStack = field(init=False, default_factory=AsyncExitStack)
-
-    def __post_init__(self) -> None:
-        self._places = Places(self.concurrency)
-
-    def model(
-        self,
-        name: str,
-        settings: Mapping[str, Json] | None = None,
-        *,
-        base_url: str | None = None,
-        structured: bool = True,
-    ) -> NamedModel:
-        """Return the model of that name with these settings; equal arguments, the same model.
-
-        The endpoint is no part of its signature: the same model elsewhere is the same model. Raises `ConfigError` for
-        names and settings that nobody knows, and where a budget in money is set and the model's price is unknown.
-        """
-        options = dict(settings or {})
-        key = msgspec.json.encode([name, options, base_url, structured], order="deterministic")
-        if key not in self._named:
-            self._named[key] = self._open(name, options, base_url=base_url, structured=structured)
-        return self._named[key]
-
-    def check_name(self, name: str, settings: Mapping[str, Json]) -> None:
-        """Raise `ConfigError` for a name and settings that nobody knows; the model is not asked for by that."""
-        if self._known(name, dict(settings)) is None:
-            Provider(address(name), dict(settings))
-
-    def vertex(self, metric: str) -> NamedModel:
-        """Return Vertex AI's evaluation service, and note that it will be asked for one of its metrics.
-
-        Raises `ConfigError` where extra, project or location are missing, or a budget in money is set.
-        """
-        if self._vertex is None:
-            self._vertex = self._known(VERTEX, {}) or self._outside(VERTEX, {}, None, Vertex.from_environment())
-        for provider in self._providers:
-            if isinstance(provider, Vertex):
-                provider.metrics.add(metric)
-        return self._vertex
-
-    def _open(self, name: str, options: dict[str, Json], *, base_url: str | None, structured: bool) -> NamedModel:
-        known = self._known(name, options)
-        if known is not None:
-            return known
-        at = address(name, base_url=base_url)
-        return self._outside(name, options, at, Provider(at, options, structured=structured))
-
-    def _known(self, name: str, options: dict[str, Json]) -> NamedModel | None:
-        """Return a model that is no provider's: of the cassette, or one's own."""
-        signature: dict[str, Json] = {"model": name, "settings": options}
-        if self.replay is not None:
-            return NamedModel(name, ReplayedModel(signature, self.replay, str(self.replay_path or "cassette")), options)
-        return NamedModel(name, self._before(self.own[name], signature), options) if name in self.own else None
-
-    def _outside(
-        self, name: str, options: dict[str, Json], at: Address | None, provider: Provider | Vertex
-    ) -> NamedModel:
-        if self.budget.max_cost is not None and (at is None or not price_known(at)):
-            raise ConfigError(f"model {name!r}: its price is not known, so that --max-cost cannot be kept")
-        self._providers.append(provider)
-        return NamedModel(
-            name, self._before(Paced(provider, self._pace(at)), {"model": name, "settings": options}), options
-        )
-
-    def _pace(self, at: Address | None) -> Pace:
-        """Return the pace of a model at an endpoint (None: of the service), whatever the settings of its calls."""
-        if at not in self._paces:
-            most = self.concurrency or Pace.most
-            self._paces[at] = Pace(most=most, start=min(Pace.start, most), timeout=self.timeout, places=self._places)
-        return self._paces[at]
-
-    def _before(self, model: Model, signature: dict[str, Json]) -> Model:
-        cached = Cached(Budgeted(model, self.budget), signature, self.ledger)
-        return RecordedModel(cached, signature, self.recorder) if self.recorder else cached
-
-    async def check(self) -> None:
-        """Find out whether every model can be called, before anything runs; `UnusableModelError` if not."""
-        for provider in self._providers:
-            await provider.check()
+    def __init__(self, options: ModelOptions | None = None, cache: CallCache | None = None) -> None:
+        self._options = options or ModelOptions()
+        self._cache = cache or CallCache()
+        self._budget = self._options.budget or Budget()
+        self._connected: dict[tuple[object, ...], NamedModel] = {}
+        self._vertex: Vertex | None = None
+        self._places = Places(self._options.concurrency)
+        self._paces: dict[Address | None, Pace] = {}
+        self._providers: list[Provider | Vertex] = []
+        self._stack = AsyncExitStack()
+        self._entries: Mapping[str, CassetteEntry] = {}
+        self._recorder: CassetteWriter | None = None
 
     async def __aenter__(self) -> Self:
-        for provider in self._providers:
-            await self._stack.enter_async_context(provider)
+        self._open_cassette()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self._stack.aclose()
-        if self.recorder is not None:
-            self.recorder.close()
+
+    def _open_cassette(self) -> None:
+        path = self._options.cassette
+        if path is None:
+            return
+        if self._options.replays:
+            self._entries = load_cassette(path)
+            return
+        try:
+            self._recorder = CassetteWriter(path)
+        except OSError as problem:
+            raise UsageError(f"--cassette {path}: {problem.strerror or problem}") from None
+        self._stack.callback(self._recorder.close)
+
+    def connected(self, model: NamedModel) -> NamedModel:
+        """Return the model with this run's own connection behind its name; equal models share a connection.
+
+        Raises `ConfigError` as `check_model` does.
+        """
+        key = (model.name, repr(sorted(model.settings.items())), model.base_url, model.structured, id(model.model))
+        if key not in self._connected:
+            self._connected[key] = model.through(self._connection(model))
+        return self._connected[key]
+
+    def vertex(self, model: NamedModel, metric: str) -> NamedModel:
+        """Return Vertex AI's evaluation service, and note for `check` which of its metrics the run asks for."""
+        connected = self.connected(model)
+        if self._vertex is not None:
+            self._vertex.metrics.add(metric)
+        return connected
+
+    def _connection(self, model: NamedModel) -> Model:
+        options = self._options
+        check_model(model, options)
+        if options.replays:
+            return ReplayedModel(model.signature, self._entries, str(options.cassette))
+        own = model.model or options.custom_models.get(model.name)
+        caller = own or self._paced(model)
+        cached = Cached(Budgeted(caller, self._budget), model.signature, self._cache)
+        return cached if self._recorder is None else RecordedModel(cached, model.signature, self._recorder)
+
+    def _paced(self, model: NamedModel) -> Model:
+        if model.name == VERTEX:
+            self._vertex = Vertex.from_environment()
+            self._providers.append(self._vertex)
+            return Paced(self._vertex, self._pace(None))
+        endpoint = address(model.name, base_url=model.base_url)
+        provider = Provider(endpoint, model.settings, structured=model.structured)
+        self._providers.append(provider)
+        return Paced(provider, self._pace(endpoint))
+
+    def _pace(self, endpoint: Address | None) -> Pace:
+        """Return the pace of a model at an endpoint, or of the service; settings of calls do not matter."""
+        if endpoint not in self._paces:
+            most = self._options.concurrency or Pace.most
+            start, timeout = min(Pace.start, most), self._options.timeout
+            self._paces[endpoint] = Pace(most=most, start=start, timeout=timeout, places=self._places)
+        return self._paces[endpoint]
+
+    async def check(self) -> None:
+        """Open every connection, and find out whether each model can be called; `UnusableModelError` if not."""
+        for provider in self._providers:
+            await self._stack.enter_async_context(provider)
+            await provider.check()

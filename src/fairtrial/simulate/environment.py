@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from fairtrial.errors import SimulatedToolError, nearest
+from fairtrial.llm.model import NamedModel
+from fairtrial.llm.model_pool import ModelPool
 from fairtrial.protocols import Model, Real
 from fairtrial.records.case import EvalCase
 from fairtrial.records.model_usage import ModelUsage
@@ -45,6 +47,11 @@ class SimulatedEnvironments:
 
     options: EnvironmentOptions
     model: Model | None = None
+
+    def connected(self, pool: ModelPool) -> SimulatedEnvironments:
+        """Return the environments with the model of a run behind them, and with examples of their own."""
+        model = pool.connected(self.model) if isinstance(self.model, NamedModel) else self.model
+        return SimulatedEnvironments(self.options, model)
 
     def __call__(self, case: EvalCase, attempt: int) -> SimulatedEnvironment:
         """Return the environment of one conversation."""

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from fairtrial.errors import ConfigError, SimulatorError
+from fairtrial.llm.model import NamedModel
+from fairtrial.llm.model_pool import ModelPool
 from fairtrial.llm.prompts import render
 from fairtrial.protocols import Model
 from fairtrial.records.case import EvalCase, Persona, Scenario
@@ -26,6 +28,10 @@ class SimulatedUsers:
 
     model: Model
     options: UserOptions = field(default_factory=UserOptions)
+
+    def connected(self, pool: ModelPool) -> SimulatedUsers:
+        """Return the users with the model of a run behind them."""
+        return SimulatedUsers(pool.connected(self.model), self.options) if isinstance(self.model, NamedModel) else self
 
     def check(self, cases: Sequence[EvalCase]) -> None:
         """Raise ConfigError where a case cannot be simulated, before anything runs."""

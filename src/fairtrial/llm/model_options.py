@@ -1,0 +1,39 @@
+"""Under which limits are models called, and which of them are the caller's own?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from fairtrial.errors import ConfigError
+from fairtrial.llm.budget import Budget
+from fairtrial.protocols import Model
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions:
+    """How the models of a run are called. Every run makes its own models, paces and caches from these options.
+
+    `custom_models` are models of your own, by the names under which criteria, users and tools ask for them.
+    `cassette` is a file of recorded calls: in `cassette_mode` "record" the run writes the file, in "replay" the file
+    answers every call and no connection is opened. `budget` limits calls and cost; several runs that get the same
+    `Budget` object share it. `concurrency` is the largest number of calls in flight; `timeout` is in seconds per call.
+    """
+
+    custom_models: Mapping[str, Model] = field(default_factory=dict)
+    cassette: Path | None = None
+    cassette_mode: Literal["record", "replay"] | None = None
+    budget: Budget | None = None
+    concurrency: int | None = None
+    timeout: float = 120.0
+
+    def __post_init__(self) -> None:
+        if (self.cassette is None) != (self.cassette_mode is None):
+            raise ConfigError("cassette and cassette_mode: give both or neither")
+
+    @property
+    def replays(self) -> bool:
+        """Whether a cassette answers every call."""
+        return self.cassette_mode == "replay"
