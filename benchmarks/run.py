@@ -10,7 +10,18 @@ import sys
 from multiprocessing import get_context
 from pathlib import Path
 
-BENCHES = ("startup", "whole_run", "rouge", "trajectory", "loading", "value", "judge", "conversations", "intervals")
+BENCHES = (
+    "startup",
+    "whole_run",
+    "rouge",
+    "trajectory",
+    "loading",
+    "value",
+    "judge",
+    "conversations",
+    "intervals",
+    "hostile_text",
+)
 """Modules of this folder, each with `main(peer)`: the path of a Python that has google-adk."""
 
 

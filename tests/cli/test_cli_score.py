@@ -195,4 +195,4 @@ def test_all_unreadable_files_are_listed() -> None:
     done = score("bad1.json", "bad2.json")
     assert done.code == 2
     assert "bad1.json: line 1" in done.err
-    assert "bad2.json: /: must be" in done.err
+    assert "bad2.json: /: is not in a format that is read here" in done.err

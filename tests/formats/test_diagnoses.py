@@ -9,6 +9,7 @@ import pytest
 
 from builders import eval_set, load, said
 from fairtrial.errors import FormatError
+from fairtrial.formats import jsontext
 
 
 def problems(document: Any, *, lenient: bool = False) -> tuple[str, ...]:
@@ -94,7 +95,10 @@ MISTAKES: list[tuple[Any, str]] = [
         "/eval_cases/1/eval_id: must be unique, got 'a' as in case 0",
     ),
     ({"eval_set_id": "t", "eval_cases": {}}, "/eval_cases: must be an array of cases, got an empty object"),
-    ({"eval_set_id": "t", "eval_cases": ["a"]}, "/eval_cases/0: must be an object, got 'a'"),
+    (
+        {"eval_set_id": "t", "eval_cases": ["a"]},
+        "/eval_cases/0: must be a case {'eval_id': ..., 'conversation': [...]}, got 'a'",
+    ),
     ([{"query": 5}], "/0/query: must be a string, got 5"),
     (
         [{"query": "hi", "expected_tool_usage": []}],
@@ -228,6 +232,85 @@ def test_a_known_kind_that_is_not_read_is_called_by_its_name(document: Any, what
 
 @pytest.mark.parametrize("document", [5, None, "x", True, [], {}, [1], {"a": 1}])
 def test_anything_else_says_what_would_be_read(document: Any) -> None:
-    """A document of no known kind lists the kinds."""
+    """A document of no known kind has one problem, which names the most common format."""
     (problem,) = problems(json.dumps(document))
-    assert "an eval set ({'eval_set_id': ..., 'eval_cases': [...]})" in problem
+    assert problem.startswith("/: is not in a format that is read here; an eval set {'eval_set_id': ...")
+
+
+@pytest.mark.parametrize(
+    ("document", "meant"),
+    [
+        ({"eval_case": []}, "an eval set {"),
+        ({"evalset_id": "t", "evals": [{"eval_id": "a"}]}, "an eval set {"),
+        ({"criterion": {"response_match_score": 1}}, "an EvalConfig {"),
+        ({"session_events": [], "app_name": "x", "user_id": "y"}, "a session {"),
+        ([{"question": "hi", "reference": "x", "expected_tool_uses": []}], "an old test file ["),
+        ({"message": [{"role": "user"}]}, "chat messages {"),
+        ([{"rol": "user", "content": "x"}], "chat messages ["),
+        ({"case": "a", "traces": {}, "attempt": 1}, "a recording {"),
+    ],
+)
+def test_the_nearest_format_is_named(document: Any, meant: str) -> None:
+    """One format helps; a list of all of them does not."""
+    (problem,) = problems(document)
+    assert f"; the nearest is {meant}" in problem
+
+
+def test_cases_of_another_kind_are_one_problem() -> None:
+    """Thirty cases that are none have one problem, not three each."""
+    document = {"eval_set_id": "t", "eval_cases": [{"input": "hi", "expected": "hello"}] * 30}
+    (problem,) = problems(document)
+    assert problem.startswith("/eval_cases/0: must be a case such as {'eval_id': ..., 'conversation': [")
+    assert problem.endswith("got an object with the keys 'input', 'expected'")
+
+
+def test_a_file_has_at_most_twenty_lines_of_problems() -> None:
+    """Nineteen problems are named, and the last line says that there may be more."""
+    cases = [{"eval_id": f"c{i}", "conversation": [{"user_content": 5}]} for i in range(100)]
+    found = problems({"eval_set_id": "t", "eval_cases": cases})
+    assert len(found) == 20
+    assert found[18] == "/eval_cases/18/conversation/0/user_content: must be an object, got 5"
+    assert found[19] == "reading stops after this many problems; repair them, and read the file again"
+
+
+def test_a_list_of_conversations_and_something_else_is_a_diagnosis() -> None:
+    """A number among conversations is named at its place."""
+    (problem,) = problems([[{"role": "user", "content": "hi"}], 5])
+    assert problem == "/1: must be a conversation: an array of messages, or an object with 'messages', got 5"
+
+
+HOSTILE = {
+    "copied out of a log": r"{\"k\":\"v\"",
+    "quotes and slashes": '"//',
+    "strings without an end": '"x\n//',
+    "fences": "```\n",
+    "commas": ", \n",
+    "comments": "/*",
+}
+
+
+@pytest.mark.parametrize("unit", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_text_of_a_megabyte_is_a_diagnosis(unit: str) -> None:
+    """A scanner that took quadratic time would need an hour for each of these texts."""
+    assert len(problems(unit * (2**20 // len(unit)))) == 1
+
+
+def test_a_line_with_an_open_string_is_looked_at_once() -> None:
+    """The scanner consumes all text up to the end of the line, although no quote ends the string."""
+    text = r"{\"k\":\"v\"" * 1000
+    for pattern in (jsontext._COMMENT, jsontext._COMMA):
+        (match,) = pattern.finditer(text)
+        assert match.end() == len(text)
+
+
+def test_repairs_are_counted_after_twenty() -> None:
+    """Twenty places are named, and one more line counts the others."""
+    found = load('{"eval_set_id": "t", "eval_cases": [], "x": [' + "[1,], " * 30 + "1]}")
+    assert len(found.warnings) == 21
+    assert found.warnings[20] == "trips.evalset.json: a trailing comma is not JSON; 10 more are read without"
+
+
+def test_more_repairs_than_anyone_would_write_are_refused() -> None:
+    """A file of a hundred thousand trailing commas is not worth a guess."""
+    (problem,) = problems("[" + "[1,]," * 100_001 + "1]")
+    assert problem == "is not JSON: a trailing comma stands in more than 100,000 places; write JSON"

@@ -1,4 +1,4 @@
-"""What JSON does a file hold? Strict and fast first; then as forgiving as people's files need, saying so."""
+"""What JSON does a file hold? Strict JSON is decoded fast; other JSON is repaired, with a warning for each repair."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import json
 import math
 import re
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -16,10 +17,15 @@ from fairtrial.errors import FormatError
 from fairtrial.text.display import shortened
 from fairtrial.text.pointer import escape
 
-_STRING = r'"(?:[^"\\\n]|\\.)*"'
-_COMMENT = re.compile(_STRING + r"|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
-_FENCE = re.compile(r"\A\s*(?:`{3,}|~{3,})[^\n`]*(?=\n)|(?<=\n)[ \t]*(?:`{3,}|~{3,})\s*\Z")
-_COMMA = re.compile(_STRING + r"|,(?=\s*[}\]])", re.DOTALL)
+# Every match consumes the text that it looked at: a string without an end runs to the end of its line, and no
+# repetition gives back a character. So each pattern passes over a text once, however hostile the text is.
+_STRING = r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"?'
+_COMMENT = re.compile(_STRING + r"|(//[^\n]*+|/\*.*?(?:\*/|\Z))", re.DOTALL)
+_FENCE = re.compile(r"\A\s*+((?:`{3,}+|~{3,}+)[^\n`]*+)(?=\n)|(?<=\n)([ \t]*+(?:`{3,}+|~{3,}+)\s*+\Z)")
+_COMMA = re.compile(_STRING + r"|(,)(?=\s*+[}\]])", re.DOTALL)
+_ANY_COMMENT = re.compile(r"/[/*]")
+_ANY_FENCE = re.compile(r"```|~~~")
+_ANY_COMMA = re.compile(r",\s*+[}\]]")
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -27,6 +33,10 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_MOST_WARNINGS = 20
+"""So many repairs of a kind have a warning each."""
+_MOST_REPAIRS = 100_000
+"""A file with more repairs of a kind is refused, since nobody wrote it by hand."""
 _TOO_DEEP = "is nested too deeply to be a file that anyone wrote"
 _DECODER = msgspec.json.Decoder()
 
@@ -125,9 +135,14 @@ def _clean(data: bytes, path: str) -> tuple[str, list[str]]:
         raise FormatError(path, ["is empty"])
     warnings: list[str] = []
     places = _Places(text)
-    clean = _without(_FENCE, "a code fence", text, path, places, warnings)
-    clean = _without(_COMMENT, "a comment", clean, path, places, warnings)
-    clean = _without(_COMMA, "a trailing comma", clean, path, places, warnings)
+    clean = text
+    for indication, pattern, what in (
+        (_ANY_FENCE, _FENCE, "a code fence"),
+        (_ANY_COMMENT, _COMMENT, "a comment"),
+        (_ANY_COMMA, _COMMA, "a trailing comma"),
+    ):
+        if indication.search(clean):
+            clean = _without(pattern, what, clean, path, places, warnings)
     return _without_surplus(clean, path, places, warnings), warnings
 
 
@@ -135,24 +150,39 @@ class _Places:
     """Lines and columns of a text, from 1."""
 
     def __init__(self, text: str) -> None:
-        self._starts = [0, *(found.end() for found in re.finditer("\n", text))]
+        self._text = text
 
     def __call__(self, position: int) -> str:
         line = bisect.bisect_right(self._starts, position)
         return f"line {line}, column {position - self._starts[line - 1] + 1}"
 
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [0, *(found.end() for found in re.finditer("\n", self._text))]
+
 
 def _without(pattern: re.Pattern[str], what: str, text: str, path: str, places: _Places, warnings: list[str]) -> str:
-    """Blank what a pattern finds outside of strings, so that every place stays where it was."""
+    """Blank each match outside of strings, so that every place stays where it was."""
+    pieces: list[str] = []
+    repairs = end = 0
+    for match in pattern.finditer(text):
+        if match.lastindex is None:  # a string
+            continue
+        repairs += 1
+        if repairs > _MOST_REPAIRS:
+            raise FormatError(path, [f"is not JSON: {what} stands in more than {_MOST_REPAIRS:,} places; write JSON"])
+        start = match.start(match.lastindex)
+        if repairs <= _MOST_WARNINGS:
+            warnings.append(f"{path}: {places(start)}: {what} is not JSON; read without it")
+        pieces += text[end:start], _blank(match.group(match.lastindex))
+        end = match.end(match.lastindex)
+    if repairs > _MOST_WARNINGS:
+        warnings.append(f"{path}: {what} is not JSON; {repairs - _MOST_WARNINGS:,} more are read without")
+    return "".join((*pieces, text[end:]))
 
-    def blank(match: re.Match[str]) -> str:
-        found = match.group()
-        if found.startswith('"'):
-            return found
-        warnings.append(f"{path}: {places(match.start())}: {what} is not JSON; read without it")
-        return re.sub(r"[^\n]", " ", found)
 
-    return pattern.sub(blank, text)
+def _blank(text: str) -> str:
+    return re.sub(r"[^\n]", " ", text) if "\n" in text else " " * len(text)
 
 
 def _without_surplus(text: str, path: str, places: _Places, warnings: list[str]) -> str:

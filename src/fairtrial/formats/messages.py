@@ -45,6 +45,9 @@ def conversation(raw: Any, at: Place, reading: Diagnostics, *, name: str) -> Rec
         name = name if raw.get("id") is None else str(raw["id"])
         tools, reward = reading.array(raw, "tools", at), reading.number(raw, "reward", at)
         messages_at, raw = (at, "messages"), reading.array(raw, "messages", at)
+    if type(raw) is not list:
+        reading.wanted(at, "a conversation: an array of messages, or an object with 'messages'", raw)
+        raw = []
     session = msgspec.structs.replace(trace(raw, messages_at, reading, tools=tools), session_id=name)
     return Recording(name, msgspec.structs.replace(session, extra=extra or None, reward=reward))
 

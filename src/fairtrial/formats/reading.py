@@ -11,6 +11,7 @@ from fairtrial.config.spelling import snake
 from fairtrial.config.wording import shown
 from fairtrial.errors import FormatError, nearest
 from fairtrial.records.case import SessionInput
+from fairtrial.text.display import shortened
 from fairtrial.text.pointer import escape
 
 Place = tuple[Any, ...]
@@ -18,6 +19,18 @@ Place = tuple[Any, ...]
 
 Names = Mapping[str, str]
 """Every accepted spelling of a key, with the one we use."""
+
+MOST_PROBLEMS = 20
+"""A file has at most this many lines of problems."""
+
+_MOST_HINTS = 1000
+"""How many unknown keys of a file are compared with the known ones, which takes time."""
+
+_LONGEST_NAME = 100
+"""A longer key is not compared."""
+
+_LONGEST_PLACE = 500
+"""A longer JSON pointer is cut in messages."""
 
 
 def pointer(at: Place) -> str:
@@ -45,14 +58,18 @@ class Diagnostics:
         self.errors: list[str] = []
         self.warnings: list[str] = []
         self.sessions: dict[bytes, SessionInput] = {}
+        self._hints = 0
 
     def error(self, at: Place, problem: str) -> None:
-        """Note something that makes the file unreadable."""
-        self.errors.append(f"{pointer(at)}: {problem}")
+        """Note something that makes the file unreadable; raise FormatError if there is no room for another problem."""
+        self.errors.append(f"{shortened(pointer(at), _LONGEST_PLACE)}: {problem}")
+        if len(self.errors) == MOST_PROBLEMS - 1:
+            self.errors.append("reading stops after this many problems; repair them, and read the file again")
+            self.finish()
 
     def warning(self, at: Place, problem: str) -> None:
         """Note something that the user should know."""
-        self.warnings.append(f"{self.path}: {pointer(at)}: {problem}")
+        self.warnings.append(f"{self.path}: {shortened(pointer(at), _LONGEST_PLACE)}: {problem}")
 
     def finish(self) -> None:
         """Raise FormatError if there was any error."""
@@ -65,7 +82,9 @@ class Diagnostics:
 
     def unknown(self, at: Place, key: str, names: Iterable[str], *, quiet: bool = False) -> None:
         """Note a key that nobody knows: an error where it is nearly a known one, else kept with a warning."""
-        hint = "" if self.lenient else _nearly(key, tuple(names))
+        self._hints += 1
+        comparable = not self.lenient and self._hints <= _MOST_HINTS and len(key) <= _LONGEST_NAME
+        hint = _nearly(key, tuple(names)) if comparable else ""
         if hint:
             self.error((at, key), f"is not a known key{hint}")
         elif not quiet:

@@ -9,9 +9,8 @@ from typing import Any
 
 import msgspec
 
-from fairtrial.config.wording import shown
 from fairtrial.errors import FormatError
-from fairtrial.formats import knowledgepulse, messages
+from fairtrial.formats import knowledgepulse, messages, nearest_format
 from fairtrial.formats import recordings as ours
 from fairtrial.formats.adk import config_file, evalset, legacy, result, session
 from fairtrial.formats.adk.write import scenario_json
@@ -23,12 +22,6 @@ from fairtrial.records.eval_config import EvalConfig
 from fairtrial.records.reasoning import RefusedTrace
 from fairtrial.records.record import Record
 
-_KINDS = (
-    "an eval set ({'eval_set_id': ..., 'eval_cases': [...]}), an old test file ([{'query': ...}]), a session "
-    "({'events': [...]}), an eval set result ({'eval_case_results': [...]}), an EvalConfig ({'criteria': {...}}), a "
-    "ReasoningTrace ({'@type': 'ReasoningTrace', ...}), recordings ({'case_id': ..., 'trace': {...}}) or "
-    "chat messages ([{'role': ..., 'content': ...}])"
-)
 _REFUSED = {
     "resourceSpans": "OpenTelemetry spans (OTLP)",
     "batches": "OpenTelemetry spans (a Tempo export)",
@@ -99,7 +92,7 @@ def _document(top: Any, reading: Diagnostics) -> Loaded:
         inner = read(top.encode(), reading.path, lenient=reading.lenient)
         reading.warnings += inner.warnings
         return inner
-    raise FormatError(reading.path, [f"/: must be {_KINDS}, got {shown(top)}"])
+    raise FormatError(reading.path, [f"/: {nearest_format.problem(top)}"])
 
 
 def _ours(items: list[Any], reading: Diagnostics, *, alone: bool = False) -> Loaded | None:
@@ -130,9 +123,8 @@ def _object(top: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
         return _array([whole], reading, stem)
     for key, what in _REFUSED.items():
         if isinstance(whole.get(key), list):
-            raise FormatError(reading.path, [f"/{key}: holds {what}, which are not read yet; allowed: {_KINDS}"])
-    got = f"the keys {', '.join(map(repr, list(keys)[:8]))}" if keys else "an empty object"
-    raise FormatError(reading.path, [f"/: must be {_KINDS}, got {got}"])
+            raise FormatError(reading.path, [f"/{key}: holds {what}, which are not read here yet"])
+    raise FormatError(reading.path, [f"/: {nearest_format.problem(whole)}"])
 
 
 def _session(top: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
@@ -173,6 +165,10 @@ def _eval_set(top: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
     if type(raw_cases) is not list:
         reading.wanted(at, "an array of cases", _value(raw_cases))
         raw_cases = []
+    first = _value(raw_cases[0]) if raw_cases else None
+    if isinstance(first, dict) and not first.keys() & evalset.CASE_MARKS:
+        # The keys are an eval set's, but the cases are not: a problem for each of them would help nobody.
+        raise FormatError(reading.path, [f"/eval_cases/0: {nearest_format.case_problem(first)}"])
     cases: list[EvalCase] = []
     recordings: list[Recording] = []
     raw_cases.reverse()  # so that what was read can be let go of, case by case
@@ -212,13 +208,13 @@ def _split(raw: msgspec.Raw) -> Any:
 
 
 def _no_twins(cases: list[EvalCase], at: Place, key: str, reading: Diagnostics) -> None:
-    if len({one.id for one in cases}) == len(cases):
+    if len({case.id for case in cases}) == len(cases):
         return
     seen: dict[str, int] = {}
-    for i, one in enumerate(cases):
-        if one.id in seen:
-            reading.error(((at, i), key), f"must be unique, got {one.id!r} as in case {seen[one.id]}")
-        seen.setdefault(one.id, i)
+    for i, case in enumerate(cases):
+        if case.id and case.id in seen:  # a case without an id has its problem already
+            reading.error(((at, i), key), f"must be unique, got {case.id!r} as in case {seen[case.id]}")
+        seen.setdefault(case.id, i)
 
 
 def _array(top: list[Any], reading: Diagnostics, stem: str) -> Loaded:
@@ -246,8 +242,7 @@ def _array(top: list[Any], reading: Diagnostics, stem: str) -> Loaded:
             )
     if isinstance(first, list) and first and messages.is_message(first[0]):
         return _chats(items, reading, stem)
-    got = "an empty array" if not items else f"an array that starts with {first!r:.60}"
-    raise FormatError(path, [f"/: must be {_KINDS}, got {got}"])
+    raise FormatError(path, [f"/: {nearest_format.problem(items)}"])
 
 
 def _chats(items: list[Any], reading: Diagnostics, stem: str) -> Loaded:

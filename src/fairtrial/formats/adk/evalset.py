@@ -42,6 +42,8 @@ CASE = spellings(
     "without_conversation",
     "actual_conversation",
 )
+CASE_MARKS = frozenset(spellings("eval_id", "conversation", "conversation_scenario", "actual_conversation"))
+"""A case has at least one of these keys; an object without any is not meant to be a case."""
 _INVOCATION = spellings(
     "invocation_id",
     "user_content",
@@ -93,6 +95,9 @@ def eval_set(known: dict[str, Any], extra: dict[str, Any] | None, cases: tuple[E
 
 def case(raw: Any, at: Place, reading: Diagnostics) -> EvalCase:
     """Return one case; problems are noted in `reading`."""
+    if type(raw) is not dict:
+        reading.wanted(at, "a case {'eval_id': ..., 'conversation': [...]}", raw)
+        return EvalCase("")
     errors = len(reading.errors)
     known, extra = reading.fields(raw, CASE, at, open_ended=True)
     given = [name for name in ("conversation", "conversation_scenario") if name in known]

@@ -1,0 +1,110 @@
+"""Which format was probably meant by a file that no reader recognises?"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Any
+
+from fairtrial.config.spelling import snake
+from fairtrial.config.wording import shown
+from fairtrial.records.record import Record
+from fairtrial.text.display import shortened
+
+
+class _Format(Record, frozen=True):
+    """A format in words, a sample of it, and the keys of its top level or of the items of its array."""
+
+    name: str
+    sample: str
+    keys: tuple[str, ...]
+    is_array: bool = False
+
+
+_EVAL_SET = _Format(
+    "an eval set",
+    "{'eval_set_id': ..., 'eval_cases': [{'eval_id': ..., 'conversation': [...]}]}",
+    ("eval_set_id", "eval_cases", "name", "description", "creation_timestamp"),
+)
+_FORMATS = (
+    _EVAL_SET,
+    _Format("a session", "{'id': ..., 'events': [...]}", ("id", "app_name", "user_id", "state", "events")),
+    _Format(
+        "an eval set result",
+        "{'eval_case_results': [...]}",
+        ("eval_set_result_id", "eval_set_result_name", "eval_set_id", "eval_case_results"),
+    ),
+    _Format(
+        "an EvalConfig", "{'criteria': {NAME: THRESHOLD}}", ("criteria", "custom_metrics", "user_simulator_config")
+    ),
+    _Format("scenarios", "{'scenarios': [{'starting_prompt': ..., 'conversation_plan': ...}]}", ("scenarios",)),
+    _Format(
+        "a ReasoningTrace",
+        "{'@type': 'ReasoningTrace', ...}",
+        ("@context", "@type", "@id", "task_domain", "steps", "final_answer", "metadata", "success"),
+    ),
+    _Format("a recording", "{'case_id': ..., 'trace': {...}}", ("case_id", "trace", "attempt", "ended_by")),
+    _Format("chat messages", "{'messages': [{'role': ..., 'content': ...}]}", ("messages", "tools")),
+    _Format(
+        "an old test file",
+        "[{'query': ..., 'reference': ...}]",
+        ("query", "reference", "expected_tool_use", "expected_intermediate_agent_responses"),
+        is_array=True,
+    ),
+    _Format("an old eval set", "[{'name': ..., 'data': [...]}]", ("name", "data", "initial_session"), is_array=True),
+    _Format("chat messages", "[{'role': ..., 'content': ...}]", ("role", "content", "tool_calls"), is_array=True),
+    _Format("tau-bench results", "[{'task_id': ..., 'traj': [...]}]", ("task_id", "traj", "info"), is_array=True),
+)
+_MOST_KEYS = 50
+_LONGEST_KEY = 100
+_CASE_SAMPLE = "a case such as {'eval_id': ..., 'conversation': [{'user_content': ..., 'final_response': ...}]}"
+
+
+def problem(document: Any) -> str:
+    """Return the problem of a document that no reader recognises: what it holds, and the nearest format."""
+    meant = _nearest(document)
+    if meant is None:
+        allowed = f"{_EVAL_SET.name} {_EVAL_SET.sample}, for example"
+    else:
+        allowed = f"the nearest is {meant.name} {meant.sample}"
+    return f"is not in a format that is read here; {allowed}; got {_description(document)}"
+
+
+def case_problem(raw: dict[str, Any]) -> str:
+    """Return the problem of an object in `eval_cases` that has none of the keys of a case."""
+    return f"must be {_CASE_SAMPLE}, got {_description(raw)}"
+
+
+def _nearest(document: Any) -> _Format | None:
+    """Return the format that shares most keys with a document, near misses included; None if it shares none."""
+    is_array = isinstance(document, list)
+    item = document[0] if is_array and document else document
+    keys = [snake(key) for key in _few(item) if len(key) <= _LONGEST_KEY] if isinstance(item, dict) else []
+    best, most = None, 0.0
+    for form in _FORMATS:
+        shared = sum(max(_likeness(key, name) for name in form.keys) for key in keys)
+        # An item of an array may be written alone, and an object as the only item of an array.
+        weighed = shared if form.is_array == is_array else shared * 0.9
+        if weighed > most:
+            best, most = form, weighed
+    return best
+
+
+def _likeness(key: str, name: str) -> float:
+    """Return how alike two names are, from 0 to 1; 0 for names that are not near each other."""
+    ratio = difflib.SequenceMatcher(None, key, name).ratio()
+    contained = len(key) > 3 and (key in name.split("_") or key in name or name in key)
+    return ratio if ratio >= 0.75 or contained else 0.0
+
+
+def _few(keys: Iterable[str]) -> list[str]:
+    return [key for key, _ in zip(keys, range(_MOST_KEYS), strict=False)]
+
+
+def _description(document: Any) -> str:
+    if isinstance(document, dict) and document:
+        names = ", ".join(shortened(repr(key), 40) for key in list(document)[:8])
+        return f"an object with the keys {names}" + (", …" if len(document) > 8 else "")
+    if isinstance(document, list) and document:
+        return f"an array that starts with {_description(document[0])}"
+    return shown(document)
