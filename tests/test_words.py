@@ -33,7 +33,6 @@ NOT_YET_REWRITTEN = {
     "simulate": 66,
     "store": 67,
     "testing": 48,
-    "text": 41,
     "valuation": 49,
     "documentation": 10,
 }

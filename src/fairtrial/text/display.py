@@ -1,4 +1,4 @@
-"""How can text that somebody else wrote be shown safely, and how are values shown shortly?"""
+"""How can foreign text be shown safely, and how can values be shown briefly?"""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ _ENCODER = msgspec.json.Encoder(order="sorted")
 
 
 def visible(text: str) -> str:
-    r"""Return a text in which control characters are shown as \x1b, those that turn the direction of writing as \u202e.
+    r"""Return a text with its control characters spelt out, for example as \x1b or \u202e.
 
-    Newlines and tabs stay. What is returned can neither move a cursor, nor colour, nor reorder what stands beside it.
+    Newlines and tabs stay. The result can neither move the cursor of a terminal, nor colour or reorder its text.
     """
-    return _CONTROLS.sub(_spelt_out, text.replace("\r\n", "\n"))
+    return _CONTROLS.sub(_escape, text.replace("\r\n", "\n"))
 
 
-def _spelt_out(found: re.Match[str]) -> str:
-    code = ord(found.group())
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match.group())
     return rf"\x{code:02x}" if code < 0x100 else rf"\u{code:04x}"
 
 
 def described(error: BaseException) -> str:
-    """Return an exception as `Type: message`, also one that cannot say what it is, or says what is no Unicode."""
+    """Return an exception as `Type: message`, even if its message cannot be read or is not valid Unicode."""
     try:
         message = str(error)
     except Exception:  # noqa: BLE001  (the message of a user's exception is code of the user)
@@ -38,13 +38,13 @@ def described(error: BaseException) -> str:
 
 
 def call(name: str, args: dict[str, Any], *, limit: int = 0) -> str:
-    """Return a tool call as `name(key="value")`, arguments by key; cut to `limit` characters where it is not 0."""
+    """Return a tool call as `name(key="value")`, with its arguments sorted, in at most `limit` characters if not 0."""
     inner = ", ".join([f"{key}={compact(value)}" for key, value in sorted(args.items())])
     return shortened(f"{name}({inner})", limit)
 
 
 def compact(value: Any) -> str:
-    """Return a JSON value on one line, text of any language as itself."""
+    """Return a JSON value on one line. Text of any language is not escaped."""
     try:
         text = _ENCODER.encode(value)
     except (RecursionError, TypeError, ValueError):
@@ -55,5 +55,5 @@ def compact(value: Any) -> str:
 
 
 def shortened(text: str, limit: int) -> str:
-    """Return a text of at most `limit` characters, with an ellipsis where something was cut; 0 is no limit."""
+    """Return a text, cut to at most `limit` characters with an ellipsis. A limit of 0 keeps the whole text."""
     return text if not limit or len(text) <= limit else text[: limit - 1] + "…"

@@ -6,5 +6,5 @@ import fnmatch
 
 
 def fits(name: str, glob: str) -> bool:
-    """Whether a glob means a name: the name itself, brackets and all, or a pattern of * and ?."""
+    """Return whether a name fits a glob: the name itself, with any brackets, or a pattern of * and ?."""
     return name == glob or fnmatch.fnmatchcase(name, glob.replace("[", "[[]"))

@@ -1,4 +1,4 @@
-"""How is NLTK's Porter stemmer had without the rest of NLTK, whose import takes longer than a small run?"""
+"""How can NLTK's Porter stemmer be imported without the rest of NLTK, which takes longer than a small run?"""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _PACKAGES = ("nltk", "nltk.stem")
 def stemmer() -> Any:
     """Return NLTK's Porter stemmer in its default mode.
 
-    Where NLTK is not imported yet, its packages are stood in for by empty ones while the stemmer's own two modules
-    load, so that nobody else meets a half NLTK.
+    If NLTK is not imported yet, empty packages take its place while the two modules of the stemmer load. They are
+    removed afterwards, so that other code still imports the whole NLTK.
     """
     spec = importlib.util.find_spec("nltk")
     if "nltk" not in sys.modules and spec is not None and spec.submodule_search_locations:
         try:
             return _alone(next(iter(spec.submodule_search_locations)))
         except ImportError:
-            pass  # another NLTK than we know: all of it, then
+            pass  # This version of NLTK is laid out differently: import all of it.
     return importlib.import_module(_PORTER).PorterStemmer()
 
 

@@ -9,18 +9,18 @@ from collections.abc import Iterator
 from fairtrial.records.record import Record
 
 ESCAPED = r"(?<=\\[nrt])|(?<=\\u00[0-9A-Fa-f]{2})|(?<=%[0-9A-Fa-f]{2})"
-"""Just after a character that is escaped in JSON or in a URL, though that may end in a letter or digit."""
+"""The place after a character that is escaped in JSON or in a URL, even if the escape ends in a letter or digit."""
 LEFT = rf"(?:(?<![A-Za-z0-9])|{ESCAPED})"
-"""A key starts after anything but a letter or digit of ASCII, or after an escaped character."""
+"""The place where a key may start: after any character except ASCII letters and digits, or after an escape."""
 RIGHT = r"(?![A-Za-z0-9_-])"
 SHORTEST = 16
-"""No key of these forms is shorter, and most strings of a trace are."""
+"""The length of the shortest keys. Most strings of a trace are shorter."""
 _BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _PLACEHOLDER = re.compile(r"example|EXAMPLE|[Yy]our[_-]|YOUR[_-]|x{5}|X{5}|placeholder|1234567890")
 
 
 class KeyForm(Record, frozen=True):
-    """A form of key: whose, a literal that every such key holds, and the pattern of the whole."""
+    """A form of key: its owner, a literal that every key of the form contains, and the pattern of the whole key."""
 
     owner: str
     literal: str
@@ -128,8 +128,8 @@ _COMPILED = tuple((form, re.compile(LEFT + f"(?:{form.pattern})" + RIGHT)) for f
 def find(text: str) -> Iterator[tuple[int, int, str]]:
     """Yield start, end and owner of each key in a text.
 
-    A key whose checksum does not fit is one with a typing error, or of a newer form: it is found all the same, and
-    its owner says so. Placeholders (few distinct characters, `example`, `your`) are not.
+    A key whose checksum does not fit has a typing error, or a newer form. It is found too, and its owner says so.
+    Placeholders are not found, for example strings of few distinct characters or with `example` in them.
     """
     if len(text) < SHORTEST:
         return
@@ -140,12 +140,12 @@ def find(text: str) -> Iterator[tuple[int, int, str]]:
             key = match[0]
             if len(set(key)) < 7 or _PLACEHOLDER.search(key):
                 continue
-            broken = form.checksum and not checksum_fits(key)
-            yield match.start(), match.end(), f"{form.owner} key" + (", checksum does not fit" if broken else "")
+            mismatch = form.checksum and not checksum_fits(key)
+            yield match.start(), match.end(), f"{form.owner} key" + (", checksum does not fit" if mismatch else "")
 
 
 def checksum_fits(token: str) -> bool:
-    """Whether a token's last six characters are the CRC-32 of what stands between its prefix and them, in base 62."""
+    """Return whether the last six characters of a token are the CRC-32 of its body, in base 62."""
     body = token[token.index("_") + 1 :]
     number = zlib.crc32(body[:-6].encode())
     digits = ""

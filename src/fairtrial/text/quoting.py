@@ -1,4 +1,4 @@
-"""Whether a quote is really in a text, but for the way it was written down."""
+"""Does a text contain a quote, apart from differences in writing such as white space and escapes?"""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def folded(text: str) -> str:
 
 
 def unescaped(text: str) -> str:
-    """Return a text with JSON's escapes read, where it has any and they can be read."""
+    """Return a text with its JSON escapes decoded. If they are not valid, it stays as it is."""
     if "\\" not in text:
         return text
     try:
@@ -28,17 +28,17 @@ def unescaped(text: str) -> str:
 
 
 class Haystack:
-    """Texts in which quotes are looked for."""
+    """Texts that quotes are searched in."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._texts = [form for text in texts for form in dict.fromkeys((folded(text), folded(unescaped(text))))]
 
     def holds(self, quote: str) -> bool:
-        """Whether every part of a quote, split at its ellipses, is in one of the texts.
+        """Return whether every part of a quote, split at its ellipses, is in one of the texts.
 
-        Quote marks around it do not count. A quote without a letter or a digit is none.
+        Quotation marks around a part do not count. A quote without a letter or a digit is never found.
         """
-        parts = [part for part in (folded(one).strip(_EDGE) for one in _ELLIPSIS.split(quote)) if part]
+        parts = [part for part in (folded(section).strip(_EDGE) for section in _ELLIPSIS.split(quote)) if part]
         return bool(parts) and bool(regex.search(r"[\p{L}\p{N}]", quote)) and all(self._has(part) for part in parts)
 
     def _has(self, part: str) -> bool:

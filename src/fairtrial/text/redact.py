@@ -1,7 +1,7 @@
-"""Which secrets stand in a text or a JSON value, and what is left of it without them?
+"""Which secrets does a text or a JSON value contain, and how does it read without them?
 
-Claimed are provider keys, JWTs, private keys, passwords in connection strings, secrets in pairs of key and value, and
-e-mail addresses; other personal data is not.
+These are found: provider keys, JWTs, private keys, passwords in connection strings, secrets in pairs of key and value,
+and e-mail addresses. Other personal data is not found.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Literal
 
@@ -24,7 +24,7 @@ Span = tuple[int, int, str]
 
 
 class Redaction(Record, frozen=True):
-    """A secret that was taken out: its kind, what it is more exactly, and the JSON pointer of where it stood."""
+    """A removed secret: its kind, a description, and the JSON pointer of its place."""
 
     kind: Kind
     detail: str
@@ -32,31 +32,30 @@ class Redaction(Record, frozen=True):
 
 
 def redact(text: str) -> tuple[str, tuple[Redaction, ...]]:
-    """Return a text with `[REDACTED:kind]` in place of each secret, and what was taken out, kind by kind.
+    """Return a text with `[REDACTED:kind]` in place of each secret, and the removed secrets, kind by kind.
 
     Redacting the result again changes nothing.
     """
-    found: list[Redaction] = []
+    redactions: list[Redaction] = []
     for kind, finder in _FINDERS:
-        spans = _apart(finder(text))
+        spans = _disjoint(finder(text))
         for start, end, detail in reversed(spans):
             text = f"{text[:start]}[REDACTED:{kind}]{text[end:]}"
-            found.append(Redaction(kind=kind, detail=detail))
-    return text, tuple(found)
+            redactions.append(Redaction(kind=kind, detail=detail))
+    return text, tuple(redactions)
 
 
 def redact_json(value: Json, pointer: str = "") -> tuple[Json, tuple[Redaction, ...]]:
-    """Return a JSON value without secrets, and what was taken out, each with the pointer of its place.
+    """Return a JSON value without secrets, and the removed secrets, each with the pointer of its place.
 
-    Strings and keys are redacted as texts; a value whose key names a secret is one. Keys that become equal are
+    Strings and keys are redacted as texts. If a key names a secret, its value is removed. Keys that become equal are
     numbered, so that nothing else is lost. The value must not be nested deeper than the stack allows.
     """
     if isinstance(value, str):
-        text, found = redact(value)
-        return text, tuple(msgspec.structs.replace(one, pointer=pointer) for one in found)
+        text, redactions = redact(value)
+        return text, tuple(msgspec.structs.replace(redaction, pointer=pointer) for redaction in redactions)
     if isinstance(value, list):
-        parts = [redact_json(one, f"{pointer}/{place}") for place, one in enumerate(value)]
-        return [part for part, _ in parts], tuple(one for _, found in parts for one in found)
+        return _joined(redact_json(item, f"{pointer}/{place}") for place, item in enumerate(value))
     if isinstance(value, dict):
         return _redact_object(value, pointer)
     return value, ()
@@ -64,40 +63,45 @@ def redact_json(value: Json, pointer: str = "") -> tuple[Json, tuple[Redaction, 
 
 def _redact_object(value: dict[str, Json], pointer: str) -> tuple[dict[str, Json], tuple[Redaction, ...]]:
     result: dict[str, Json] = {}
-    found: list[Redaction] = []
+    redactions: list[Redaction] = []
     for key, inner in value.items():
         place = f"{pointer}/{escape(key)}"
-        clean_key, of_key = _redact_key(key)
-        clean, of_value = _redact_member(key, inner, place)
+        clean_key, key_redactions = _redact_key(key)
+        clean, value_redactions = _redact_member(key, inner, place)
         unique, number = clean_key, 2
         while unique in result or (unique != key and unique in value):
             unique, number = f"{clean_key}#{number}", number + 1
         result[unique] = clean
-        found += [msgspec.structs.replace(one, pointer=place) for one in of_key]
-        found += of_value
-    return result, tuple(found)
+        redactions += [msgspec.structs.replace(redaction, pointer=place) for redaction in key_redactions]
+        redactions += value_redactions
+    return result, tuple(redactions)
 
 
-_redact_key = lru_cache(maxsize=4096)(redact)  # keys are few and come again and again
+_redact_key = lru_cache(maxsize=4096)(redact)  # few keys occur many times
 
 
 def _redact_member(key: str, inner: Json, pointer: str) -> tuple[Json, tuple[Redaction, ...]]:
-    clean, found = redact_json(inner, pointer)
     if isinstance(inner, list):
-        members = [_redact_member(key, one, f"{pointer}/{place}") for place, one in enumerate(inner)]
-        return [member for member, _ in members], tuple(one for _, more in members for one in more)
-    if found or isinstance(inner, dict | bool) or inner is None or not pairs.secret_under(key, str(inner)):
-        return clean, found
+        return _joined(_redact_member(key, item, f"{pointer}/{place}") for place, item in enumerate(inner))
+    clean, redactions = redact_json(inner, pointer)
+    if redactions or isinstance(inner, dict | bool) or inner is None or not pairs.secret_under(key, str(inner)):
+        return clean, redactions
     return "[REDACTED:pair]", (Redaction(kind="pair", detail=key, pointer=pointer),)
 
 
-def _apart(spans: Iterator[Span]) -> list[Span]:
-    """Return spans in order without those that overlap an earlier or longer one."""
-    kept: list[Span] = []
-    for span in sorted(spans, key=lambda one: (one[0], -one[1])):
-        if not kept or span[0] >= kept[-1][1]:
-            kept.append(span)
-    return kept
+def _joined(items: Iterable[tuple[Json, tuple[Redaction, ...]]]) -> tuple[list[Json], tuple[Redaction, ...]]:
+    """Return the redacted items of a list, and all their redactions in order."""
+    redacted = list(items)
+    return [item for item, _ in redacted], tuple(redaction for _, redactions in redacted for redaction in redactions)
+
+
+def _disjoint(spans: Iterator[Span]) -> list[Span]:
+    """Return spans in order, without the spans that overlap an earlier or longer span."""
+    disjoint: list[Span] = []
+    for span in sorted(spans, key=lambda span: (span[0], -span[1])):
+        if not disjoint or span[0] >= disjoint[-1][1]:
+            disjoint.append(span)
+    return disjoint
 
 
 _PEM = re.compile(
@@ -164,4 +168,4 @@ _FINDERS: tuple[tuple[Kind, Callable[[str], Iterator[Span]]], ...] = (
     ("pair", pairs.find),
     ("email", _emails),
 )
-"""In this order: what contains the others comes first."""
+"""The finders in their order. A kind of secret that contains other kinds comes before them."""

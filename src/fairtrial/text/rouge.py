@@ -1,4 +1,4 @@
-"""How much do two texts share? ROUGE-1, ROUGE-2 and ROUGE-L over tokens of any script.
+"""How many words do two texts share? ROUGE-1, ROUGE-2 and ROUGE-L over tokens of any script.
 
 The tokens and the stemming are those of google-adk 2.13 (its `_UnicodeAwareTokenizer` over rouge_score 0.1.2), so that
 the numbers are the same to the last bit. Source of the measure: Lin (2004), "ROUGE: A Package for Automatic Evaluation
@@ -25,7 +25,7 @@ _UNSPACED = ((0x0E00, 0x0EFF), (0x1780, 0x17FF), (0x1000, 0x109F))
 
 
 class Rouge(NamedTuple):
-    """Precision, recall and their harmonic mean, each in 0..1; all 0 where a side has no tokens."""
+    """Precision, recall and their harmonic mean, each in 0..1. All are 0 if a side has no tokens."""
 
     precision: float
     recall: float
@@ -33,14 +33,14 @@ class Rouge(NamedTuple):
 
 
 class _Spacing(dict[int, str]):
-    """What each character becomes before the text is split at spaces; filled as characters are met."""
+    """The replacement of each character before a text is split at spaces. Replacements are computed once."""
 
     def __missing__(self, code: int) -> str:
-        self[code] = spaced = _spaced(chr(code))
-        return spaced
+        self[code] = replacement = _replacement(chr(code))
+        return replacement
 
 
-def _spaced(char: str) -> str:
+def _replacement(char: str) -> str:
     code = ord(char)
     if any(low <= code <= high for low, high in _CJK):
         return f" {char} "
@@ -54,19 +54,20 @@ _SPACING = _Spacing()
 
 
 def characters(text: str) -> list[str]:
-    """Return words, stemmed where they are plain ASCII of more than three letters; scripts without spaces by character.
+    """Return the tokens of a text: words, and single characters of scripts without spaces.
 
-    The text is taken in NFKC and lower case. Chinese characters, kana and Hangul syllables are tokens of their own;
-    Thai, Lao, Khmer and Myanmar are cut before each base character; everything but letters, digits and marks separates.
+    The text is normalised by NFKC and put in lower case. ASCII words of more than three letters are stemmed. Chinese
+    characters, kana and Hangul syllables are tokens of their own. Thai, Lao, Khmer and Myanmar are cut before each base
+    character. All characters except letters, digits and marks separate tokens.
     """
     words = unicodedata.normalize("NFKC", text).lower().translate(_SPACING).split()
     return list(map(_stem, words))
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text, those of Chinese, Japanese and Thai found with ICU's dictionaries.
+    """Return the words of a text. ICU's dictionaries find the words of Chinese, Japanese and Thai.
 
-    Korean is cut at spaces, as it is written. ASCII words are stemmed as in `characters`. Needs the extra `words`.
+    Korean is cut at its spaces. ASCII words are stemmed as in `characters`. This needs the extra `words`.
     """
     breaker = _word_breaker()
     pieces = breaker(unicodedata.normalize("NFKC", text).lower(), "und")
@@ -74,7 +75,7 @@ def words(text: str) -> list[str]:
 
 
 def require_words() -> None:
-    """Raise ConfigError where the extra `words` is not installed."""
+    """Raise ConfigError if the extra `words` is not installed."""
     try:
         _word_breaker()
     except ImportError:
@@ -93,32 +94,32 @@ def _word_breaker() -> Any:
 
 
 class _Stems(dict[str, str]):
-    """What each word becomes: its stem, where it is plain ASCII of more than three letters; filled as words are met."""
+    """The stem of each ASCII word of more than three letters. Other words are their own stems."""
 
     def __missing__(self, word: str) -> str:
-        if len(self) >= _STEMS_KEPT:
+        if len(self) >= _MOST_STEMS:
             self.clear()
         self[word] = stem = str(stemmer().stem(word)) if len(word) > 3 and word.isascii() else word
         return stem
 
 
-_STEMS_KEPT = 200_000
+_MOST_STEMS = 200_000
 _stem = _Stems().__getitem__
 
 
 def rouge(candidate: Sequence[str], reference: Sequence[str], *, kind: RougeType = "rouge1") -> Rouge:
     """Return the overlap of two token lists: clipped unigrams, clipped bigrams, or the longest common subsequence."""
     if kind == "rougeL":
-        overlap, left, right = _longest_common(candidate, reference), len(candidate), len(reference)
+        overlap, most_ours, most_theirs = _longest_common(candidate, reference), len(candidate), len(reference)
     else:
         n = 1 if kind == "rouge1" else 2
         ours, theirs = _ngrams(candidate, n), _ngrams(reference, n)
         shared = ours.keys() & theirs.keys()
         overlap = sum(map(min, map(ours.__getitem__, shared), map(theirs.__getitem__, shared)))
-        left, right = max(0, len(candidate) - n + 1), max(0, len(reference) - n + 1)
+        most_ours, most_theirs = max(0, len(candidate) - n + 1), max(0, len(reference) - n + 1)
     if not overlap:
         return Rouge(0.0, 0.0, 0.0)
-    precision, recall = overlap / left, overlap / right
+    precision, recall = overlap / most_ours, overlap / most_theirs
     return Rouge(precision, recall, 2 * precision * recall / (precision + recall))
 
 
@@ -126,14 +127,14 @@ def _ngrams(tokens: Sequence[str], n: int) -> Counter[Any]:
     return Counter(tokens) if n == 1 else Counter(pairwise(tokens))
 
 
-def _longest_common(left: Sequence[str], right: Sequence[str]) -> int:
-    """Length of the longest common subsequence, a word of bits for each row (Hyyrö 2004, "Bit-parallel LCS")."""
+def _longest_common(candidate: Sequence[str], reference: Sequence[str]) -> int:
+    """Return the length of the longest common subsequence (Hyyrö 2004, "Bit-parallel LCS": a row is a number)."""
     places: dict[str, int] = {}
-    for i, token in enumerate(left):
+    for i, token in enumerate(candidate):
         places[token] = places.get(token, 0) | 1 << i
-    full = (1 << len(left)) - 1
+    full = (1 << len(candidate)) - 1
     row = full
-    for token in right:
+    for token in reference:
         match = row & places.get(token, 0)
         row = ((row + match) | (row - match)) & full
-    return len(left) - row.bit_count()
+    return len(candidate) - row.bit_count()

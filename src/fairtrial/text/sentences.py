@@ -1,7 +1,7 @@
-"""Where a sentence ends, in Korean, Japanese, Chinese and English, in what models write.
+"""How is a text of a language model cut into sentences, in Korean, Japanese, Chinese and English?
 
-The rules are our own and not a library's, because a cut is part of what is judged: the same text must be cut alike on
-every machine and with every version of anything. Every character belongs to exactly one piece.
+The rules are our own and not a library's, because the judge's questions depend on the cut. The same text must be cut
+alike on every machine, whatever the versions of other packages. Every character belongs to exactly one piece.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from fairtrial.text.abbreviations import ALWAYS, BEFORE_NUMBER, MAYBE, STARTERS
 
 
 class Piece(Record, frozen=True):
-    """A part of a text: a sentence, or what stands between sentences."""
+    """A part of a text: a sentence, or the characters between sentences."""
 
     text: str
     is_sentence: bool
 
 
 def cut(text: str) -> tuple[Piece, ...]:
-    """Return the pieces of a text in order; joined together they are the text.
+    """Return the pieces of a text in order. Joined together they are the text.
 
-    A block of code is one sentence, so is a row of a table, a heading, and an item of a list unless it holds several.
-    Space, rules, table frames and what has neither letter nor digit stands between sentences.
+    A block of code, a row of a table and a heading are one sentence each. An item of a list may hold several. White
+    space, rules, table frames and pieces without letters and digits are not part of a sentence.
     """
     ends = [end for start, stop in _blocks(text) for end in _ends(text, start, stop)]
     pieces: list[Piece] = []
@@ -38,7 +38,7 @@ def cut(text: str) -> tuple[Piece, ...]:
 
 
 def sentences(text: str) -> tuple[str, ...]:
-    """Return the sentences of a text, without the space around them."""
+    """Return the sentences of a text, without the white space around them."""
     return tuple(piece.text for piece in cut(text) if piece.is_sentence)
 
 
@@ -48,14 +48,14 @@ _FRAME = regex.compile(r"\A\s*\|?[\s:|+-]+\|?\s*\Z")
 
 
 def _pieces(text: str) -> list[Piece]:
-    """Split the space around a sentence from it."""
+    """Return a sentence and the white space around it as separate pieces."""
     before, core, after = _EDGES.match(text).groups()
     is_sentence = bool(_WORD.search(core)) and not _FRAME.match(core)
     return [Piece(part, is_sentence=is_sentence and part is core) for part in (before, core, after) if part]
 
 
 def _merged(pieces: list[Piece]) -> tuple[Piece, ...]:
-    """Join neighbours that stand between sentences."""
+    """Join adjacent pieces that are not sentences."""
     merged: list[Piece] = []
     for piece in pieces:
         if merged and not piece.is_sentence and not merged[-1].is_sentence:
@@ -80,8 +80,8 @@ _CLOSED = regex.compile(r"[.!?。！？…:：;；|][\"'”’」』)）\]】*_`
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the parts of a text that no sentence crosses: paragraphs, items, headings, rows, blocks of code."""
-    lines = [(found.start(), found.end()) for found in _LINE.finditer(text) if found.end() > found.start()]
+    """Yield the blocks of a text, which no sentence crosses: paragraphs, items, headings, rows, code."""
+    lines = [line.span() for line in _LINE.finditer(text) if line.end() > line.start()]
     place = 0
     while place < len(lines):
         last = _code_end(text, lines, place) if _CODE.match(text, *lines[place]) else place
@@ -102,9 +102,9 @@ def _code_end(text: str, lines: list[tuple[int, int]], place: int) -> int:
 
 
 def _continues(text: str, line: tuple[int, int], following: tuple[int, int]) -> bool:
-    """Whether a line was only wrapped: it is not closed, and the next goes on in the middle of a sentence."""
-    this = text[slice(*line)]
-    if not this.strip() or _CLOSED.search(this) or _OWN_LINE.match(this):
+    """Return whether a line was only wrapped: it is not closed, and the next line continues a sentence."""
+    content = text[slice(*line)]
+    if not content.strip() or _CLOSED.search(content) or _OWN_LINE.match(content):
         return False
     starts_anew = any(pattern.match(text, *following) for pattern in (_CODE, _ITEM, _OWN_LINE))
     return not starts_anew and bool(_GOES_ON.match(text, *following))
@@ -123,50 +123,50 @@ _OPAQUE = regex.compile(
     r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
 )
 _DATE = regex.compile(r"(?<!\d)\d{4}\. ?\d{1,2}\. ?\d{1,2}(?:\.(?= ?[\p{Hangul}(~]))?")
-"""As it is written in Korean: 2026. 7. 13."""
+"""A date as it is written in Korean, for example 2026. 7. 13."""
 _BLANK = regex.compile(r"\s*")
 _NEAR = 60
 _CJK = r"[\p{Han}\p{Hangul}\p{Hira}\p{Kana}]"
-_SAID = regex.compile(
+_QUOTE_PARTICLE = regex.compile(
     r"(?:と|って|という|とか|など|なんて|です|でした|だ(?!か|が)|で(?!も|は)|へ|から|まで|より|、|，|は(?!い)|が|を|の|に"
     r"|も(?!う)|라고|라며|라는|라면서|라던|고 |고는|하고|하며|이라고|이라는|란 |란다|며 |는 "
     r"|[\p{Han}]{0,6}?(?:说|說|道|问|問|答|喊|表示|写道|寫道)(?!\p{Hira}))"
 )
-_THOUGHT = regex.compile(r"(?:と|って)(?:言|云|思|聞|考|答|叫|感|い[いうえっわ])")
+_QUOTE_VERB = regex.compile(r"(?:と|って)(?:言|云|思|聞|考|答|叫|感|い[いうえっわ])")
 _FINAL = regex.compile(r"[다요까죠네]\Z")
 
 
 def _ends(text: str, start: int, stop: int) -> Iterator[int]:
-    """Yield where the sentences of a block end; the last is the end of the block."""
+    """Yield the ends of the sentences of a block. The last is the end of the block itself."""
     if not _CODE.match(text, start, stop) and not _ROW.match(text, start, stop):
         spans = deque(sorted(_closed_spans(text, start, stop)))
         marker = _ITEM.match(text, start, stop)
         at = begin = marker.end() if marker else start
-        while found := _STOP.search(text, at, stop):
-            while spans and spans[0][1] <= found.start():
+        while full_stop := _STOP.search(text, at, stop):
+            while spans and spans[0][1] <= full_stop.start():
                 spans.popleft()
-            if spans and spans[0][0] <= found.start():
-                at = max(found.start() + 1, spans[0][1])
+            if spans and spans[0][0] <= full_stop.start():
+                at = max(full_stop.start() + 1, spans[0][1])
                 continue
-            at = found.end()
+            at = full_stop.end()
             if _BLANK.fullmatch(text, at, stop):
                 break
-            if _is_end(text, found, begin, stop):
+            if _is_end(text, full_stop, begin, stop):
                 yield at
                 begin = at
     yield stop
 
 
 def _closed_spans(text: str, start: int, stop: int) -> list[tuple[int, int]]:
-    """Return the spans that no sentence ends in: code, addresses, dates, and what is in brackets or quotes.
+    """Return the spans in which no sentence ends: code, addresses, dates, and text in brackets or quotes.
 
-    A span ends before the full stop that its quoted sentence ends with, so that what follows the quote decides.
+    The span of a quoted sentence ends before its full stop, so that the text after the quote decides.
     """
-    spans = [found.span() for found in _OPAQUE.finditer(text, start, stop)]
+    spans = [match.span() for match in _OPAQUE.finditer(text, start, stop)]
     spans = [
         (begin, end - len(text[begin:end]) + len(text[begin:end].rstrip(".!?。！？,，、"))) for begin, end in spans
     ]
-    spans += [found.span() for found in _DATE.finditer(text, start, stop)]
+    spans += [match.span() for match in _DATE.finditer(text, start, stop)]
     place = start
     while place < stop:
         closer = _closing(text, place, stop)
@@ -182,11 +182,11 @@ def _closed_spans(text: str, start: int, stop: int) -> list[tuple[int, int]]:
 
 
 def _closing(text: str, place: int, stop: int) -> int | None:
-    """Return where what opens at a place is closed, if it opens anything and is closed within reach."""
+    """Return the place of the bracket or quote that closes the one at `place`, or None if none is within reach."""
     opener = text[place]
     if opener == '"':
-        quoted = place == 0 or not regex.match(r"[\p{L}\p{N}.!?,]", text[place - 1])
-        end = text.find('"', place + 1, min(stop, place + _REACH)) if quoted else -1
+        opens = place == 0 or not regex.match(r"[\p{L}\p{N}.!?,]", text[place - 1])
+        end = text.find('"', place + 1, min(stop, place + _REACH)) if opens else -1
         return end if end > 0 else None
     if opener not in _PAIRS or text.find(_PAIRS[opener], place, min(stop, place + _REACH)) < 0:
         return None
@@ -201,22 +201,22 @@ def _closing(text: str, place: int, stop: int) -> int | None:
     return None
 
 
-def _is_end(text: str, found: regex.Match[str], begin: int, stop: int) -> bool:
-    """Whether the sentence that begins at `begin` ends with this stop, and what closes after it.
+def _is_end(text: str, full_stop: regex.Match[str], begin: int, stop: int) -> bool:
+    """Return whether the sentence that begins at `begin` ends with this full stop and the closing marks after it.
 
-    No more than `_NEAR` characters on either side are looked at.
+    At most `_NEAR` characters on either side decide.
     """
-    before = text[max(begin, found.start() - _NEAR) : found.start()]
-    rest = text[found.end() : min(stop, found.end() + _NEAR)]
-    mark, after = found["stop"], found["after"]
+    before = text[max(begin, full_stop.start() - _NEAR) : full_stop.start()]
+    rest = text[full_stop.end() : min(stop, full_stop.end() + _NEAR)]
+    mark, after = full_stop["stop"], full_stop["after"]
     if _goes_on_after(after, rest, text[begin : begin + 9].lstrip("* _~")[:1]):
         return False
     if regex.search(r"[。！？｡．‼⁇⁈⁉]", mark):
         decimal = mark == "．" and (before[-1:] + rest[:1]).isdecimal()
-        return not (decimal or rest.startswith(("、", "，", ",", "・")) or _THOUGHT.match(rest))
+        return not (decimal or rest.startswith(("、", "，", ",", "・")) or _QUOTE_VERB.match(rest))
     if "…" in mark or (len(mark) > 1 and set(mark) == {"."}):
         return _after_ellipsis(before, rest)
-    if not rest[:1].isspace() and not found["emoji"]:
+    if not rest[:1].isspace() and not full_stop["emoji"]:
         return bool(regex.match(_CJK, rest) and regex.match(_CJK, before[-1:]))
     following = rest.lstrip()
     if regex.match(r"\p{Ll}(?!\p{Lu})", following) or following[:1] in {",", ";", ")", "）"}:
@@ -225,8 +225,8 @@ def _is_end(text: str, found: regex.Match[str], begin: int, stop: int) -> bool:
 
 
 def _goes_on_after(after: str, rest: str, first: str) -> bool:
-    """Whether the sentence goes on after what closes: who said it, or what stands around the brackets."""
-    if regex.search(r"[」』”’\"']", after) and _SAID.match(rest.lstrip(" ")):
+    """Return whether the sentence continues behind closing marks, with a speaker or with the text around brackets."""
+    if regex.search(r"[」』”’\"']", after) and _QUOTE_PARTICLE.match(rest.lstrip(" ")):
         return True
     if regex.search(r"[》〉]", after):
         return True
@@ -247,16 +247,16 @@ _LETTERED = regex.compile(
 
 
 def _is_abbreviation(before: str, following: str) -> bool:
-    """Whether the full stop after `before` belongs to an abbreviation, with the sentence going on."""
-    found = _LAST_WORD.search(before)
-    if not found:
+    """Return whether the full stop after `before` belongs to an abbreviation, and the sentence continues."""
+    last_word = _LAST_WORD.search(before)
+    if not last_word:
         return False
-    word = found[0]
+    word = last_word[0]
     lower = word.lower()
     if lower in ALWAYS or lower in BEFORE_NUMBER:
         return lower in ALWAYS or bool(regex.match(r"\p{N}", following))
     if len(word) == 1 and word.isascii() and word.isalpha():
-        earlier = before[: found.start()]
+        earlier = before[: last_word.start()]
         starts_anew = bool(earlier.strip()) and bool(_ANEW.match(following))
         return word.isupper() and word != "I" and not starts_anew and not _LETTERED.search(earlier)
     if "." in word:
