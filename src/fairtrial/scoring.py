@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from fairtrial.concurrency import concurrently, ends_the_run
 from fairtrial.errors import JudgeError, MetricError, UsageError
-from fairtrial.judge.ballot import judge_stats
+from fairtrial.judge.ballot_costs import judge_stats
 from fairtrial.metrics.fault import find_invalidations
 from fairtrial.planned_case import Pair, PlannedCase
 from fairtrial.protocols import ChecksTools, GivesNotes

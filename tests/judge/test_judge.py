@@ -10,7 +10,7 @@ from collections import Counter
 import pytest
 
 from fairtrial.errors import UsageError
-from fairtrial.judge.ballot import judge_stats
+from fairtrial.judge.ballot_costs import judge_stats
 from fairtrial.judge.judge import Judge
 from fairtrial.judge.question import Question, answer_schema
 from fairtrial.judge.voting import NOT_APPLICABLE, Rule, count, majority

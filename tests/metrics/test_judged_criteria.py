@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fairtrial.errors import ConfigError
-from fairtrial.judge.ballot import judge_stats
+from fairtrial.judge.ballot_costs import judge_stats
 from fairtrial.metrics.conversation import TaskSuccess, ToolUseQuality
 from fairtrial.metrics.grounding import Hallucinations, label_of
 from fairtrial.metrics.response_evaluation import ResponseEvaluation

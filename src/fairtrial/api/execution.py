@@ -18,7 +18,7 @@ from fairtrial.api.blocking import blocking
 from fairtrial.api.connection import connected
 from fairtrial.api.conversations import conversations
 from fairtrial.api.planning import Plan, now
-from fairtrial.judge.ballot import Reusable
+from fairtrial.judge.ballot_costs import Reusable
 from fairtrial.llm.call_cache import CallCache
 from fairtrial.planned_case import Pair, PlannedCase
 from fairtrial.records.attempt import Recording

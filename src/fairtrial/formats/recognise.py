@@ -12,7 +12,7 @@ import msgspec
 from fairtrial.errors import FormatError
 from fairtrial.formats import knowledgepulse, messages, nearest_format
 from fairtrial.formats import recordings as ours
-from fairtrial.formats.adk import config_file, evalset, legacy, result, session
+from fairtrial.formats.adk import config_file, evalset, evalset_result, legacy, session
 from fairtrial.formats.adk.write import scenario_json
 from fairtrial.formats.jsontext import decode, members, repaired, said_twice, strict_utf8
 from fairtrial.formats.reading import Diagnostics, Place
@@ -111,8 +111,8 @@ def _object(top: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
         return _eval_set(top, reading, stem)
     whole = {key: _value(value) for key, value in top.items()}
     if keys & {"eval_case_results", "evalCaseResults"}:
-        known, _ = reading.fields(whole, result.RESULT, (), open_ended=True)
-        expected, recordings = result.results(known, reading)
+        known, _ = reading.fields(whole, evalset_result.RESULT, (), open_ended=True)
+        expected, recordings = evalset_result.results(known, reading)
         return Loaded(reading.path, "eval set result", expected, recordings)
     if keys & {"criteria", "custom_metrics", "customMetrics"}:
         return Loaded(reading.path, "EvalConfig", config=config_file.config(whole, reading))

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import msgspec
 
-from fairtrial.judge.ballot import ballot_id
+from fairtrial.judge.ballot_costs import ballot_id
 from fairtrial.judge.question import Question, read
 from fairtrial.judge.vote_scheduler import PendingVote, VoteScheduler
 from fairtrial.llm.model import CallError, NamedModel, UnsentError, call_key

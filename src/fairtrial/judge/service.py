@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import msgspec
 from msgspec.structs import replace
 
-from fairtrial.judge.ballot import ballot_id
+from fairtrial.judge.ballot_costs import ballot_id
 from fairtrial.judge.judge import forget
 from fairtrial.judge.voting import UNSCORED
 from fairtrial.llm.model import CallError, NamedModel, UnsentError, call_key

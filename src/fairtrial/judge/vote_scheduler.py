@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from fairtrial.judge.ballot import ballot_id
+from fairtrial.judge.ballot_costs import ballot_id
 from fairtrial.judge.question import ParsedReply, Question
 from fairtrial.judge.voting import Tally, count, fewest, settled
 from fairtrial.llm.model import NamedModel, call_key

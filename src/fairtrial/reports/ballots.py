@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from fairtrial.judge.ballot import ballots_of
+from fairtrial.judge.ballot_costs import ballots_of
 from fairtrial.records.ballot import Ballot, Vote
 from fairtrial.records.result import Outcome
 from fairtrial.text.display import visible
