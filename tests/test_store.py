@@ -59,8 +59,13 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
 def run(store: Store) -> str:
     """The id of a run of its own."""
     name = uuid.uuid4().hex
-    store.begin(RunInfo(name, "2026-01-19T00:00:00.000+00:00", "0.1.0", "run"))
+    store.begin(info(name))
     return name
+
+
+def info(name: str) -> RunInfo:
+    """A run that has begun."""
+    return RunInfo(name, "2026-01-19T00:00:00.000+00:00", "0.1.0", "run")
 
 
 def result(position: int, attempt: int = 1, *, value: float | None = 1.0) -> CaseResult:
@@ -100,8 +105,9 @@ def test_a_recording_that_may_wait_is_committed_with_the_next_results(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever reads the database sees neither or both."""
-    monkeypatch.setattr("fairtrial.store.SECONDS", 3600.0)
+    monkeypatch.setattr("fairtrial.store.store.SECONDS", 3600.0)
     writer, reader, name = Store(url), Store(url), f"run-{uuid.uuid4().hex}"
+    writer.begin(info(name))
     writer.add_recording(name, 0, recording(turn()), may_wait=True)
     writer.add_result(name, result(0))
     assert (list(reader.recordings(name)), list(reader.results(name))) == ([], [])
@@ -131,7 +137,8 @@ def test_what_is_kept_of_calls_is_a_mapping(store: Store, run: str) -> None:
     replies = store.replies(run)
     for text in ("no", "yes"):
         replies["key"] = Reply(text)
-    store.replies(f"{run}2")["other"] = Reply("no")
+    store.begin(info(f"{run}-2"))
+    store.replies(f"{run}-2")["other"] = Reply("no")
     assert dict(replies) == {"key": Reply("yes")}
     del replies["key"]
     with pytest.raises(KeyError):
@@ -186,6 +193,7 @@ def write(url: str, run: str, first: int, barrier: Any) -> None:
     """Open a store and add results, as one of two processes."""
     barrier.wait()
     opened = Store(url)
+    opened.begin(info(run))
     for position in range(first, first + WRITES):
         opened.add_recording(run, position, recording(turn(reply=str(position))))
         opened.add_result(run, result(position))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from fairtrial.protocols import Environment, Simulator
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase
+from fairtrial.records.expectation import ExpectedCase
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.record import Record
 from fairtrial.records.result import Criterion
@@ -41,6 +42,11 @@ class PlannedCase(Record, frozen=True):
     def key(self) -> CaseKey:
         """The identity of the case in any run."""
         return CaseKey(self.eval_set, self.case.id, self.digest)
+
+    @property
+    def expected(self) -> ExpectedCase:
+        """The part of the plan that a run stores."""
+        return ExpectedCase(self.position, self.name, self.case, self.eval_set, self.digest)
 
 
 Pair = tuple[PlannedCase, Recording]

@@ -9,6 +9,7 @@ import time
 import weakref
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -23,14 +24,19 @@ from fairtrial.llm.call_cache import CallCache
 from fairtrial.planned_case import Pair, PlannedCase
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot
+from fairtrial.records.expectation import ExpectedCase
 from fairtrial.records.reply import Reply
 from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary
 from fairtrial.scoring import score
+from fairtrial.text.globs import fits
 
 if TYPE_CHECKING:
     from fairtrial.store import Store
+
+_NOT_PASSED = (Verdict.FAILED, Verdict.ERROR, Verdict.UNSCORED)
+_BATCH = 500
 
 OnResult = Callable[[CaseResult], None]
 """Is told of each result as it comes."""
@@ -51,8 +57,33 @@ class Run:
 
     @property
     def cases(self) -> Iterator[CaseResult]:
-        """The results, read from the store each time."""
+        """The results in file order, read from the store each time."""
         return self._store.results(self.info.id)
+
+    @property
+    def expected(self) -> Iterator[ExpectedCase]:
+        """The cases with what they expect in file order, read from the store each time."""
+        return self._store.cases(self.info.id)
+
+    @property
+    def repeated(self) -> Collection[int]:
+        """The positions of the cases that were attempted more than once."""
+        return self._store.repeated(self.info.id)
+
+    def not_passed(self, *, limit: int) -> Iterator[CaseResult]:
+        """Yield the first results that neither passed nor only inform, in file order."""
+        return self._store.results(self.info.id, verdicts=_NOT_PASSED, limit=limit)
+
+    def invalid(self, *, limit: int | None = None) -> Iterator[CaseResult]:
+        """Yield the first results that say nothing about the agent, in file order."""
+        return self._store.results(self.info.id, valid=False, limit=limit)
+
+    def results_of(self, pattern: str) -> Iterator[CaseResult]:
+        """Yield the results of the cases whose id or name matches; `*` and `?` in the pattern are wildcards."""
+        names = self._store.case_names(self.info.id)
+        matches = (position for position, *own in names if any(fits(name, pattern) for name in own))
+        while positions := list(islice(matches, _BATCH)):
+            yield from self._store.results(self.info.id, positions=positions)
 
     @property
     def ballots(self) -> Mapping[str, Ballot]:
@@ -106,13 +137,16 @@ def _passing_store() -> Store:
 
 
 def reread(store: str, run_id: str) -> Run:
-    """Return a run of the store, finished or not, with its numbers computed from its results.
+    """Return a run of the store, finished or not. The numbers of an unfinished run are computed from its results.
 
-    Raises UsageError where there is no such store, or no such run in it.
+    Raises UsageError if there is no such store, or no such run in it.
     """
     opened = _opened(store, create=False)
     info = opened.run(run_id)
-    return Run(info, aggregate(opened.results(info.id), opened.ballots(info.id).values()), opened)
+    summary = opened.summary(info.id)
+    if summary is None:
+        summary = aggregate(opened.results(info.id), opened.ballots(info.id).values())
+    return Run(info, summary, opened)
 
 
 def runs(store: str) -> list[RunInfo]:
@@ -146,8 +180,9 @@ async def _go(
     *,
     resumed: bool,
 ) -> tuple[Summary, RunInfo]:
-    progress = _Progress(store, plan.info)
     store.begin(plan.info)
+    store.add_cases(plan.info.id, (work.expected for work in plan.works))
+    progress = _Progress(store, plan.info)
     standing = _standing(store, plan.info.id) if resumed else set()
     known: dict[tuple[int, int], CaseResult] = {}
 
@@ -175,7 +210,7 @@ async def _go(
         progress.commit()
     summary = aggregate(store.results(plan.info.id), ballots.values())
     finished = replace(progress.info, finished=now(), verdict=summary.verdict)
-    store.begin(finished)
+    store.finish(finished, summary)
     return summary, finished
 
 

@@ -188,9 +188,15 @@ class CaseResult(Record, frozen=True):
     @property
     def fault(self) -> Fault | None:
         """The side at fault if the attempt did not pass: the first side with evidence, otherwise the agent."""
-        if self.invalidations is None or self.verdict in (Verdict.PASSED, Verdict.INFORMATIONAL):
+        if self.fault_side_of(self.verdict) is None:
             return None
         return self.invalidations[0] if self.invalidations else Fault("agent", tuple(self._shortcomings()))
+
+    def fault_side_of(self, verdict: Verdict) -> FaultSide | None:
+        """Return the side of the fault, given the verdict of the attempt, or None if there is no fault."""
+        if self.invalidations is None or verdict in (Verdict.PASSED, Verdict.INFORMATIONAL):
+            return None
+        return self.invalidations[0].side if self.invalidations else "agent"
 
     def _shortcomings(self) -> Iterator[str]:
         """Yield the evidence against the agent, which counts if there is none against another side."""

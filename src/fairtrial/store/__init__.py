@@ -1,0 +1,5 @@
+"""What is stored of runs, so that every report can be made again from the store alone."""
+
+from fairtrial.store.store import DEFAULT_URL, SECONDS, Store
+
+__all__ = ["DEFAULT_URL", "SECONDS", "Store"]

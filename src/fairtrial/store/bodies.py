@@ -1,0 +1,94 @@
+"""How is a record written into a column, so that it can be read years later?
+
+As JSON with every field, defaults included, compressed. A default that changes in a later version does not change what
+was stored, since the stored value is read. A field that a later version adds is absent, and gets its default.
+"""
+
+from __future__ import annotations
+
+import zlib
+from functools import cache
+from typing import Any, Generic, TypeVar, get_args, get_type_hints
+
+import msgspec
+
+T = TypeVar("T")
+
+_SEEDED = (
+    b'{"case_id":"case_1","position":1,"attempt":1,"eval_set":"","digest":"","name":"","id":"","failure":null,'
+    b'"side":"infrastructure","cause":"","traceback":"Traceback (most recent call last):\\n  File \\"","usages":null,'
+    b'"usage":{"input_tokens":0,"output_tokens":0,"inference_calls":0},"calls":0,"cost":null,"sent":true,"served":"",'
+    b'"problem":"","prompt":"","k":5,"first_wave":3,"votes":[{"draw":1,"voter":"","wave":1,"opinions":{"1":{"answer":'
+    b'"yes","rationale":"","quote":"","marks":[]}},"problems":{},"calls":[{"key":"","voter":"","seconds":0.0,"model":"'
+    b'"attempts":1,"stop":""}],"decisions":{"1":{"result":{"value":1.0,"applicable":true},"counted":{"yes":3},'
+    b'"abstained":0,"draws":[1,2,3]}},"criteria":[0,1,2,3,4,5],"scores":[{"value":1.0,"reason":"","label":"",'
+    b'"applicable":true,"parts":[{"value":1.0,"reason":"","label":"","applicable":true,"parts":[],"quotes":[],'
+    b'"ballots":[],"side":null,"key":{"kind":"invocation","index":0,"id":""}}],"quotes":[],"ballots":[],"side":null,'
+    b'"key":null},{"value":null,"reason":"not recorded: ","label":"","applicable":false,"parts":[],"quotes":[{"text":""'
+    b'"source":"both"},{"text":"","source":"expected"},{"text":"","source":"actual"}],"ballots":[],"side":"agent",'
+    b'"key":null}],"judge_stats":[null,null,null,null,null,null],"failure":null,"invalidations":[],"ended_by":"script",'
+    b'"usage":null,"warnings":[],"simulator":null,"environment":null,"injections":[]},"case":{"id":"","conversation":[{'
+    b'"user":{"kind":"message","scenario":null,"session_input":null,"rubrics":[],"expected_calls":null,'
+    b'"final_session_state":null,"extra":null,"created":null}},"trace":{"invocations":[{"user":{"kind":"message",'
+    b'"text":"","author":"","extra":null},"steps":[{"kind":"tool_call","name":"","args":{},"id":"","author":"",'
+    b'"extra":null},{"kind":"tool_result","name":"","response":{},"id":"","author":"","extra":null,"injected":[]}],'
+    b'"final_response":{"kind":"message","text":"","author":"agent","extra":null},"id":"","usages":null,"durations":{'
+    b'"total":0.0,"model":null,"tool":null},"rubrics":[],"about":null,"events":null,"extra":null,"created":1.7,'
+    b'"unreported_injections":[]}],"session_id":"","final_state":null,"broken":"","ended_by":"","extra":null},'
+    b'"attempt":1,"failure":null,"ended_by":"script","simulator":null,"environment":null,"eval_set":""}'
+)
+"""Text that most bodies share. It must never change: bodies are compressed by pointing into it (RFC 1950, FDICT)."""
+
+_JSON = msgspec.json.Encoder()
+
+
+def written_out(record: msgspec.Struct) -> dict[str, Any]:
+    """Return a record as plain data with every field."""
+    nested, tag = _shape(type(record))
+    fields = msgspec.structs.asdict(record)
+    for name in nested:
+        if fields[name]:
+            fields[name] = _written_out(fields[name])
+    return fields if tag is None else {**tag, **fields}
+
+
+def _written_out(value: Any) -> Any:
+    if type(value) is tuple:
+        return [_written_out(item) for item in value]
+    if isinstance(value, msgspec.Struct):
+        return written_out(value)
+    return {key: _written_out(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+
+@cache
+def _shape(kind: type[msgspec.Struct]) -> tuple[tuple[str, ...], dict[str, Any] | None]:
+    """Return the fields of a kind of record that may hold records, and its tag.
+
+    Most fields hold text or numbers, and a look at each of them would cost most of the time.
+    """
+    nested = tuple(name for name, annotation in get_type_hints(kind).items() if _may_hold_records(annotation))
+    config = kind.__struct_config__
+    return nested, None if config.tag_field is None else {config.tag_field: config.tag}
+
+
+def _may_hold_records(annotation: Any) -> bool:
+    if isinstance(annotation, type) and issubclass(annotation, msgspec.Struct):
+        return True
+    return any(map(_may_hold_records, get_args(annotation)))
+
+
+def encode(record: msgspec.Struct) -> bytes:
+    """Return the body of a record."""
+    compressor = zlib.compressobj(level=3, zdict=_SEEDED)
+    return compressor.compress(_JSON.encode(written_out(record))) + compressor.flush()
+
+
+class BodyDecoder(Generic[T]):
+    """Turns the bodies of one kind of record back into records."""
+
+    def __init__(self, kind: type[T]) -> None:
+        self._decoder = msgspec.json.Decoder(kind)
+
+    def decode(self, body: bytes) -> T:
+        """Return the record of a body."""
+        return self._decoder.decode(zlib.decompressobj(zdict=_SEEDED).decompress(body))

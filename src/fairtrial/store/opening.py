@@ -1,0 +1,158 @@
+"""How is a database opened, and is it a store that this version can read?"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from fairtrial.errors import UsageError
+from fairtrial.store.schema import META, METADATA, RUNS, SCHEMA_VERSION
+
+_PATIENCE = 60.0
+"""Seconds to wait for another process that writes."""
+
+
+def open_engine(url: str, *, create: bool) -> sa.Engine:
+    """Return the engine of a store whose tables have the version of this program.
+
+    With `create` the file and the tables are made if they are missing. An older store is migrated. Raises UsageError if
+    the database cannot be reached, is not a store (without `create`), or is newer than this program.
+    """
+    with ExitStack() as failing:
+        try:
+            parsed = sa.make_url(url)
+            if parsed.get_backend_name() == "sqlite" and parsed.database:
+                _make_room(Path(parsed.database), url, create=create)
+            engine = sa.create_engine(parsed, connect_args=_patience(parsed))
+            failing.callback(engine.dispose)
+            if parsed.get_backend_name() == "sqlite":
+                sa.event.listen(engine, "connect", _prepare_sqlite)
+            _check_tables(engine, url, create=create)
+        except (sa.exc.SQLAlchemyError, OSError, ImportError, ValueError) as error:
+            raise UsageError(f"--store: cannot open {shown_url(url)}: {_first_line(error)}{_hint(error)}") from None
+        failing.pop_all()
+    return engine
+
+
+def shown_url(url: str) -> str:
+    """Return a URL without its password, and without its parameters, which may hold another password."""
+    try:
+        return sa.make_url(url).set(query={}).render_as_string(hide_password=True)
+    except (sa.exc.ArgumentError, ValueError):
+        return "that URL"
+
+
+def _make_room(file: Path, url: str, *, create: bool) -> None:
+    """Make the folder of a database file, or raise UsageError if a file that is to be read does not exist."""
+    if create:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    elif not file.exists():
+        raise UsageError(f"there is no store at {shown_url(url)}; `fairtrial run` makes one")
+
+
+def _check_tables(engine: sa.Engine, url: str, *, create: bool) -> None:
+    with engine.begin() as connection:
+        version = _version(connection)
+        if version == SCHEMA_VERSION:
+            return
+        if version is None:
+            if not create:
+                raise UsageError(f"{shown_url(url)} holds no fairtrial store; `fairtrial run --store URL` makes one")
+            _create_tables(connection, url)
+            return
+    if version > SCHEMA_VERSION:
+        raise UsageError(
+            f"{shown_url(url)} has schema version {version}, and this fairtrial reads versions up to {SCHEMA_VERSION}; "
+            "install a newer fairtrial, or use another --store"
+        )
+    _migrate(engine)
+
+
+def _version(connection: sa.Connection) -> int | None:
+    """Return the schema version of a store, or None if the database does not say any."""
+    if not sa.inspect(connection).has_table(META.name):
+        return None
+    version: int | None = connection.execute(sa.select(META.c.schema_version)).scalar()
+    return version
+
+
+def _create_tables(connection: sa.Connection, url: str) -> None:
+    _lock(connection)
+    inspector = sa.inspect(connection)
+    if inspector.has_table(RUNS.name) and not inspector.has_table(META.name):
+        raise UsageError(
+            f"{shown_url(url)} has a table {RUNS.name} without a schema version: a fairtrial before its first release "
+            "made it; use another --store"
+        )
+    for table in METADATA.sorted_tables:
+        connection.execute(sa.schema.CreateTable(table, if_not_exists=True))
+        for index in table.indexes:
+            connection.execute(sa.schema.CreateIndex(index, if_not_exists=True))
+    if _version(connection) is None:
+        connection.execute(sa.insert(META).values(schema_version=SCHEMA_VERSION))
+
+
+def _migrate(engine: sa.Engine) -> None:
+    """Bring an older store to the version of this program, in one transaction."""
+    from fairtrial.store.migrations import upgrade  # Alembic is imported only when there is something to migrate
+
+    with engine.begin() as connection:
+        _lock(connection)
+        version = _version(connection)
+        if version is not None:
+            upgrade(connection, version, SCHEMA_VERSION)
+            connection.execute(sa.update(META).values(schema_version=SCHEMA_VERSION))
+
+
+def _lock(connection: sa.Connection) -> None:
+    """Let no other process change the tables until the transaction ends.
+
+    Of two processes that open a store at once, the second waits here, and finds nothing left to do.
+    """
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+    elif connection.dialect.name == "postgresql":
+        connection.execute(sa.text("SELECT pg_advisory_xact_lock(7283451)"))
+
+
+def _patience(url: sa.URL) -> dict[str, Any]:
+    return {"timeout": _PATIENCE} if url.get_backend_name() == "sqlite" else {}
+
+
+def _prepare_sqlite(connection: Any, _record: Any) -> None:
+    with ExitStack() as failing:
+        failing.callback(connection.close)  # nobody else closes a connection that fails here
+        _write_ahead(connection)
+        connection.execute("PRAGMA synchronous=NORMAL").close()
+        failing.pop_all()
+
+
+def _write_ahead(connection: Any) -> None:
+    """Let readers and a writer work at once. The log that makes it possible also survives a kill."""
+    patient_until = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL").close()
+        except sqlite3.OperationalError:
+            # If two processes create a database at once, one finds it locked, and SQLite does not wait here.
+            if time.monotonic() > patient_until:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+def _hint(error: BaseException) -> str:
+    if isinstance(error, ImportError):
+        return "; install the extra 'postgres'"
+    return "; a store is a URL such as sqlite:///runs.db" if isinstance(error, sa.exc.ArgumentError) else ""
+
+
+def _first_line(error: BaseException) -> str:
+    cause = getattr(error, "orig", None) or error
+    return str(cause).partition("\n")[0]

@@ -1,0 +1,130 @@
+"""How does the result of an attempt become rows, and how do the rows become the result again?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from fairtrial.records.attempt import EndedBy, Failure
+from fairtrial.records.model_usage import ModelUsage
+from fairtrial.records.record import Record
+from fairtrial.records.result import Aggregation, CaseResult, Fault, InvocationInjection, JudgeStats, Outcome, Verdict
+from fairtrial.records.score import Range, Score
+from fairtrial.store.bodies import encode
+from fairtrial.store.statements import Row
+
+
+class Terms(Record, frozen=True):
+    """What the outcomes of a criterion are held against, which is stored once per run.
+
+    Two eval sets may give the same criterion different thresholds; then the run has two terms of that name.
+    """
+
+    name: str
+    threshold: float | None
+    lower_is_better: bool
+    range: Range
+    aggregation: Aggregation
+
+
+class ResultBody(Record, frozen=True):
+    """A result without its place, its terms and the digest of its case, which have columns or rows of their own."""
+
+    case_id: str
+    eval_set: str
+    name: str
+    criteria: tuple[int, ...]
+    scores: tuple[Score, ...]
+    judge_stats: tuple[JudgeStats | None, ...]
+    failure: Failure | None
+    invalidations: tuple[Fault, ...] | None
+    ended_by: EndedBy
+    usage: dict[str, int] | None
+    warnings: tuple[str, ...]
+    simulator: ModelUsage | None
+    environment: ModelUsage | None
+    injections: tuple[InvocationInjection, ...]
+
+
+def terms_of(outcome: Outcome) -> Terms:
+    """Return what an outcome was held against."""
+    return Terms(outcome.criterion, outcome.threshold, outcome.lower_is_better, outcome.range, outcome.aggregation)
+
+
+def body_of(result: CaseResult, criteria: Sequence[int]) -> ResultBody:
+    """Return the body of a result whose outcomes have these criteria, by their numbers in the run."""
+    return ResultBody(
+        result.case_id,
+        result.eval_set,
+        result.name,
+        tuple(criteria),
+        tuple(outcome.score for outcome in result.outcomes),
+        tuple(outcome.judge_stats for outcome in result.outcomes),
+        result.failure,
+        result.invalidations,
+        result.ended_by,
+        result.usage,
+        result.warnings,
+        result.simulator,
+        result.environment,
+        result.injections,
+    )
+
+
+def result_of(body: ResultBody, position: int, attempt: int, digest: str, terms: Mapping[int, Terms]) -> CaseResult:
+    """Return the result that a body holds."""
+    outcomes = tuple(
+        Outcome(
+            terms[number].name,
+            score,
+            terms[number].threshold,
+            terms[number].lower_is_better,
+            terms[number].range,
+            terms[number].aggregation,
+            judge_stats,
+        )
+        for number, score, judge_stats in zip(body.criteria, body.scores, body.judge_stats, strict=True)
+    )
+    return CaseResult(
+        body.case_id,
+        position,
+        outcomes,
+        attempt,
+        body.failure,
+        body.invalidations,
+        body.ended_by,
+        body.usage,
+        body.warnings,
+        body.simulator,
+        body.environment,
+        body.injections,
+        body.eval_set,
+        digest,
+        body.name,
+    )
+
+
+def result_row(result: CaseResult, run: int, criteria: Sequence[int], verdicts: Sequence[Verdict]) -> Row:
+    """Return the row of a result, given the verdicts of its outcomes."""
+    verdict = result.verdict_of(verdicts)
+    return {
+        "run": run,
+        "position": result.position,
+        "attempt": result.attempt,
+        "verdict": verdict.value,
+        "fault_side": result.fault_side_of(verdict),
+        "valid": None if result.invalidations is None else not result.invalidations,
+        "body": encode(body_of(result, criteria)),
+    }
+
+
+def score_rows(result: CaseResult, run: int, criteria: Sequence[int], verdicts: Sequence[Verdict]) -> Iterator[Row]:
+    """Yield a row of the long table for each outcome, given its criterion and its verdict."""
+    for outcome, criterion, verdict in zip(result.outcomes, criteria, verdicts, strict=True):
+        yield {
+            "run": run,
+            "position": result.position,
+            "attempt": result.attempt,
+            "criterion": criterion,
+            "value": outcome.score.value,
+            "verdict": verdict.value,
+        }

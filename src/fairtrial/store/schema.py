@@ -1,0 +1,127 @@
+"""Which tables does a store have?
+
+A run is a number in every table but its own, since a text of 22 characters in each of a million rows would be most of
+the store. So is a criterion: `fairtrial_criteria` names it and says what it needs, once per run. The long table
+`fairtrial_scores` is for queries that must not decode a body. For example, the failed attempts of a criterion are
+
+    SELECT position, attempt FROM fairtrial_scores WHERE run = 7 AND criterion = 0 AND verdict = 'failed'
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+
+SCHEMA_VERSION = 1
+"""The version of these tables. Whoever changes a table adds a module `to_VERSION` to the migrations."""
+
+METADATA = sa.MetaData()
+_BODY = sa.LargeBinary(2**31 - 1)  # the size matters to MySQL, whose smallest kind holds 64 KiB
+_VERDICT = sa.String(16)
+
+META = sa.Table(
+    "fairtrial_meta",
+    METADATA,
+    sa.Column("schema_version", sa.Integer, primary_key=True, autoincrement=False),
+)
+RUNS = sa.Table(
+    "fairtrial_runs",
+    METADATA,
+    sa.Column("number", sa.Integer, primary_key=True),
+    sa.Column("id", sa.String(64), nullable=False, unique=True),
+    sa.Column("started", sa.String(40), nullable=False),
+    sa.Column("summary", _BODY),
+    sa.Column("body", _BODY, nullable=False),
+    sqlite_autoincrement=True,  # the number of a removed run must not come back: its writer may still be alive
+)
+
+
+def _key(name: str, kind: type[sa.Integer] | sa.String = sa.Integer) -> sa.Column[Any]:
+    return sa.Column(name, kind, primary_key=True, autoincrement=False)
+
+
+CRITERIA = sa.Table(
+    "fairtrial_criteria",
+    METADATA,
+    _key("run"),
+    _key("number"),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("body", _BODY, nullable=False),
+    sqlite_with_rowid=False,  # SQLite then keeps a small row once, in its primary key
+)
+CASES = sa.Table(
+    "fairtrial_cases",
+    METADATA,
+    _key("run"),
+    _key("position"),
+    sa.Column("eval_set", sa.Text, nullable=False),
+    sa.Column("case_id", sa.Text, nullable=False),
+    sa.Column("digest", sa.String(64), nullable=False),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("body", _BODY, nullable=False),
+)
+RECORDINGS = sa.Table(
+    "fairtrial_recordings",
+    METADATA,
+    _key("run"),
+    _key("position"),
+    _key("attempt"),
+    sa.Column("body", _BODY, nullable=False),
+)
+RESULTS = sa.Table(
+    "fairtrial_results",
+    METADATA,
+    _key("run"),
+    _key("position"),
+    _key("attempt"),
+    sa.Column("verdict", _VERDICT, nullable=False),
+    sa.Column("fault_side", sa.String(16)),
+    sa.Column("valid", sa.Boolean),
+    sa.Column("body", _BODY, nullable=False),
+)
+SCORES = sa.Table(
+    "fairtrial_scores",
+    METADATA,
+    _key("run"),
+    _key("position"),
+    _key("attempt"),
+    _key("criterion"),
+    sa.Column("value", sa.Double),
+    sa.Column("verdict", _VERDICT, nullable=False),
+    sa.Index("fairtrial_scores_by_verdict", "run", "criterion", "verdict"),
+    sqlite_with_rowid=False,  # SQLite then keeps a small row once, in its primary key
+)
+REPLIES = sa.Table(
+    "fairtrial_replies",
+    METADATA,
+    _key("run"),
+    _key("key", sa.String(128)),
+    sa.Column("body", _BODY, nullable=False),
+)
+BALLOTS = sa.Table(
+    "fairtrial_ballots",
+    METADATA,
+    _key("run"),
+    _key("key", sa.String(128)),
+    sa.Column("body", _BODY, nullable=False),
+)
+LABELS = sa.Table(
+    "fairtrial_labels",
+    METADATA,
+    sa.Column("number", sa.Integer, primary_key=True),
+    sa.Column("run", sa.Integer, nullable=False, index=True),
+    sa.Column("eval_set", sa.Text, nullable=False),
+    sa.Column("case_id", sa.Text, nullable=False),
+    sa.Column("digest", sa.String(64), nullable=False),
+    sa.Column("attempt", sa.Integer, nullable=False),
+    sa.Column("criterion", sa.Text, nullable=False),
+    sa.Column("part", sa.Text, nullable=False),
+    sa.Column("value", sa.Double),
+    sa.Column("author", sa.Text, nullable=False),
+    sa.Column("at", sa.String(40), nullable=False),
+    sa.Column("note", sa.Text, nullable=False),
+)
+
+OF_RUNS = (CRITERIA, CASES, RECORDINGS, RESULTS, SCORES, REPLIES, BALLOTS, LABELS)
+"""The tables whose rows belong to a run."""

@@ -1,0 +1,379 @@
+"""What is stored of runs: what was expected, recordings, results, judge calls and labels."""
+
+from __future__ import annotations
+
+import time
+import weakref
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from functools import partial
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+
+from fairtrial.errors import UsageError
+from fairtrial.records.attempt import Recording
+from fairtrial.records.ballot import Ballot
+from fairtrial.records.expectation import ExpectedCase
+from fairtrial.records.keys import CaseKey
+from fairtrial.records.label import Label
+from fairtrial.records.reply import Reply
+from fairtrial.records.result import CaseResult, Verdict
+from fairtrial.records.run import RunInfo
+from fairtrial.records.score import PartKey
+from fairtrial.records.summary import Summary
+from fairtrial.store.bodies import BodyDecoder, encode
+from fairtrial.store.mappings import StoredMapping
+from fairtrial.store.opening import open_engine, shown_url
+from fairtrial.store.result_rows import ResultBody, Terms, result_of, result_row, score_rows, terms_of
+from fairtrial.store.schema import (
+    BALLOTS,
+    CASES,
+    CRITERIA,
+    LABELS,
+    OF_RUNS,
+    RECORDINGS,
+    REPLIES,
+    RESULTS,
+    RUNS,
+    SCORES,
+)
+from fairtrial.store.statements import Row, replacing
+
+DEFAULT_URL = "sqlite:///.fairtrial/fairtrial.db"
+SECONDS = 0.25
+"""Seconds that a result may wait to be committed together with other results."""
+_BATCH = 500
+
+
+class Store:
+    """One database: SQLite by default, or any SQLAlchemy URL.
+
+    Writes commit immediately. Results, and recordings that can be read again from a file, may be batched for up to
+    0.25 s.
+    """
+
+    def __init__(self, url: str = DEFAULT_URL, *, create: bool = True) -> None:
+        """Open the database. With `create` the file and the tables are made if they are missing.
+
+        Raises UsageError if there is no database to reach, or no store in it that this version can read.
+        """
+        self.url = url
+        self._engine = open_engine(url, create=create)
+        self._opened = ExitStack()
+        self._opened.callback(self._engine.dispose)
+        weakref.finalize(self, self._opened.close)
+        self._waiting: list[tuple[sa.Table, Row]] = []
+        self._committed = time.monotonic()
+        self._direct: sa.Connection | None = None
+        self._numbers: dict[str, int] = {}
+        self._terms: dict[int, dict[Terms, int]] = {}
+
+    def close(self) -> None:
+        """Commit what waits, and close the connections."""
+        self.commit()
+        self._direct = None
+        self._opened.close()
+
+    # Writing
+
+    def begin(self, run: RunInfo) -> None:
+        """Add a run that is not finished, or replace what is known of it."""
+        self._write_run(run, None)
+
+    def finish(self, run: RunInfo, summary: Summary) -> None:
+        """Store the end of a run with its numbers."""
+        self.commit()
+        self._write_run(run, encode(summary))
+
+    def _write_run(self, run: RunInfo, summary: bytes | None) -> None:
+        values = {"started": run.started, "body": encode(run), "summary": summary}
+        update = sa.update(RUNS).where(RUNS.c.id == run.id).values(values)
+        if self._changes(update):
+            return
+        try:
+            self._changes(sa.insert(RUNS).values(id=run.id, **values))
+        except sa.exc.IntegrityError:  # another process has added the run meanwhile
+            self._changes(update)
+
+    def _changes(self, statement: sa.Update | sa.Insert) -> bool:
+        """Execute a statement; return whether it changed anything."""
+        with self._engine.begin() as connection:
+            return bool(connection.execute(statement).rowcount)
+
+    def add_cases(self, run_id: str, cases: Iterable[ExpectedCase]) -> None:
+        """Store cases with what they expect, in place of earlier cases at the same positions."""
+        number = self._number(run_id)
+        rows: list[Row] = []
+        for case in cases:
+            rows.append(_case_row(number, case))
+            if len(rows) == _BATCH:
+                self._replace(CASES, rows)
+                rows = []
+        self._replace(CASES, rows)
+
+    def add_recording(self, run_id: str, position: int, recording: Recording, *, may_wait: bool = False) -> None:
+        """Store a recording in place of an earlier recording of the same attempt.
+
+        It may wait if it can be read again from a file.
+        """
+        row = {
+            "run": self._number(run_id),
+            "position": position,
+            "attempt": recording.attempt,
+            "body": encode(recording),
+        }
+        if may_wait:
+            self._wait(RECORDINGS, row)
+        else:
+            self._replace_at_once(RECORDINGS, row)
+
+    def add_result(self, run_id: str, result: CaseResult) -> None:
+        """Store a result in place of an earlier result of the same attempt. It may wait: it can be computed again."""
+        number = self._number(run_id)
+        criteria = [self._criterion(number, terms_of(outcome)) for outcome in result.outcomes]
+        verdicts = [outcome.verdict for outcome in result.outcomes]
+        for row in score_rows(result, number, criteria, verdicts):
+            self._waiting.append((SCORES, row))
+        self._wait(RESULTS, result_row(result, number, criteria, verdicts))
+
+    def add_label(self, run_id: str, label: Label) -> None:
+        """Store what a person says about an attempt of a run. Earlier labels stay."""
+        row = {
+            "run": self._number(run_id),
+            "eval_set": _storable(label.case.eval_set),
+            "case_id": _storable(label.case.case),
+            "digest": label.case.digest,
+            "attempt": label.attempt,
+            "criterion": _storable(label.criterion),
+            "part": _part_text(label.part),
+            "value": label.value,
+            "author": _storable(label.author),
+            "at": label.at,
+            "note": _storable(label.note),
+        }
+        with self._engine.begin() as connection:
+            connection.execute(sa.insert(LABELS), [row])
+
+    def remove(self, run_id: str) -> None:
+        """Remove a run with everything that belongs to it."""
+        number = self._number(run_id)
+        self.commit()
+        with self._engine.begin() as connection:
+            for table in OF_RUNS:
+                connection.execute(sa.delete(table).where(table.c.run == number))
+            connection.execute(sa.delete(RUNS).where(RUNS.c.number == number))
+        del self._numbers[run_id]
+
+    def commit(self) -> None:
+        """Write what waits."""
+        self._committed = time.monotonic()
+        if self._waiting:
+            waiting = self._waiting
+            with self._engine.begin() as connection:
+                for table in dict.fromkeys(table for table, _ in waiting):
+                    rows = [row for of_table, row in waiting if of_table is table]
+                    _execute_replacing(connection, table, rows)
+            self._waiting = []
+
+    def _wait(self, table: sa.Table, row: Row) -> None:
+        self._waiting.append((table, row))
+        if len(self._waiting) >= _BATCH or time.monotonic() - self._committed >= SECONDS:
+            self.commit()
+
+    def _replace(self, table: sa.Table, rows: Sequence[Row]) -> None:
+        if rows:
+            with self._engine.begin() as connection:
+                _execute_replacing(connection, table, rows)
+
+    def _replace_at_once(self, table: sa.Table, row: Row) -> None:
+        statements = replacing(self._engine.dialect, table)
+        if len(statements) == 1:
+            statements[0].execute(self._at_once(), row)  # costs half the time of a transaction of its own
+        else:
+            self._replace(table, [row])
+
+    # Reading
+
+    def runs(self) -> list[RunInfo]:
+        """Return all runs, the newest first."""
+        query = sa.select(RUNS.c.body).order_by(RUNS.c.started.desc(), RUNS.c.id.desc())
+        decoder = BodyDecoder(RunInfo)
+        with self._engine.connect() as connection:
+            return [decoder.decode(body) for (body,) in connection.execute(query)]
+
+    def run(self, run_id: str) -> RunInfo:
+        """Return the run whose id starts with `run_id`; raises UsageError if there is no such run, or several."""
+        query = sa.select(RUNS.c.id, RUNS.c.body).where(RUNS.c.id.startswith(run_id, autoescape=True))
+        with self._engine.connect() as connection:
+            found = {row.id: row.body for row in connection.execute(query)}
+        exact = {run_id: found[run_id]} if run_id in found else found
+        if len(exact) != 1:
+            count = f"{len(found)} runs" if found else "no run"
+            raise UsageError(
+                f"{count} in {shown_url(self.url)} with an id that starts with {run_id!r}; see `fairtrial runs`"
+            )
+        (body,) = exact.values()
+        return BodyDecoder(RunInfo).decode(body)
+
+    def summary(self, run_id: str) -> Summary | None:
+        """Return the numbers of a run, or None if it is not finished."""
+        query = sa.select(RUNS.c.summary).where(RUNS.c.id == run_id)
+        with self._engine.connect() as connection:
+            body = connection.execute(query).scalar()
+        return None if body is None else BodyDecoder(Summary).decode(body)
+
+    def cases(self, run_id: str) -> Iterator[ExpectedCase]:
+        """Yield the cases of a run with what they expect, in file order."""
+        decoder = BodyDecoder(ExpectedCase)
+        query = sa.select(CASES).where(CASES.c.run == self._number(run_id)).order_by(CASES.c.position)
+        for row in self._rows(query):
+            yield msgspec.structs.replace(decoder.decode(row.body), digest=row.digest)
+
+    def case_names(self, run_id: str) -> list[tuple[int, str, str]]:
+        """Return position, id and name of the cases of a run, in file order."""
+        query = sa.select(CASES.c.position, CASES.c.case_id, CASES.c.name)
+        query = query.where(CASES.c.run == self._number(run_id)).order_by(CASES.c.position)
+        return [(row.position, row.case_id, row.name) for row in self._rows(query)]
+
+    def recordings(self, run_id: str) -> Iterator[tuple[int, Recording]]:
+        """Yield the recordings of a run with the positions of their cases, in file order."""
+        self.commit()
+        decoder = BodyDecoder(Recording)
+        query = sa.select(RECORDINGS).where(RECORDINGS.c.run == self._number(run_id))
+        for row in self._rows(query.order_by(RECORDINGS.c.position, RECORDINGS.c.attempt)):
+            yield row.position, decoder.decode(row.body)
+
+    def results(
+        self,
+        run_id: str,
+        *,
+        positions: Collection[int] | None = None,
+        verdicts: Collection[Verdict] | None = None,
+        valid: bool | None = None,
+        limit: int | None = None,
+    ) -> Iterator[CaseResult]:
+        """Yield results in file order, the attempts of a case one after another.
+
+        Only the rows that are asked for are decoded: those of some positions, with some verdicts, valid or invalid.
+        """
+        self.commit()
+        number = self._number(run_id)
+        place = (RESULTS.c.run == CASES.c.run, RESULTS.c.position == CASES.c.position)
+        query = sa.select(RESULTS, CASES.c.digest).select_from(RESULTS.outerjoin(CASES, sa.and_(*place)))
+        query = query.where(RESULTS.c.run == number).order_by(RESULTS.c.position, RESULTS.c.attempt).limit(limit)
+        if positions is not None:
+            query = query.where(RESULTS.c.position.in_(positions))
+        if verdicts is not None:
+            query = query.where(RESULTS.c.verdict.in_([verdict.value for verdict in verdicts]))
+        if valid is not None:
+            query = query.where(RESULTS.c.valid.is_(valid))
+        decoder = BodyDecoder(ResultBody)
+        terms = {criterion: terms for terms, criterion in self._read_terms(number).items()}
+        for row in self._rows(query):
+            yield result_of(decoder.decode(row.body), row.position, row.attempt, row.digest or "", terms)
+
+    def repeated(self, run_id: str) -> set[int]:
+        """Return the positions of the cases that were attempted more than once."""
+        self.commit()
+        query = sa.select(RESULTS.c.position).where(RESULTS.c.run == self._number(run_id), RESULTS.c.attempt > 1)
+        return {row.position for row in self._rows(query.distinct())}
+
+    def labels(self, run_id: str) -> list[Label]:
+        """Return the labels of a run, in the order in which they were added."""
+        query = sa.select(LABELS).where(LABELS.c.run == self._number(run_id)).order_by(LABELS.c.number)
+        return [
+            Label(
+                CaseKey(row.eval_set, row.case_id, row.digest),
+                row.attempt,
+                row.criterion,
+                _part_of(row.part),
+                row.value,
+                row.author,
+                row.at,
+                row.note,
+            )
+            for row in self._rows(query)
+        ]
+
+    def replies(self, run_id: str) -> StoredMapping[Reply]:
+        """Return the replies of a run's models, by the key of their call. Writes commit immediately."""
+        return StoredMapping(self._at_once(), REPLIES, partial(self._number, run_id), Reply)
+
+    def ballots(self, run_id: str) -> StoredMapping[Ballot]:
+        """Return the ballots of a run's judges, by id. Writes commit immediately."""
+        return StoredMapping(self._at_once(), BALLOTS, partial(self._number, run_id), Ballot)
+
+    def _rows(self, query: sa.Select[Any]) -> Iterator[Any]:
+        with self._engine.connect() as connection:
+            yield from connection.execution_options(yield_per=_BATCH).execute(query)
+
+    def _at_once(self) -> sa.Connection:
+        """Return the connection on which every statement commits immediately."""
+        if self._direct is None:
+            direct = self._opened.enter_context(self._engine.connect())
+            self._direct = direct.execution_options(isolation_level="AUTOCOMMIT")
+        return self._direct
+
+    def _number(self, run_id: str) -> int:
+        if run_id not in self._numbers:
+            with self._engine.connect() as connection:
+                number = connection.execute(sa.select(RUNS.c.number).where(RUNS.c.id == run_id)).scalar()
+            if number is None:
+                raise UsageError(f"there is no run {run_id!r} in {shown_url(self.url)}; it may have been removed")
+            self._numbers[run_id] = number
+        return self._numbers[run_id]
+
+    def _criterion(self, run: int, terms: Terms) -> int:
+        """Return the number of a criterion in a run, and store its terms if they are new."""
+        known = self._terms.setdefault(run, {})
+        while terms not in known:
+            row = {"run": run, "number": len(known), "name": _storable(terms.name), "body": encode(terms)}
+            try:
+                with self._engine.begin() as connection:
+                    connection.execute(sa.insert(CRITERIA), [row])
+                known[terms] = len(known)
+            except sa.exc.IntegrityError:  # another process, or an earlier part of the run, took the number
+                known.update(self._read_terms(run))
+        return known[terms]
+
+    def _read_terms(self, run: int) -> dict[Terms, int]:
+        decoder = BodyDecoder(Terms)
+        query = sa.select(CRITERIA).where(CRITERIA.c.run == run).order_by(CRITERIA.c.number)
+        return {decoder.decode(row.body): row.number for row in self._rows(query)}
+
+
+def _execute_replacing(connection: sa.Connection, table: sa.Table, rows: Sequence[Row]) -> None:
+    for statement in replacing(connection.dialect, table):
+        statement.execute_many(connection, rows)
+
+
+def _case_row(run: int, case: ExpectedCase) -> Row:
+    return {
+        "run": run,
+        "position": case.position,
+        "eval_set": _storable(case.eval_set),
+        "case_id": _storable(case.case.id),
+        "digest": case.digest,
+        "name": _storable(case.name),
+        "body": encode(msgspec.structs.replace(case, digest="")),
+    }
+
+
+def _part_text(part: PartKey | None) -> str:
+    """Return the key of a part as text, such as `invocation/1/` or `rubric//polite`; empty for the whole outcome."""
+    if part is None:
+        return ""
+    return _storable(f"{part.kind}/{'' if part.index is None else part.index}/{part.id}")
+
+
+def _part_of(text: str) -> PartKey | None:
+    if not text:
+        return None
+    kind, index, name = text.split("/", 2)
+    return msgspec.convert({"kind": kind, "index": int(index) if index else None, "id": name}, PartKey)
+
+
+def _storable(text: str) -> str:
+    return text.replace("\x00", "�")  # Postgres text cannot hold a NUL
