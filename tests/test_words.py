@@ -34,7 +34,6 @@ NOT_YET_REWRITTEN = {
     "store": 67,
     "testing": 48,
     "valuation": 49,
-    "documentation": 10,
 }
 
 PACKAGES = words.packages()
