@@ -12,7 +12,6 @@ import pytest
 from msgspec.structs import replace
 
 from fairtrial.errors import ConfigError
-from fairtrial.judge.judge import forget
 from fairtrial.judge.judges import Judges
 from fairtrial.judge.service import Service
 from fairtrial.llm.model import CallError
@@ -41,7 +40,7 @@ def built(options: dict[str, Any], *lines: Line, name: str = "safety_v1") -> Bui
     criteria, warnings = build(EvalConfig((spec,)), judges=Judges(models=models))
     metric: Any = criteria[0].metric
     if isinstance(getattr(metric, "service", None), Service):
-        connected = metric.service.connected(ModelPool(models), forget)
+        connected = metric.service.connect_models(ModelPool(models))
         return replace(criteria[0], metric=dataclasses.replace(metric, service=connected)), warnings, service
     return criteria[0], warnings, service
 

@@ -9,16 +9,12 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from fairtrial.judge.judge import Judge
-from fairtrial.judge.service import Service
 from fairtrial.llm.call_cache import CallCache
 from fairtrial.llm.model_options import ModelOptions
-from fairtrial.llm.model_pool import ModelPool
+from fairtrial.llm.model_pool import ConnectsModels, ModelPool
 from fairtrial.planned_case import PlannedCase
 from fairtrial.records.ballot import Ballot
 from fairtrial.records.result import Criterion
-from fairtrial.simulate.environment import SimulatedEnvironments
-from fairtrial.simulate.user import SimulatedUsers
 
 T = TypeVar("T")
 
@@ -32,55 +28,51 @@ async def connected(
     The plan's cases stay as they are, so that a second run of the same plan shares nothing with this one. Raises
     UsageError if a model cannot be called.
     """
-    async with ModelPool(options, cache) as pool:
-        connection = _Connection(pool, ballots)
+
+    def keep(ballot: Ballot) -> None:
+        ballots[ballot.id] = ballot
+
+    async with ModelPool(options, cache, keep) as pool:
+        connection = _Connection(pool)
         connected_cases = {case.position: connection.case(case) for case in cases}
         await pool.check()
         yield connected_cases
 
 
-def judges_of(metric: Any) -> Mapping[str, Judge | Service]:
-    """Return the judges that are fields of a metric, by the names of the fields."""
+def models_of(metric: Any) -> Mapping[str, ConnectsModels]:
+    """Return the fields of a metric that name models, by the names of the fields. For example, its judge."""
     if not dataclasses.is_dataclass(metric) or isinstance(metric, type):
         return {}
     values = {field.name: getattr(metric, field.name) for field in dataclasses.fields(metric)}
-    return {name: value for name, value in values.items() if isinstance(value, Judge | Service)}
+    return {name: value for name, value in values.items() if isinstance(value, ConnectsModels)}
 
 
 class _Connection:
-    def __init__(self, pool: ModelPool, ballots: MutableMapping[str, Ballot]) -> None:
+    def __init__(self, pool: ModelPool) -> None:
         self._pool = pool
-        self._ballots = ballots
-        self._made: dict[int, Any] = {}
+        self._connected: dict[int, Any] = {}
 
     def case(self, case: PlannedCase) -> PlannedCase:
         return replace(
             case,
             criteria=self._once(case.criteria, lambda criteria: tuple(map(self._criterion, criteria))),
-            users=self._once(case.users, self._users),
-            environments=self._once(case.environments, self._environments),
+            users=self._once(case.users, self._factory),
+            environments=self._once(case.environments, self._factory),
         )
 
     def _once(self, planned: T, connect: Callable[[T], T]) -> T:
-        """Connect an object that many cases share once; the plan keeps it alive, so that its id stays its own."""
-        if id(planned) not in self._made:
-            self._made[id(planned)] = connect(planned)
-        connected: T = self._made[id(planned)]
+        """Connect an object that many cases share once. The plan keeps it alive, so that its id stays its own."""
+        if id(planned) not in self._connected:
+            self._connected[id(planned)] = connect(planned)
+        connected: T = self._connected[id(planned)]
         return connected
 
     def _criterion(self, criterion: Criterion) -> Criterion:
-        judges = judges_of(criterion.metric)
-        if not judges:
+        fields: Any = {name: value.connect_models(self._pool) for name, value in models_of(criterion.metric).items()}
+        if not fields:
             return criterion
-        fields: Any = {name: judge.connected(self._pool, self._keep) for name, judge in judges.items()}
         metric: Any = criterion.metric
         return replace(criterion, metric=dataclasses.replace(metric, **fields))
 
-    def _keep(self, ballot: Ballot) -> None:
-        self._ballots[ballot.id] = ballot
-
-    def _users(self, users: Any) -> Any:
-        return users.connected(self._pool) if isinstance(users, SimulatedUsers) else users
-
-    def _environments(self, environments: Any) -> Any:
-        return environments.connected(self._pool) if isinstance(environments, SimulatedEnvironments) else environments
+    def _factory(self, factory: Any) -> Any:
+        return factory.connect_models(self._pool) if isinstance(factory, ConnectsModels) else factory

@@ -9,11 +9,11 @@ from typing import Any
 
 import msgspec
 
-from fairtrial.api.connection import judges_of
+from fairtrial.api.connection import models_of
 from fairtrial.errors import ConfigError
 from fairtrial.judge.judge import Judge
 from fairtrial.judge.judges import Judges
-from fairtrial.llm.model_pool import ModelPool
+from fairtrial.llm.model_pool import HasPanel, ModelPool
 from fairtrial.llm.provider import address, price
 from fairtrial.loading import criteria_in
 from fairtrial.metrics.grounding import Hallucinations
@@ -58,7 +58,7 @@ def ping(judges: Judges, config: str | Path | None = None) -> list[PingResult]:
 
     Raises UsageError where a model cannot be called at all.
     """
-    asked = [judges.judge()] if config is None else _judges_in(Path(config), judges)
+    asked: list[HasPanel] = [judges.judge()] if config is None else _judges_in(Path(config), judges)
     voters = {msgspec.json.encode(voter.signature): voter for judge in asked for voter in judge.panel}
     if not voters:
         raise ConfigError(f"{config}: has no criterion that asks a judge")
@@ -72,11 +72,11 @@ def ping(judges: Judges, config: str | Path | None = None) -> list[PingResult]:
     return asyncio.run(go())
 
 
-def _judges_in(config: Path, judges: Judges) -> list[Judge]:
+def _judges_in(config: Path, judges: Judges) -> list[HasPanel]:
     """Return the judges that the criteria of a configuration ask."""
     criteria = criteria_in(config, judges=judges).criteria
-    made = [judge for criterion in criteria for judge in judges_of(criterion.metric).values()]
-    return [judge for judge in made if isinstance(judge, Judge)]
+    fields = [field for criterion in criteria for field in models_of(criterion.metric).values()]
+    return [field for field in fields if isinstance(field, HasPanel)]
 
 
 async def _one(judge: Judge, kind: str) -> PingResult:

@@ -13,17 +13,13 @@ from fairtrial.judge.ballot_costs import ballot_id
 from fairtrial.judge.question import Question, read
 from fairtrial.judge.vote_scheduler import PendingVote, VoteScheduler
 from fairtrial.llm.model import CallError, NamedModel, UnsentError, call_key
-from fairtrial.llm.model_pool import ModelPool
+from fairtrial.llm.model_pool import ModelPool, discard
 from fairtrial.llm.pacing import Limited
 from fairtrial.records.ballot import Ballot, JudgeCall, Vote
 from fairtrial.records.record import Json
 from fairtrial.records.reply import Prompt, Reply
 
 T = TypeVar("T")
-
-
-def forget(ballot: Ballot) -> None:
-    """Keep nothing."""
 
 
 @dataclass(frozen=True)
@@ -39,20 +35,20 @@ class Judge:
     votes: int = 5
     all_votes: bool = False
     parallelism_limit: int | None = None
-    keep: Callable[[Ballot], None] = field(default=forget, repr=False, compare=False)
+    keep: Callable[[Ballot], None] = field(default=discard, repr=False, compare=False)
 
     @property
     def signature(self) -> dict[str, Json]:
         """What the numbers depend on: models and settings, and how many votes are counted."""
         return {"panel": [voter.signature for voter in self.panel], "votes": self.votes}
 
-    def connected(self, pool: ModelPool, keep: Callable[[Ballot], None]) -> Judge:
-        """Return the judge with the models of a run behind its names; `keep` receives every ballot of the run."""
+    def connect_models(self, pool: ModelPool) -> Judge:
+        """Return the judge with the models of a run behind its names. The pool keeps its ballots."""
         panel = tuple(map(pool.connected, self.panel))
         if self.parallelism_limit is not None:
             places = asyncio.Semaphore(self.parallelism_limit)
             panel = tuple(voter.through(Limited(voter, places)) for voter in panel)
-        return replace(self, panel=panel, keep=keep)
+        return replace(self, panel=panel, keep=pool.keep)
 
     async def __call__(self, question: Question) -> Ballot:
         """Ask until every item is settled.

@@ -11,10 +11,9 @@ import msgspec
 from msgspec.structs import replace
 
 from fairtrial.judge.ballot_costs import ballot_id
-from fairtrial.judge.judge import forget
 from fairtrial.judge.voting import UNSCORED
 from fairtrial.llm.model import CallError, NamedModel, UnsentError, call_key
-from fairtrial.llm.model_pool import ModelPool
+from fairtrial.llm.model_pool import ModelPool, discard
 from fairtrial.llm.structured import read_json
 from fairtrial.llm.vertex_service import vertex_prompt
 from fairtrial.records.ballot import Ballot, Decision, JudgeAnswer, JudgeCall, Vote, VoteResult
@@ -62,11 +61,11 @@ class Service:
 
     metric: str
     model: NamedModel
-    keep: Callable[[Ballot], None] = field(default=forget, repr=False, compare=False)
+    keep: Callable[[Ballot], None] = field(default=discard, repr=False, compare=False)
 
-    def connected(self, pool: ModelPool, keep: Callable[[Ballot], None]) -> Service:
-        """Return the service with the connection of a run behind it; `keep` receives every ballot of the run."""
-        return dataclasses.replace(self, model=pool.vertex(self.model, self.metric), keep=keep)
+    def connect_models(self, pool: ModelPool) -> Service:
+        """Return the service with the connection of a run behind it. The pool keeps its ballots."""
+        return dataclasses.replace(self, model=pool.vertex(self.model, self.metric), keep=pool.keep)
 
     async def __call__(self, instance: dict[str, Json], item: str, scale: Range) -> Ballot:
         """Ask, and once more where no number within the scale comes; then it is an abstention."""

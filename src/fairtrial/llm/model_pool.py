@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
-from typing import Self
+from typing import Protocol, Self, runtime_checkable
 
 from fairtrial.errors import ConfigError, UsageError
 from fairtrial.llm.budget import Budget, Budgeted
@@ -17,6 +17,7 @@ from fairtrial.llm.provider import Address, Provider, address, price_known, sett
 from fairtrial.llm.vertex_service import NAME as VERTEX
 from fairtrial.llm.vertex_service import Vertex
 from fairtrial.protocols import Model
+from fairtrial.records.ballot import Ballot
 
 
 def check_model(model: NamedModel, options: ModelOptions) -> None:
@@ -38,15 +39,45 @@ def check_model(model: NamedModel, options: ModelOptions) -> None:
         raise ConfigError(f"model {model.name!r}: its price is not known, so that --max-cost cannot be kept")
 
 
+@runtime_checkable
+class ConnectsModels(Protocol):
+    """Names models that a run has to connect: a judge, simulated users or simulated environments."""
+
+    def connect_models(self, pool: ModelPool) -> Self:
+        """Return the same object with the models of a run behind its names."""
+        ...
+
+
+@runtime_checkable
+class HasPanel(Protocol):
+    """Puts questions to the vote of language models."""
+
+    @property
+    def panel(self) -> tuple[NamedModel, ...]:
+        """The models that vote."""
+        ...
+
+
+def discard(ballot: Ballot) -> None:
+    """Keep nothing."""
+
+
 class ModelPool:
     """The models of one run: enter the pool, connect every model, check them, and leave it after the last call.
 
     A call passes the cassette that records, the cache, the budget and the pace, in this order, because a reply from
     the cache costs neither money nor time. Each model at each endpoint has a pace of its own, because that is what
     providers limit. If a cassette is replayed, nothing stands behind a name but the entries of the cassette.
+    `keep` receives every ballot of the run's judges.
     """
 
-    def __init__(self, options: ModelOptions | None = None, cache: CallCache | None = None) -> None:
+    def __init__(
+        self,
+        options: ModelOptions | None = None,
+        cache: CallCache | None = None,
+        keep: Callable[[Ballot], None] = discard,
+    ) -> None:
+        self.keep = keep
         self._options = options or ModelOptions()
         self._cache = cache or CallCache()
         self._budget = self._options.budget or Budget()

@@ -48,7 +48,7 @@ class SimulatedEnvironments:
     options: EnvironmentOptions
     model: Model | None = None
 
-    def connected(self, pool: ModelPool) -> SimulatedEnvironments:
+    def connect_models(self, pool: ModelPool) -> SimulatedEnvironments:
         """Return the environments with the model of a run behind them, and with examples of their own."""
         model = pool.connected(self.model) if isinstance(self.model, NamedModel) else self.model
         return SimulatedEnvironments(self.options, model)

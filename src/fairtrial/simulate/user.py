@@ -29,7 +29,7 @@ class SimulatedUsers:
     model: Model
     options: UserOptions = field(default_factory=UserOptions)
 
-    def connected(self, pool: ModelPool) -> SimulatedUsers:
+    def connect_models(self, pool: ModelPool) -> SimulatedUsers:
         """Return the users with the model of a run behind them."""
         return SimulatedUsers(pool.connected(self.model), self.options) if isinstance(self.model, NamedModel) else self
 
