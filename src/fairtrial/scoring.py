@@ -161,12 +161,12 @@ def _number(value: Any) -> Any:
 def _usage(trace: Trace) -> dict[str, int] | None:
     """Return the sums over the agent's model calls, or None if the tokens of no call are recorded."""
     usages = [usage for invocation in trace.invocations for usage in invocation.usages or ()]
-    measured = [usage for usage in usages if usage.recorded]
+    measured = [usage for usage in usages if usage.total_tokens is not None]
     if not measured:
         return None
     return {
-        "input_tokens": sum(usage.input_tokens for usage in measured),
-        "output_tokens": sum(usage.output_tokens for usage in measured),
+        "input_tokens": sum(usage.input_tokens or 0 for usage in measured),
+        "output_tokens": sum(usage.output_tokens or 0 for usage in measured),
         "inference_calls": len(usages),
     }
 

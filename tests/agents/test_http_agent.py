@@ -58,8 +58,8 @@ def test_reported_ids_are_kept() -> None:
     assert [one.id for one in invocation.tool_calls] == ["call-get_order-3", "call-cancel_order-5"]
 
 
-def test_reasoning_tokens_stand_apart() -> None:
-    """The tokens of the completion are split into reply and thoughts."""
+def test_reasoning_and_cached_tokens_are_recorded() -> None:
+    """The first are part of the output, the second of the input."""
     usage = {
         "prompt_tokens": 7,
         "completion_tokens": 9,
@@ -69,7 +69,7 @@ def test_reasoning_tokens_stand_apart() -> None:
     (invocation,) = answered(
         lambda _: completion({"role": "assistant", "content": "a"}, usage=usage), "hi"
     ).trace.invocations
-    assert invocation.usages == (Usage(7, 5, 4, None, 3, "scripted"),)
+    assert invocation.usages == (Usage(7, 9, 4, 3, "scripted"),)
 
 
 def test_a_key_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

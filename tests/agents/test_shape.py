@@ -17,7 +17,7 @@ pytestmark = [
 ]
 CALL = {"kind": "tool_call", "name": "str", "args": {"order_id": "str"}, "id": "str", "author": "shop"}
 DECLARATION = {"name": "str", "description": "str", "parameters_json_schema": "object"}
-USAGE = {"prompt_tokens": "int", "candidates_tokens": "int"}
+USAGE = {"input_tokens": "int", "output_tokens": "int"}
 REPLY = {"kind": "message", "text": "str", "author": "shop"}
 ABOUT = {"agents": [{"name": "shop", "instructions": "str", "tool_declarations": [DECLARATION]}]}
 
@@ -40,6 +40,7 @@ def _invocation(*steps: Any) -> dict[str, Any]:
 ORDER = _result(item="str", state="str")
 RECORDING = {
     "case_id": "str",
+    "eval_set": "shop",
     "trace": {
         "invocations": [
             _invocation(CALL, ORDER),
@@ -48,7 +49,7 @@ RECORDING = {
         "session_id": "str",
     },
 }
-OPTIONAL = {"events", "final_state", "extra", "model", "tool", "thoughts_tokens", "cached_tokens"}
+OPTIONAL = {"events", "final_state", "extra", "model", "tool", "reasoning_tokens", "cached_input_tokens"}
 VERBATIM = {"kind", "author"}
 
 

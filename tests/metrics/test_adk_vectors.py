@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from builders import call, case, trace, turn, values
+from fairtrial.formats.adk.content import usage
+from fairtrial.formats.reading import Diagnostics
 from fairtrial.metrics.efficiency import InferenceCallCount, TokenUsage, ToolCallCount
 from fairtrial.metrics.response import ResponseMatch
 from fairtrial.metrics.trajectory import ToolTrajectory, match_type
@@ -198,9 +200,20 @@ def test_case_verdicts_are_the_peers_except_that_unscored_blocks(vectors: dict[s
             assert verdict == one["final"].lower(), one
 
 
+_WIRE_NAMES = ("prompt", "candidates", "thoughts", "tool_use_prompt", "cached_content")
+
+
+def used_tokens(counts: list[int | None]) -> Usage:
+    """The tokens of a model call, by the reader of ADK's files."""
+    metadata = {f"{name}_token_count": count for name, count in zip(_WIRE_NAMES, counts, strict=False)}
+    found = usage({"usage_metadata": metadata}, (), Diagnostics("vector"))
+    assert found is not None
+    return found
+
+
 def used(raw: dict[str, Any]) -> Invocation:
     """An invocation of an efficiency vector: its model calls and its tool calls."""
-    usages = tuple(Usage(*(counts or [])) for counts in raw["usage"])
+    usages = tuple(used_tokens(counts or []) for counts in raw["usage"])
     return Invocation(Message("q"), tuple(call("f") for _ in range(raw["tool_calls"])), Message("a"), usages=usages)
 
 

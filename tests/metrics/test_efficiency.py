@@ -26,8 +26,8 @@ def test_model_calls_are_counted_where_they_were_recorded() -> None:
 
 
 def test_tokens_are_in_and_out() -> None:
-    """Prompt 10 + tool-use prompt 2 + reply 5 + thoughts 3 = 20; cached tokens are part of the prompt."""
-    happened = trace(replace(turn(reply="a"), usages=(Usage(10, 5, 3, 2, 4),)))
+    """12 + 8 = 20; the 3 reasoning tokens are part of the output, the 4 cached tokens of the input."""
+    happened = trace(replace(turn(reply="a"), usages=(Usage(12, 8, 3, 4),)))
     assert TokenUsage()(happened, case()).value == 20
 
 

@@ -113,6 +113,29 @@ def test_times_spans_models_and_failures_are_written(usages: tuple[Usage, ...] |
     assert (invocation.user, invocation.steps, invocation.final_response) == (user, EVERY_FIELD, reply)
 
 
+@pytest.mark.parametrize(
+    "usage", [Usage(12, 8, 3, 4, "m"), Usage(0, 0, 0, 0), Usage(5), Usage(output_tokens=2), Usage(model="m"), Usage()]
+)
+def test_tokens_are_written_with_geminis_names(usage: Usage) -> None:
+    """Gemini counts thoughts beside the reply, so the output is split when it is written."""
+    recorded = Invocation(Message("hi"), (), Message("ok"), usages=(usage,))
+    found = read(dumps(EvalSet("set", (EvalCase("case", (recorded,)),))), "again.evalset.json").eval_set
+    assert found is not None
+    assert (found.cases[0].conversation or ())[0].usages == (usage,)
+
+
+def test_the_tokens_of_tool_results_are_input_tokens() -> None:
+    """Gemini counts them beside the prompt, OpenTelemetry in the input; a file keeps the names that it had."""
+    names = ("prompt", "tool_use_prompt", "candidates", "thoughts", "cached_content")
+    counts = {f"{name}_token_count": count for name, count in zip(names, (10, 2, 5, 3, 4), strict=True)}
+    event = {"author": "agent", "usage_metadata": counts}
+    document = eval_set({"user_content": said("hi"), "intermediate_data": {"invocation_events": [event]}})
+    found = load(document).eval_set
+    assert found is not None
+    assert (found.cases[0].conversation or ())[0].usages == (Usage(12, 8, 3, 4),)
+    assert written(document) == document
+
+
 def test_the_time_and_the_model_of_an_event_are_those_of_its_steps() -> None:
     """ADK writes both on events; they are written back there, and not a second time on each part."""
     parts = [{"text": "hm", "thought": True}, {"function_call": {"name": "f", "args": {"a": 1}}}]

@@ -35,16 +35,15 @@ def test_a_thought_is_no_reply_and_does_not_end_it() -> None:
     assert split_reply([]) == ((), None)
 
 
-def test_tokens_in_and_out() -> None:
-    """In are prompt and tool-use prompt, cached ones included in it; out are reply and thoughts."""
-    usage = Usage(10, 5, 3, 2, 4)
-    assert (usage.input_tokens, usage.output_tokens) == (12, 8)
+def test_the_total_counts_reasoning_and_cached_tokens_once() -> None:
+    """Input includes cached tokens, output includes reasoning tokens."""
+    assert Usage(12, 8, 3, 4).total_tokens == 20
 
 
 def test_unknown_tokens_are_not_zero_tokens() -> None:
-    """A call of which only the model is known has no tokens recorded."""
-    assert not Usage(model="m").recorded
-    assert Usage(0).recorded
+    """A call with a known model may have no known tokens."""
+    assert Usage(model="m").total_tokens is None
+    assert Usage(0).total_tokens == 0
 
 
 def test_the_last_word_about_an_agent_counts() -> None:

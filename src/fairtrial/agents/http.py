@@ -140,19 +140,17 @@ def _message(reply: dict[str, Any], url: str) -> dict[str, Any]:
 
 
 def _usage(reply: dict[str, Any]) -> Usage | None:
-    """The tokens of a reply; the reasoning tokens are part of the completion there, and stand apart here."""
+    """Return the tokens of a reply; the completion tokens include the reasoning tokens."""
     usage = reply.get("usage")
     model = reply.get("model")
     if not isinstance(usage, dict):
         return Usage(model=model) if isinstance(model, str) else None
-    completion = _count(usage, "completion_tokens")
-    thoughts = _count(usage.get("completion_tokens_details"), "reasoning_tokens")
     return Usage(
         _count(usage, "prompt_tokens"),
-        completion if completion is None else max(completion - (thoughts or 0), 0),
-        thoughts,
-        cached_tokens=_count(usage.get("prompt_tokens_details"), "cached_tokens"),
-        model=model if isinstance(model, str) else "",
+        _count(usage, "completion_tokens"),
+        _count(usage.get("completion_tokens_details"), "reasoning_tokens"),
+        _count(usage.get("prompt_tokens_details"), "cached_tokens"),
+        model if isinstance(model, str) else "",
     )
 
 

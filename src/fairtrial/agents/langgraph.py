@@ -225,15 +225,14 @@ class _Watch:
 
 
 def _usage(message: Any) -> Usage:
-    """The tokens of a model call; the thoughts are part of the output there, and stand apart here."""
+    """Return the tokens of a model call; the output tokens include the reasoning tokens."""
     used = getattr(message, "usage_metadata", None) or {}
-    output, thoughts = used.get("output_tokens"), (used.get("output_token_details") or {}).get("reasoning")
     return Usage(
         used.get("input_tokens"),
-        None if output is None else max(output - (thoughts or 0), 0),
-        thoughts,
-        cached_tokens=(used.get("input_token_details") or {}).get("cache_read"),
-        model=str((getattr(message, "response_metadata", None) or {}).get("model_name") or ""),
+        used.get("output_tokens"),
+        (used.get("output_token_details") or {}).get("reasoning"),
+        (used.get("input_token_details") or {}).get("cache_read"),
+        str((getattr(message, "response_metadata", None) or {}).get("model_name") or ""),
     )
 
 

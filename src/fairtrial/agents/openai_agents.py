@@ -221,14 +221,13 @@ def _steps(raw: dict[str, Any], author: str) -> list[Item]:
 
 
 def _usage(used: Any, model: Any) -> Usage:
-    """The tokens of a model call; the thoughts are part of the output there, and stand apart here."""
-    thoughts = getattr(used.output_tokens_details, "reasoning_tokens", None) or 0
+    """Return the tokens of a model call; the output tokens include the reasoning tokens."""
     return Usage(
         used.input_tokens,
-        max(used.output_tokens - thoughts, 0),
-        thoughts,
-        cached_tokens=getattr(used.input_tokens_details, "cached_tokens", None),
-        model=model if isinstance(model, str) else str(getattr(model, "model", "")),
+        used.output_tokens,
+        getattr(used.output_tokens_details, "reasoning_tokens", None),
+        getattr(used.input_tokens_details, "cached_tokens", None),
+        model if isinstance(model, str) else str(getattr(model, "model", "")),
     )
 
 

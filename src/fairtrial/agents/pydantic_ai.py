@@ -191,15 +191,14 @@ class _Watch:
 
 
 def _usage(response: Any) -> Usage:
-    """The tokens of a model call; the thoughts are part of the output there, and stand apart here."""
+    """Return the tokens of a model call; the output tokens include the reasoning tokens."""
     used = response.usage
-    thoughts = used.output_reasoning_tokens
     return Usage(
         used.input_tokens,
-        max(used.output_tokens - thoughts, 0),
-        thoughts,
-        cached_tokens=used.cache_read_tokens,
-        model=response.model_name or "",
+        used.output_tokens,
+        used.output_reasoning_tokens,
+        used.cache_read_tokens,
+        response.model_name or "",
     )
 
 

@@ -49,8 +49,8 @@ class InvocationDuration:
 
 
 def _tokens(invocation: Invocation) -> int | None:
-    recorded = [usage for usage in invocation.usages or () if usage.recorded]
-    return sum(usage.input_tokens + usage.output_tokens for usage in recorded) if recorded else None
+    totals = [usage.total_tokens for usage in invocation.usages or () if usage.total_tokens is not None]
+    return sum(totals) if totals else None
 
 
 def _part(value: float | None, key: PartKey) -> Score:

@@ -112,32 +112,23 @@ def split_reply(steps: Sequence[Step]) -> tuple[tuple[Step, ...], Message | None
 
 
 class Usage(Record, frozen=True):
-    """The tokens of one model call; None is "not recorded"."""
+    """The tokens of one model call, with OpenTelemetry's meaning; None is "not recorded".
 
-    prompt_tokens: int | None = None
-    candidates_tokens: int | None = None
-    thoughts_tokens: int | None = None
-    tool_use_prompt_tokens: int | None = None
-    cached_tokens: int | None = None
+    Input tokens include tokens from a cache and tokens of tool results. Output tokens include reasoning tokens.
+    """
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cached_input_tokens: int | None = None
     model: str = ""
 
     @property
-    def input_tokens(self) -> int:
-        """Prompt tokens and tool-use prompt tokens; cached tokens are part of the prompt."""
-        return (self.prompt_tokens or 0) + (self.tool_use_prompt_tokens or 0)
-
-    @property
-    def output_tokens(self) -> int:
-        """Tokens of the reply and of the thoughts before it."""
-        return (self.candidates_tokens or 0) + (self.thoughts_tokens or 0)
-
-    @property
-    def recorded(self) -> bool:
-        """Whether the call's tokens are known at all."""
-        return any(
-            count is not None
-            for count in (self.prompt_tokens, self.candidates_tokens, self.thoughts_tokens, self.tool_use_prompt_tokens)
-        )
+    def total_tokens(self) -> int | None:
+        """Input and output tokens together; None if neither is recorded."""
+        if self.input_tokens is None and self.output_tokens is None:
+            return None
+        return (self.input_tokens or 0) + (self.output_tokens or 0)
 
 
 class Durations(Record, frozen=True):

@@ -38,14 +38,13 @@ _PART = spellings(
 )
 _BLOB = spellings("mime_type", "data", "display_name")
 _FILE = spellings("mime_type", "file_uri", "display_name")
-_USAGE = {
-    "prompt_token_count": "prompt_tokens",
-    "candidates_token_count": "candidates_tokens",
-    "thoughts_token_count": "thoughts_tokens",
-    "tool_use_prompt_token_count": "tool_use_prompt_tokens",
-    "cached_content_token_count": "cached_tokens",
-}
-_USAGE_KEYS = {spelling: _USAGE[name] for spelling, name in spellings(*_USAGE).items()}
+_USAGE = spellings(
+    "prompt_token_count",
+    "candidates_token_count",
+    "thoughts_token_count",
+    "tool_use_prompt_token_count",
+    "cached_content_token_count",
+)
 MEDIA_KEYS = frozenset(spellings("inline_data", "file_data"))
 _METADATA = ("part_metadata", "partMetadata")
 OURS = "fairtrial"
@@ -320,7 +319,10 @@ def _shared(extra: dict[str, Any]) -> dict[str, Any]:
 
 
 def usage(event_keys: dict[str, Any], at: Place, reading: Diagnostics) -> Usage | None:
-    """Return the tokens of an event that tells of a model call by its usage or its model's version, else None."""
+    """Return the tokens of an event; None if the event has neither `usage_metadata` nor `model_version`.
+
+    Gemini counts replies and thoughts apart, and prompts and tool results apart. `Usage` has their sums.
+    """
     metadata = event_keys.get("usage_metadata", event_keys.get("usageMetadata"))
     model = event_keys.get("model_version", event_keys.get("modelVersion"))
     if metadata is None and model is None:
@@ -330,9 +332,31 @@ def usage(event_keys: dict[str, Any], at: Place, reading: Diagnostics) -> Usage 
         metadata = None
     counts: dict[str, int] = {}
     for key, value in (metadata or {}).items():
-        if key in _USAGE_KEYS and value is not None:
+        if key in _USAGE and value is not None:
             if type(value) is int and value >= 0:
-                counts[_USAGE_KEYS[key]] = value
+                counts[_USAGE[key]] = value
             else:
                 reading.wanted(((at, "usage_metadata"), key), "a whole number, 0 or more", value)
-    return Usage(model=model if isinstance(model, str) else "", **counts)
+    return Usage(
+        _sum(counts.get("prompt_token_count"), counts.get("tool_use_prompt_token_count")),
+        _sum(counts.get("candidates_token_count"), counts.get("thoughts_token_count")),
+        counts.get("thoughts_token_count"),
+        counts.get("cached_content_token_count"),
+        model if isinstance(model, str) else "",
+    )
+
+
+def _sum(first: int | None, second: int | None) -> int | None:
+    return None if first is None and second is None else (first or 0) + (second or 0)
+
+
+def usage_json(found: Usage) -> dict[str, Json]:
+    """Return tokens as Gemini's `usage_metadata`; tokens of tool results are counted as tokens of the prompt."""
+    output, reasoning = found.output_tokens, found.reasoning_tokens
+    counts = {
+        "prompt_token_count": found.input_tokens,
+        "candidates_token_count": None if output is None else max(output - (reasoning or 0), 0),
+        "thoughts_token_count": reasoning,
+        "cached_content_token_count": found.cached_input_tokens,
+    }
+    return {name: count for name, count in counts.items() if count is not None}

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from fairtrial.formats.adk.content import MEDIA_KEYS, OURS, details_json, parts_json
+from fairtrial.formats.adk.content import MEDIA_KEYS, OURS, details_json, parts_json, usage_json
 from fairtrial.formats.adk.evalset import BY_HAND
 from fairtrial.records.case import EvalCase, EvalSet, Persona, Scenario, SessionInput
 from fairtrial.records.record import Extra, Json
@@ -193,17 +193,13 @@ def _events(steps: tuple[Step, ...], events: tuple[Event, ...]) -> list[Json]:
 
 def recorded_events(invocation: Invocation) -> list[Json]:
     """Return one event for each step of a recording that has no events of its own, tokens on events that follow."""
-    events: list[Json] = [_event(step, step.author or "agent") for step in invocation.steps or ()]
-    for usage in invocation.usages or ():
-        metadata = _present(
-            prompt_token_count=usage.prompt_tokens,
-            candidates_token_count=usage.candidates_tokens,
-            thoughts_token_count=usage.thoughts_tokens,
-            tool_use_prompt_token_count=usage.tool_use_prompt_tokens,
-            cached_content_token_count=usage.cached_tokens,
-        )
-        events.append(_present(author="agent", usage_metadata=metadata, model_version=usage.model or None))
-    return events
+    return [
+        *(_event(step, step.author or "agent") for step in invocation.steps or ()),
+        *(
+            _present(author="agent", usage_metadata=usage_json(usage), model_version=usage.model or None)
+            for usage in invocation.usages or ()
+        ),
+    ]
 
 
 def _event(step: Step, author: str) -> dict[str, Json]:
