@@ -20,7 +20,7 @@ from fairtrial.records.reply import Prompt
 from fairtrial.records.result import Metric
 from fairtrial.records.score import Score
 from fairtrial.records.trace import Invocation, Message, Step, Trace
-from fairtrial.testing import Line, ScriptedModel
+from fairtrial.testing import ModelLine, ScriptedModel
 
 SHARED = Path(os.environ.get("FAIRTRIAL_SHARED") or Path(__file__).resolve().parents[2] / "shared")
 
@@ -60,7 +60,7 @@ def reply(prompt: Prompt, say: Say) -> str:
 class Bench:
     """A judge with everything that it was asked and everything that it decided."""
 
-    def __init__(self, say: Say | Sequence[Line], *, votes: int = 5, all_votes: bool = False) -> None:
+    def __init__(self, say: Say | Sequence[ModelLine], *, votes: int = 5, all_votes: bool = False) -> None:
         self.model = ScriptedModel((lambda prompt: reply(prompt, say)) if callable(say) else say)
         self.ballots: dict[str, Ballot] = {}
         self.judge = Judge((NamedModel("m", self.model),), votes=votes, all_votes=all_votes, keep=self._keep)

@@ -11,12 +11,12 @@ from fairtrial import EvalCase, Recording, ScriptedAgent
 from fairtrial.planned_case import PlannedCase, Users
 from fairtrial.recording import record
 from fairtrial.records.case import Scenario
-from fairtrial.testing import Line, ScriptedUsers
+from fairtrial.testing import ScriptedUsers, UserLine
 
 CASE = EvalCase("order", scenario=Scenario("Hello", "Ask where order A-17 is."))
 
 
-def held(lines: Sequence[Line], replies: int = 9, *, cap: int | None = None, users: bool = True) -> Recording:
+def held(lines: Sequence[UserLine], replies: int = 9, *, cap: int | None = None, users: bool = True) -> Recording:
     """Hold one conversation with a user who says these lines."""
     agent = ScriptedAgent({"order": [[f"reply {i}"] for i in range(1, replies + 1)]})
     playing: Users | None = ScriptedUsers({"order": lines}) if users else None

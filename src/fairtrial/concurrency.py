@@ -1,4 +1,4 @@
-"""How do many awaitable things run at once, but not too many, and in bounded memory?"""
+"""How do many coroutines run at once, up to a limit and in bounded memory?"""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ R = TypeVar("R")
 async def concurrently(items: AsyncIterable[T], work: Callable[[T], Awaitable[R]], *, limit: int) -> AsyncIterator[R]:
     """Yield `work(item)` for every item, in the order of completion, at most `limit` at once.
 
-    Items are taken only when there is room for them. An exception of `work` or `items` ends it and cancels the rest.
+    An item is taken only when a place is free. If `work` or `items` raises, the other tasks are cancelled.
     """
-    finished: asyncio.Queue[asyncio.Task[Any]] = asyncio.Queue()
+    completions: asyncio.Queue[asyncio.Task[Any]] = asyncio.Queue()
     room = asyncio.Semaphore(limit)
     running: set[asyncio.Task[Any]] = set()
 
-    def start(what: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        task = asyncio.create_task(what)
+    def start(coroutine: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        task = asyncio.create_task(coroutine)
         running.add(task)
-        task.add_done_callback(finished.put_nowait)
+        task.add_done_callback(completions.put_nowait)
         return task
 
     async def take() -> None:
@@ -38,20 +38,20 @@ async def concurrently(items: AsyncIterable[T], work: Callable[[T], Awaitable[R]
     taking = start(take())
     try:
         while running:
-            task = await finished.get()
+            task = await completions.get()
             running.discard(task)
             result = task.result()
             if task is not taking:
                 room.release()
                 yield result
     finally:
-        for one in running:
-            one.cancel()
+        for task in running:
+            task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
 
 
 def ends_the_run(error: BaseException) -> bool:
-    """Whether an exception is nobody's fault: an interruption by the user, or the cancellation of the current task."""
+    """Return whether an exception must end the run: the user interrupts it, or the current task is cancelled."""
     if isinstance(error, asyncio.CancelledError):
         task = asyncio.current_task()
         return task is not None and task.cancelling() > 0

@@ -1,14 +1,14 @@
-"""What can go wrong, and who can do something about it.
+"""The errors of this package, as a tree that follows who can do something about an error.
 
 FairtrialError
-    UsageError          before anything runs: the user's input, found out at once
+    UsageError          before anything runs: the user's input cannot be used
         FormatError     a file that cannot be read: path, place, problem
         ConfigError     a configuration that cannot be used: place, problem
-    CaseError           of one case: becomes a Failure or an unscored Score; the run goes on
-        AgentError          the agent raised, hung or returned something that is no reply
+    CaseError           within one case: becomes a Failure or an unscored Score, and the run goes on
+        AgentError          the agent raised, hung or returned something that is not a reply
         SimulatorError      the simulated user could not say its next message
         SimulatedToolError  the simulated environment could not answer a tool call
-        MetricError         a metric raised or returned something that is no score
+        MetricError         a metric raised or returned something that is not a score
         JudgeError          a judge could not be asked, or could not be read
 """
 
@@ -20,17 +20,18 @@ from contextlib import contextmanager
 
 
 class FairtrialError(Exception):
-    """Anything that this package raises on purpose."""
+    """The base of every error that this package raises on purpose."""
 
 
 class UsageError(FairtrialError):
-    """Something that the user gave cannot be used; nothing has run."""
+    """The input of the user cannot be used. Nothing has run when this is raised."""
 
 
 class FormatError(UsageError):
     """A file cannot be read.
 
-    `problems` holds every problem found, one line each, with its place (a JSON pointer, or line and column).
+    `problems` holds every problem, one line each, with its place: a JSON pointer, or line and column. For example,
+    `/eval_cases/0: must have 'eval_id'`.
     """
 
     def __init__(self, path: str, problems: Sequence[str]) -> None:
@@ -40,11 +41,11 @@ class FormatError(UsageError):
 
 
 class ConfigError(UsageError):
-    """A configuration cannot be used. `problems` holds each problem, behind its JSON pointer where there is one."""
+    """A configuration cannot be used. `problems` holds each problem, after its JSON pointer if it has one."""
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Every problem that was found."""
+        """Every problem in the configuration."""
         return tuple(map(str, self.args))
 
     def __str__(self) -> str:
@@ -53,7 +54,7 @@ class ConfigError(UsageError):
 
 @contextmanager
 def collecting(problems: list[str]) -> Iterator[None]:
-    """Append what a ConfigError says to a list, so that what comes next is checked too."""
+    """Append the problems of a ConfigError to a list, so that the checks after it still run."""
     try:
         yield
     except ConfigError as error:
@@ -61,11 +62,11 @@ def collecting(problems: list[str]) -> Iterator[None]:
 
 
 class CaseError(FairtrialError):
-    """One case went wrong; the run goes on."""
+    """One case went wrong. The run goes on."""
 
 
 class AgentError(CaseError):
-    """The agent raised, hung or returned something that is no reply."""
+    """The agent raised, hung or returned something that is not a reply."""
 
 
 class SimulatorError(CaseError):
@@ -77,19 +78,19 @@ class SimulatedToolError(CaseError):
 
 
 class MetricError(CaseError):
-    """A metric raised or returned something that is no score."""
+    """A metric raised or returned something that is not a score."""
 
 
 class JudgeError(CaseError):
     """A judge could not be asked, or its answer could not be read."""
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Return `; did you mean 'X'?` for the known name closest to a misspelt one, or an empty string."""
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.7)
+def nearest(name: str, allowed: Iterable[str]) -> str:
+    """Return `; did you mean 'X'?` for the allowed name closest to a misspelt name, or an empty string."""
+    close = difflib.get_close_matches(name, list(allowed), n=1, cutoff=0.7)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
-def lacks_extra(what: str, extra: str) -> str:
-    """Return that something cannot be had without an extra, and how to install it."""
-    return f"{what} needs the extra {extra!r}: pip install 'fairtrial[{extra}]'"
+def lacks_extra(feature: str, extra: str) -> str:
+    """Return a message that a feature needs an extra, and how to install the extra."""
+    return f"{feature} needs the extra {extra!r}: pip install 'fairtrial[{extra}]'"

@@ -1,4 +1,4 @@
-"""Which Python object does an import path mean?"""
+"""Which Python object does an import path name?"""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from fairtrial.errors import ConfigError, UsageError, lacks_extra, nearest
 
 def import_path(path: str, pointer: str) -> Any:
     """Return the callable at `package.module.name` or `package.module:name`, as `import_object` does."""
-    found = import_object(path, pointer)
-    if not callable(found):
-        raise ConfigError(f"{pointer}: must be something to call, got {path!r}, a {type(found).__name__}")
-    return found
+    target = import_object(path, pointer)
+    if not callable(target):
+        raise ConfigError(f"{pointer}: must be callable, got {path!r}, a {type(target).__name__}")
+    return target
 
 
 def import_object(path: str, pointer: str) -> Any:
-    """Return what is at `package.module.name` or `package.module:name`; the current folder is importable.
+    """Return the object at `package.module.name` or `package.module:name`. The current folder is importable.
 
-    Raises ConfigError where there is none. Importing runs the module: a config's author is trusted with that.
+    Raises ConfigError if there is no such object. Importing runs the module, so the author of a configuration is
+    trusted.
     """
     module_name, _, name = path.partition(":") if ":" in path else path.rpartition(".")
     if not module_name or not name or "/" in module_name:
@@ -36,7 +37,7 @@ def import_object(path: str, pointer: str) -> Any:
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        problem = f"{pointer}: cannot import {module_name!r}: {raised(error)}{_nearest_module(error, here)}"
+        problem = f"{pointer}: cannot import {module_name!r}: {import_failure(error)}{_nearest_module(error, here)}"
         raise ConfigError(problem) from error
     try:
         return getattr(module, name)
@@ -44,29 +45,29 @@ def import_object(path: str, pointer: str) -> Any:
         raise ConfigError(f"{pointer}: {module_name!r} has no {name!r}{nearest(name, dir(module))}") from None
 
 
-def raised(error: BaseException) -> str:
-    """Return what somebody's module raised while it was imported, and which line of theirs it was."""
-    line = "" if isinstance(error, SyntaxError) else _their_line(error)
+def import_failure(error: BaseException) -> str:
+    """Return the error that a user's module raised when it was imported, with the line of the user's code."""
+    line = "" if isinstance(error, SyntaxError) else _user_line(error)
     return f"{type(error).__name__}: {error}{line and f' ({line})'}"
 
 
-def _their_line(error: BaseException) -> str:
-    """The innermost line on the way to an error that is not ours, Python's or of an installed package."""
+def _user_line(error: BaseException) -> str:
+    """Return the innermost line of the traceback outside this package, Python and installed packages."""
     import sysconfig
 
     paths = sysconfig.get_paths()
-    others = (*(paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")), str(Path(__file__).parent))
-    for one in (error.__cause__, error):
-        frames = traceback.extract_tb(one.__traceback__) if one is not None else []
-        theirs = [frame for frame in frames if not frame.filename.startswith(("<", *others))]
-        if theirs:
-            path = theirs[-1].filename.removeprefix(f"{Path.cwd()}/")
-            return f"{path}, line {theirs[-1].lineno}"
+    libraries = (*(paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")), str(Path(__file__).parent))
+    for link in (error.__cause__, error):
+        frames = traceback.extract_tb(link.__traceback__) if link is not None else []
+        user_frames = [frame for frame in frames if not frame.filename.startswith(("<", *libraries))]
+        if user_frames:
+            path = user_frames[-1].filename.removeprefix(f"{Path.cwd()}/")
+            return f"{path}, line {user_frames[-1].lineno}"
     return ""
 
 
 def _nearest_module(error: BaseException, here: str) -> str:
-    """Offer the nearest module for one that is not there, among those of its package or of the current folder."""
+    """Return a hint at the nearest existing module, from the same package or from the current folder."""
     if not isinstance(error, ModuleNotFoundError) or not error.name:
         return ""
     package, dot, name = error.name.rpartition(".")
@@ -76,7 +77,7 @@ def _nearest_module(error: BaseException, here: str) -> str:
 
 
 def import_extra(module_name: str, extra: str) -> Any:
-    """Return a module of an optional dependency; raises UsageError that names the extra which brings it."""
+    """Return a module of an optional dependency. Raises UsageError that names the extra to install."""
     try:
         return importlib.import_module(module_name)
     except ImportError as error:

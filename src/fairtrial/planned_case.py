@@ -23,9 +23,9 @@ class PlannedCase(Record, frozen=True):
     """One case at its place in the input.
 
     `name` is how reports call the case. It is the case's own id, unless cases of the run share that id. `eval_set` and
-    `digest` are, with the id, the key of the case. `users` play the user of a scenario, for at most `cap` invocations;
-    with `cap` None the simulated user decides alone when to stop. `environments` stand between the agent and its tools;
-    with None the tools themselves answer.
+    `digest` are, with the id, the key of the case. `users` play the user of a scenario, for at most `cap` invocations.
+    If `cap` is None, the simulated user alone decides when to stop. `environments` stand between the agent and its
+    tools. If it is None, the tools themselves answer.
     """
 
     position: int

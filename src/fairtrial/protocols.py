@@ -1,4 +1,4 @@
-"""The few places where the outside world comes in; the families implement them."""
+"""The protocols at which the outside world comes in. The families of this package implement them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from fairtrial.records.reply import Prompt, Reply
 from fairtrial.records.trace import About, Durations, Event, Step, ToolCall, ToolResult, Trace, Usage
 
 Item = Step | Usage | Event | Durations
-"""What a session tells: steps, the tokens of a model call, how the next steps are grouped, time in models and tools."""
+"""An item of a session: a step, the tokens of a model call, a group of the next steps, or time in models and tools."""
 
 
 @runtime_checkable
 class Closable(Protocol):
-    """An optional capability of what `Session.send` returns: it can be closed before its end, as a generator can."""
+    """An optional capability of the iterator of `Session.send`: like a generator, it can be closed before its end."""
 
     async def aclose(self) -> None:
-        """Stop, and release what is held."""
+        """Stop, and release all resources."""
         ...
 
 
@@ -29,17 +29,17 @@ class Session(Protocol):
     """One conversation with an agent."""
 
     def send(self, message: str) -> AsyncIterator[Item]:
-        """Say something; yield what the agent does, as it does it. The last message is its reply."""
+        """Send a message of the user, and yield each step when the agent takes it. The last message is the reply."""
         ...
 
     @property
     def about(self) -> About | None:
-        """Instructions and tools of the agents, and the session's state, as known after the latest reply."""
+        """The instructions and tools of the agents, and the state of the session, after the latest reply."""
         ...
 
 
 Real = Callable[[], Awaitable[Json]]
-"""Asks the tool itself, each time that it is called; what the tool raises comes out of it."""
+"""Calls the tool itself. An exception of the tool is passed on."""
 
 
 @runtime_checkable
@@ -47,7 +47,7 @@ class ExplainsExpectation(Protocol):
     """An optional capability of a metric: it can find mistakes in the expectation itself."""
 
     def expectation_problems(self, trace: Trace, case: EvalCase) -> Sequence[str]:
-        """Return why no agent could meet the expectation of a case, or why it cannot be intended; empty if it is fine.
+        """Return why no agent could meet the expectation of a case, or nothing if the expectation is fine.
 
         For example, an expected tool is also one of the `forbidden_tools`.
         """
@@ -64,12 +64,12 @@ class GivesNotes(Protocol):
 
 
 class Environment(Protocol):
-    """Stands between an agent and its tools; one per conversation."""
+    """Stands between an agent and its tools. Every conversation has its own environment."""
 
     async def answer(self, call: ToolCall, declared: dict[str, Json], real: Real) -> ToolResult:
-        """Answer a call of a tool that its agent declares so, with the tool itself or without it.
+        """Answer a call, with the tool itself (`real`) or without it. `declared` is the declaration of the tool.
 
-        What was done to the answer on purpose stands in the result's `injected`.
+        `injected` of the result lists every deliberate change of the answer, for example an injected error.
         """
         ...
 
@@ -89,10 +89,10 @@ class TracksCalls(Protocol):
 
     @property
     def asking(self) -> str:
-        """The tool that a language model is playing at the moment; empty if there is none."""
+        """The tool that a language model is playing at the moment. It is empty if there is none."""
         ...
 
-    def begun(self) -> Sequence[ToolResult]:
+    def unfinished_calls(self) -> Sequence[ToolResult]:
         """Hand over the unanswered calls, as results without a response but with their injections."""
         ...
 
@@ -103,7 +103,7 @@ class ReportsUsage(Protocol):
 
     @property
     def spent(self) -> ModelUsage | None:
-        """The usage of language models so far; None if no language model is involved."""
+        """The usage of language models so far. It is None if no language model is involved."""
         ...
 
 
@@ -111,12 +111,12 @@ class Simulator(Protocol):
     """Plays the user."""
 
     async def next_message(self, so_far: Trace) -> str | None:
-        """Say the user's next message; None ends the conversation."""
+        """Return the user's next message. None ends the conversation."""
         ...
 
 
 Agent = Callable[[EvalCase, Environment | None], AbstractAsyncContextManager[Session]]
-"""Opens a session for a case: its initial state goes in, and what the session holds is closed at the end."""
+"""Opens a session for a case, with the case's initial state. The session is closed at the end of the block."""
 
 
 @runtime_checkable
@@ -125,7 +125,7 @@ class RefusesEnvironment(Protocol):
 
     @property
     def refuses_environment(self) -> str:
-        """Why an environment cannot be used with the agent; empty if it can."""
+        """Why an environment cannot be used with the agent. It is empty if it can."""
         ...
 
 
@@ -135,17 +135,17 @@ class Documented(Protocol):
 
     @property
     def documentation(self) -> str:
-        """The description; empty if there is none."""
+        """The description. It is empty if there is none."""
         ...
 
 
 Embedder = Callable[[Sequence[str]], object]
-"""Texts to an array of shape (n, dim), float32, rows of unit length."""
+"""Turns n texts into an array of shape (n, dim): float32, each row of unit length."""
 
 
 class Model(Protocol):
-    """The seam: a language model, or anything that stands before one."""
+    """A language model, or a wrapper around a model."""
 
     async def __call__(self, prompt: Prompt) -> Reply:
-        """Answer a prompt; raise `CallError` where no reply can be had."""
+        """Answer a prompt. Raises `CallError` if there is no reply."""
         ...

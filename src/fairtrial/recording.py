@@ -1,4 +1,4 @@
-"""EvalSet x Agent -> recordings: holds the conversations."""
+"""EvalSet x Agent -> recordings: the stage that holds the conversations."""
 
 from __future__ import annotations
 
@@ -38,135 +38,137 @@ from fairtrial.text.display import described, shortened
 _LONGEST_TRACEBACK = 20_000
 _SIDES: dict[type[BaseException], Side] = {SimulatorError: "simulator", SimulatedToolError: "environment"}
 _GRACE = 1.0
-"""Seconds that an agent may take to stop after it was told to; then it is left behind."""
+"""Seconds that an agent may take to stop after its time limit. After that, the run goes on without it."""
 N = TypeVar("N", bound=Record)
 
 
 async def record(
-    works: Iterable[PlannedCase],
+    planned_cases: Iterable[PlannedCase],
     agent: Agent,
     *,
     attempts: int = 1,
     concurrency: int = 8,
     reply_timeout: float | None = None,
-    held: Collection[tuple[int, int]] = (),
+    skip: Collection[tuple[int, int]] = (),
 ) -> AsyncIterator[Pair]:
     """Yield a recording of each attempt at each case, in the order of completion, at most `concurrency` at once.
 
-    A fixed conversation is said as it stands, a scenario by those who play its user. `reply_timeout` is in seconds.
-    Where there is a simulated environment, what it did stands on the results, and its failure ends the conversation.
-    Conversations in `held` (position, attempt) are not held again. Whatever an agent or a simulated user does ends its
-    own conversation only.
+    The user's messages come from the fixed conversation of a case, or from the simulator if the case is a scenario.
+    `reply_timeout` is in seconds. Each result of a tool lists the injections of a simulated environment. If the
+    environment fails, its conversation ends. Pairs of position and attempt in `skip` are left out. An error of an
+    agent or a simulator ends its own conversation only.
     """
 
-    async def planned() -> AsyncIterator[tuple[PlannedCase, int]]:
-        for work in works:
+    async def plan_attempts() -> AsyncIterator[tuple[PlannedCase, int]]:
+        for planned_case in planned_cases:
             for attempt in range(1, attempts + 1):
-                if (work.position, attempt) not in held:
-                    yield work, attempt
+                if (planned_case.position, attempt) not in skip:
+                    yield planned_case, attempt
 
-    async def hold(plan: tuple[PlannedCase, int]) -> Pair:
-        work, attempt = plan
-        talk = _Conversation(work, attempt, reply_timeout)
-        script = work.case.conversation
-        asking = _scripted(script) if script is not None else _simulated(work, attempt, talk)
-        return work, await talk.held(agent, asking)
+    async def record_attempt(plan: tuple[PlannedCase, int]) -> Pair:
+        planned_case, attempt = plan
+        conversation = _Conversation(planned_case, attempt, reply_timeout)
+        script = planned_case.case.conversation
+        requests = _scripted(script) if script is not None else _simulated(planned_case, attempt, conversation)
+        return planned_case, await conversation.record(agent, requests)
 
-    async for pair in concurrently(planned(), hold, limit=concurrency):
+    async for pair in concurrently(plan_attempts(), record_attempt, limit=concurrency):
         yield pair
 
 
 async def _scripted(script: Iterable[Invocation]) -> AsyncIterator[Invocation]:
-    for asked in script:
-        yield Invocation(asked.user, id=asked.id)
+    for invocation in script:
+        yield Invocation(invocation.user, id=invocation.id)
 
 
-async def _simulated(work: PlannedCase, attempt: int, talk: _Conversation) -> AsyncIterator[Invocation]:
-    """What a simulated user says, until it stops or has said as much as it may."""
-    if work.users is None:
-        raise SimulatorError("the case is a scenario, and nobody plays its user")
-    user = talk.user = work.users(work.case, attempt)
-    while work.cap is None or len(talk.done) < work.cap:
+async def _simulated(planned_case: PlannedCase, attempt: int, conversation: _Conversation) -> AsyncIterator[Invocation]:
+    """Yield the messages of a simulated user, until the user stops or the cap is reached."""
+    if planned_case.users is None:
+        raise SimulatorError("the case is a scenario, and no simulator plays its user")
+    user = conversation.user = planned_case.users(planned_case.case, attempt)
+    while planned_case.cap is None or len(conversation.invocations) < planned_case.cap:
         try:
-            message = await user.next_message(Trace(tuple(talk.done)))
+            message = await user.next_message(Trace(tuple(conversation.invocations)))
         except UsageError as error:
-            talk.ends = error  # a cassette without the call, say: no other conversation would fare better
+            # For example, a cassette lacks the call: every other conversation would fail in the same way.
+            conversation.fatal = error
             raise
         except Exception as error:
             raise SimulatorError(_cause(error)) from error
         if message is None:
-            talk.ended_by = "stop"
+            conversation.ending = "stop"
             return
         yield Invocation(Message(message))
-    talk.ended_by = "cap"
+    conversation.ending = "cap"
 
 
 class _Conversation:
-    """One conversation as far as it has come; what came before a break is kept."""
+    """One conversation, up to its current invocation. If it breaks, the invocations so far are recorded."""
 
-    def __init__(self, work: PlannedCase, attempt: int, reply_timeout: float | None) -> None:
-        self.done: list[Invocation] = []
-        self.ended_by: EndedBy = "script"
+    def __init__(self, planned_case: PlannedCase, attempt: int, reply_timeout: float | None) -> None:
+        self.invocations: list[Invocation] = []
+        self.ending: EndedBy = "script"
         self.user: Simulator | None = None
-        self.ends: UsageError | None = None
-        self._work = work
+        self.fatal: UsageError | None = None
+        self._planned_case = planned_case
         self._attempt = attempt
         self._reply_timeout = reply_timeout
-        self._asked: Invocation | None = None
-        self._heard = _InvocationBuilder()
-        self._witness: ObservedEnvironment | None = None
+        self._request: Invocation | None = None
+        self._builder = _InvocationBuilder()
+        self._environment: ObservedEnvironment | None = None
         self._final_state: dict[str, Json] | None = None
         self._stuck = asyncio.Event()
 
-    async def held(self, agent: Agent, asking: AsyncIterator[Invocation]) -> Recording:
-        """Hold the conversation; an agent that cannot be stopped when it is late is left behind.
+    async def record(self, agent: Agent, requests: AsyncIterator[Invocation]) -> Recording:
+        """Hold the conversation and return its recording, even if the agent does not stop at its time limit.
 
-        Frameworks wait for a tool in a thread of its own, which nothing can stop.
+        For example, a framework waits for a tool in a thread, and a thread cannot be stopped.
         """
-        holding = asyncio.ensure_future(self.hold(agent, asking))
+        running = asyncio.ensure_future(self._hold(agent, requests))
         stuck = asyncio.ensure_future(self._stuck.wait())
         try:
-            await asyncio.wait({holding, stuck}, return_when=asyncio.FIRST_COMPLETED)
-            return holding.result() if holding.done() else self._broken(self._late())
+            await asyncio.wait({running, stuck}, return_when=asyncio.FIRST_COMPLETED)
+            return running.result() if running.done() else self._record_failure(self._timeout_error())
         finally:
             stuck.cancel()
-            if not holding.done():
-                holding.cancel()
-                await asyncio.wait({holding}, timeout=0 if self._stuck.is_set() else _GRACE)
+            if not running.done():
+                running.cancel()
+                await asyncio.wait({running}, timeout=0 if self._stuck.is_set() else _GRACE)
 
-    async def hold(self, agent: Agent, asking: AsyncIterator[Invocation]) -> Recording:
-        """Ask and wait for the replies, to the end or to a break."""
+    async def _hold(self, agent: Agent, requests: AsyncIterator[Invocation]) -> Recording:
+        """Send each request and wait for its reply, until the end or a failure."""
         try:
-            self._witness = self._environment()
+            self._environment = self._open_environment()
             async with AsyncExitStack() as stack:
-                async with self._limited():
-                    session = await stack.enter_async_context(agent(self._work.case, self._witness))
-                async for asked in asking:
-                    self._asked, self._heard = asked, _InvocationBuilder(self._witness)
-                    self.done.append(await self._reply(session, asked))
-                    self._asked = None
-                    self._learn(session.about)
+                async with self._time_limit():
+                    session = await stack.enter_async_context(agent(self._planned_case.case, self._environment))
+                async for request in requests:
+                    self._request, self._builder = request, _InvocationBuilder(self._environment)
+                    self.invocations.append(await self._reply(session, request))
+                    self._request = None
+                    self._add_about(session.about)
         except BaseException as error:
-            if ends_the_run(error) or error is self.ends:
+            if ends_the_run(error) or error is self.fatal:
                 raise
-            failed = self._witness.failure if self._witness is not None else None
-            if isinstance(failed, UsageError):
-                raise failed from None
-            return self._broken(failed or error)  # whatever else an agent raises is its own failure
-        return self._recorded(None, self.ended_by)
+            failure = self._environment.failure if self._environment is not None else None
+            if isinstance(failure, UsageError):
+                raise failure from None
+            # This is the boundary around the user's code: any other exception is a failure of this conversation.
+            return self._record_failure(failure or error)
+        return self._recording(None, self.ending)
 
-    async def _reply(self, session: Session, asked: Invocation) -> Invocation:
-        """Send a message and return the finished invocation; what came is kept, should it break."""
+    async def _reply(self, session: Session, request: Invocation) -> Invocation:
+        """Send a message and return the finished invocation."""
         started = time.perf_counter()
-        async with self._limited(), aclosing(_sent(session, asked.query)) as items:
+        async with self._time_limit(), aclosing(_send(session, request.query)) as items:
             async for item in items:
-                self._heard.add(_kept(item))
-        self._heard.check()
-        return self._heard.answered(asked, time.perf_counter() - started)
+                self._builder.add(_as_stored(item))
+        self._builder.check()
+        return self._builder.with_reply(request, time.perf_counter() - started)
 
     @asynccontextmanager
-    async def _limited(self) -> AsyncIterator[None]:
-        """Raise AgentError where something takes longer than a reply may; say so where it does not even stop then."""
+    async def _time_limit(self) -> AsyncIterator[None]:
+        """Raise AgentError if the block takes longer than `reply_timeout`. Set `_stuck` if it does not stop then."""
         limit = self._reply_timeout
         watch = asyncio.get_running_loop().call_later(limit + _GRACE, self._stuck.set) if limit is not None else None
         try:
@@ -175,71 +177,73 @@ class _Conversation:
         except TimeoutError as error:
             if not waiting.expired():
                 raise
-            raise self._late() from error
+            raise self._timeout_error() from error
         finally:
             if watch is not None:
                 watch.cancel()
 
-    def _late(self) -> CaseError:
-        late = f"no reply within {self._reply_timeout:g} seconds"
-        if self._witness is not None and self._witness.asking:
-            return SimulatedToolError(f"{late}: the model that plays {self._witness.asking!r} did not answer")
-        return AgentError(late)
+    def _timeout_error(self) -> CaseError:
+        problem = f"no reply within {self._reply_timeout:g} seconds"
+        if self._environment is not None and self._environment.asking:
+            return SimulatedToolError(f"{problem}: the model that plays {self._environment.asking!r} did not answer")
+        return AgentError(problem)
 
-    def _recorded(self, failure: Failure | None, ended_by: EndedBy) -> Recording:
+    def _recording(self, failure: Failure | None, ending: EndedBy) -> Recording:
         return Recording(
-            self._work.case.id,
+            self._planned_case.case.id,
             self._trace,
             self._attempt,
             failure,
-            ended_by,
+            ending,
             usage_of(self.user),
-            self._witness.spent if self._witness is not None else None,
-            self._work.eval_set,
+            self._environment.spent if self._environment is not None else None,
+            self._planned_case.eval_set,
         )
 
-    def _environment(self) -> ObservedEnvironment | None:
-        environments = self._work.environments
+    def _open_environment(self) -> ObservedEnvironment | None:
+        environments = self._planned_case.environments
         if environments is None:
             return None
         try:
-            return ObservedEnvironment(environments(self._work.case, self._attempt))
+            return ObservedEnvironment(environments(self._planned_case.case, self._attempt))
         except Exception as error:
             raise SimulatedToolError(_cause(error)) from error
 
     @property
     def _trace(self) -> Trace:
-        session = self._work.case.session_input
+        session = self._planned_case.case.session_input
         session_id = session.session_id if session else ""
-        return Trace(tuple(self.done), session_id or self._work.name, self._final_state)
+        return Trace(tuple(self.invocations), session_id or self._planned_case.name, self._final_state)
 
-    def _learn(self, about: About | None) -> None:
-        """Keep what the agents are beside the invocation, and the state for the end."""
+    def _add_about(self, about: About | None) -> None:
+        """Add the description of the agents to the last invocation, and keep the state for the end of the trace."""
         if about is not None:
-            about = _kept(about)
+            about = _as_stored(about)
             self._final_state = about.final_state
-            self.done[-1] = replace(self.done[-1], about=replace(about, final_state=None) if about.agents else None)
+            self.invocations[-1] = replace(
+                self.invocations[-1], about=replace(about, final_state=None) if about.agents else None
+            )
 
-    def _broken(self, error: BaseException) -> Recording:
-        if self._asked is not None:
-            self.done.append(self._heard.broken(self._asked))
+    def _record_failure(self, error: BaseException) -> Recording:
+        if self._request is not None:
+            self.invocations.append(self._builder.without_reply(self._request))
         side: Side = _SIDES.get(type(error), "agent")
         failure = Failure(side, _cause(error), _traceback(error))
-        return self._recorded(failure, "failure")
+        return self._recording(failure, "failure")
 
 
 @dataclass(slots=True)
 class _InvocationBuilder:
-    """What came from a session since it was asked, with what its environment did to it."""
+    """Collects the items of a session since the last request, with the injections of the environment."""
 
-    witness: ObservedEnvironment | None = None
+    environment: ObservedEnvironment | None = None
     steps: list[Step] = field(default_factory=list)
     usages: list[Usage] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     durations: Durations = Durations()
 
     def add(self, item: Item) -> None:
-        """Take in one item."""
+        """Add one item."""
         if isinstance(item, Usage):
             self.usages.append(item)
         elif isinstance(item, Event):
@@ -248,59 +252,62 @@ class _InvocationBuilder:
             self.durations = item
         elif isinstance(item, ToolResult):
             item = item if item.is_error else replace(item, is_error=is_failure(item.response))
-            self.steps.append(item if self.witness is None else self.witness.marked(item))
+            self.steps.append(item if self.environment is None else self.environment.marked(item))
         else:
             self.steps.append(item)
         self.check()
 
     def check(self) -> None:
-        """Raise SimulatedToolError where the environment has failed: an agent may have taken it for its tool."""
-        if self.witness is not None and self.witness.failure is not None:
-            raise self.witness.failure
+        """Raise the failure of the environment, if it has failed.
 
-    def broken(self, asked: Invocation) -> Invocation:
-        """The invocation that was not answered: no message in it is a reply."""
+        The agent may have caught the exception, since it cannot tell the environment from its tool.
+        """
+        if self.environment is not None and self.environment.failure is not None:
+            raise self.environment.failure
+
+    def without_reply(self, request: Invocation) -> Invocation:
+        """Return the invocation that has broken. None of its messages is a reply."""
         usages, events = tuple(self.usages) or None, tuple(self.events) or None
         return replace(
-            asked,
+            request,
             steps=tuple(self.steps),
             usages=usages,
             events=events,
             unreported_injections=self._unreported_injections(),
         )
 
-    def answered(self, asked: Invocation, seconds: float) -> Invocation:
-        """The finished invocation; its reply is no longer among the steps of an event."""
-        before, reply = split_reply(self.steps)
-        place = next((i for i, step in enumerate(self.steps) if step is reply), None)
+    def with_reply(self, request: Invocation, seconds: float) -> Invocation:
+        """Return the finished invocation. Its reply does not count as a step of an event."""
+        steps, reply = split_reply(self.steps)
+        index = next((i for i, step in enumerate(self.steps) if step is reply), None)
         return Invocation(
-            asked.user,
-            before,
+            request.user,
+            steps,
             reply,
-            asked.id,
+            request.id,
             tuple(self.usages) or None,
             replace(self.durations, total=seconds),
-            events=_without(place, self.events) or None,
+            events=_without_step(index, self.events) or None,
             unreported_injections=self._unreported_injections(),
         )
 
     def _unreported_injections(self) -> tuple[ToolResult, ...]:
-        return self.witness.unreported_injections() if self.witness is not None else ()
+        return self.environment.unreported_injections() if self.environment is not None else ()
 
 
-def _without(place: int | None, events: Sequence[Event]) -> tuple[Event, ...]:
-    """The events without the step at a place: the one that held it is smaller by one."""
-    kept: list[Event] = []
+def _without_step(index: int | None, events: Sequence[Event]) -> tuple[Event, ...]:
+    """Return the events without the step at an index: the event that holds it is smaller by one."""
+    remaining: list[Event] = []
     end = 0
     for event in events:
         start, end = end, end + event.size
-        holds = place is not None and start <= place < end
-        kept.append(replace(event, size=event.size - 1) if holds else event)
-    return tuple(kept)
+        holds = index is not None and start <= index < end
+        remaining.append(replace(event, size=event.size - 1) if holds else event)
+    return tuple(remaining)
 
 
-async def _sent(session: Session, message: str) -> AsyncGenerator[Item, None]:
-    """What a session yields; it is closed here, where it is a generator, and not left to the garbage collector."""
+async def _send(session: Session, message: str) -> AsyncGenerator[Item, None]:
+    """Yield the items of a session, and close its generator at once instead of at garbage collection."""
     items = session.send(message)
     try:
         async for item in items:
@@ -310,10 +317,10 @@ async def _sent(session: Session, message: str) -> AsyncGenerator[Item, None]:
             await items.aclose()
 
 
-def _kept(item: N) -> N:
-    """Return an item as the store will give it back, so that what is scored now and after a resume is the same.
+def _as_stored(item: N) -> N:
+    """Return an item as the store returns it, so that scores are the same now and after a resume.
 
-    Raises AgentError for what is no JSON: objects, bytes that are no text, half of a surrogate pair.
+    Raises AgentError if the item is not JSON, for example if it holds an object or half of a surrogate pair.
     """
     try:
         return msgspec.json.decode(msgspec.json.encode(item), type=type(item))

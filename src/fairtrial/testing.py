@@ -20,21 +20,24 @@ from fairtrial.records.reply import Prompt, Reply
 from fairtrial.records.trace import About, Injection, Message, ToolCall, ToolResult, Trace
 
 ModelLine = str | Reply | Exception
-"""One reply of a scripted model; an exception is raised."""
+"""One reply of a scripted model. An exception is raised."""
 
 ModelScript = Callable[[Prompt], "ModelLine | Awaitable[ModelLine]"]
 """A function that makes the reply from the prompt."""
 
 AgentLine = Item | str | Exception
-"""One item of a scripted agent's answer; a string is a message, an exception is raised."""
+"""One item of a scripted agent's answer. A string is a message, and an exception is raised."""
 
 UserLine = str | Exception
-"""One message of a scripted user; an exception is raised."""
+"""One message of a scripted user. An exception is raised."""
 
 
 @dataclass
 class ScriptedModel:
-    """A model that answers from a list, in order, or by a function of the prompt, and keeps the prompts."""
+    """A model that answers from a list, in order, or by a function of the prompt. It keeps the prompts.
+
+    For example, `ScriptedModel(["yes", "no"])` answers the first prompt with "yes" and the second with "no".
+    """
 
     script: Iterable[ModelLine] | ModelScript
     prompts: list[Prompt] = field(default_factory=list)
@@ -43,7 +46,7 @@ class ScriptedModel:
         self._lines = None if callable(self.script) else iter(self.script)
 
     async def __call__(self, prompt: Prompt) -> Reply:
-        """Say the next line; `CallError` where the script is at its end."""
+        """Return the next reply. Raises `CallError` if the script has ended."""
         self.prompts.append(prompt)
         line = await self._line(prompt)
         if isinstance(line, Exception):
@@ -52,17 +55,18 @@ class ScriptedModel:
 
     async def _line(self, prompt: Prompt) -> ModelLine:
         if self._lines is None:
-            said = self.script(prompt)  # type: ignore[operator]
-            return await said if inspect.isawaitable(said) else said
+            line = self.script(prompt)  # type: ignore[operator]
+            return await line if inspect.isawaitable(line) else line
         return next(self._lines, CallError("the script has no further line"))
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptedAgent:
-    """An agent that plays, for each case by its id, one list of lines per invocation; an exception is raised.
+    """An agent that plays one list of lines per invocation, for each case by its id.
 
-    A `ToolResult` is what the real tool answers to the first call of that tool before it that has no result yet. A case
-    or an invocation that the script does not know is an AgentError.
+    A `ToolResult` is the answer of the real tool to the earliest call of that tool without a result. For example, with
+    a simulated environment, the environment may replace it. If the script lacks a case or an invocation, the session
+    raises AgentError.
     """
 
     script: Mapping[str, Sequence[Sequence[AgentLine]]]
@@ -74,33 +78,33 @@ class ScriptedAgent:
 
 
 class ScriptedSession:
-    """One conversation, played from its beginning."""
+    """One conversation with a scripted agent."""
 
     about: About | None = None
 
     def __init__(self, case_id: str, lines: Sequence[Sequence[AgentLine]], environment: Environment | None) -> None:
         self._case_id = case_id
         self._environment = environment
-        self._left = list(lines)
+        self._remaining = list(lines)
 
     async def send(self, message: str) -> AsyncIterator[Item]:
         """Play the lines for the next invocation, whatever the message."""
-        if not self._left:
+        if not self._remaining:
             raise AgentError(f"the script of case {self._case_id!r} has no answer to {message!r}")
         calls: list[ToolCall] = []
-        for line in self._left.pop(0):
+        for line in self._remaining.pop(0):
             if isinstance(line, Exception):
                 raise line
             if isinstance(line, ToolCall):
                 calls.append(line)
             if isinstance(line, ToolResult) and self._environment is not None:
-                yield await self._answered(line, calls, self._environment)
+                yield await self._route(line, calls, self._environment)
             else:
                 yield Message(line) if isinstance(line, str) else line
 
-    async def _answered(self, line: ToolResult, calls: list[ToolCall], environment: Environment) -> ToolResult:
-        """What the environment makes of a scripted result."""
-        call = next((one for one in calls if one.name == line.name), ToolCall(line.name, id=line.id))
+    async def _route(self, line: ToolResult, calls: list[ToolCall], environment: Environment) -> ToolResult:
+        """Return the result after the environment has seen it."""
+        call = next((call for call in calls if call.name == line.name), ToolCall(line.name, id=line.id))
         if call in calls:
             calls.remove(call)
 
@@ -111,12 +115,9 @@ class ScriptedSession:
         return replace(line, response=answer.value)
 
 
-Line = str | Exception
-
-
 @dataclass(frozen=True, slots=True)
 class ScriptedUsers:
-    """Users who say, for each case by its id, one line after the other, and then stop; an exception is raised."""
+    """Simulated users who send, for each case by its id, the messages of a list, and then stop."""
 
     script: Mapping[str, Sequence[UserLine]]
 
@@ -126,17 +127,17 @@ class ScriptedUsers:
 
 
 class ScriptedUser:
-    """The user of one conversation."""
+    """The scripted user of one conversation."""
 
     def __init__(self, lines: Sequence[UserLine]) -> None:
         self._lines = lines
 
     async def next_message(self, so_far: Trace) -> str | None:
-        """Say the line for this point of the conversation; None after the last one."""
-        said = len(so_far.invocations)
-        if said >= len(self._lines):
+        """Return the message for this point of the conversation, or None after the last message."""
+        index = len(so_far.invocations)
+        if index >= len(self._lines):
             return None
-        line = self._lines[said]
+        line = self._lines[index]
         if isinstance(line, Exception):
             raise line
         return line
@@ -144,10 +145,10 @@ class ScriptedUser:
 
 @dataclass(frozen=True, slots=True)
 class ScriptedEnvironment:
-    """An environment that gives, for each tool by its name, one answer after the other; an exception is raised.
+    """An environment that answers, for each tool by its name, with the entries of a list. An exception is raised.
 
-    Calls beyond the script, and tools that it does not know, are answered by the real tools. Every conversation begins
-    at the beginning.
+    The real tool answers if the list has ended or the script lacks the tool. Every conversation starts with the first
+    entry.
     """
 
     answers: Mapping[str, Sequence[Json | Exception]]
@@ -158,18 +159,18 @@ class ScriptedEnvironment:
 
 
 class ScriptedAnswers:
-    """The environment of one conversation; `calls` are those that it answered, or passed on."""
+    """The scripted environment of one conversation. `calls` holds every call, answered here or by the real tool."""
 
-    def __init__(self, left: dict[str, list[Json | Exception]]) -> None:
+    def __init__(self, answers: dict[str, list[Json | Exception]]) -> None:
         self.calls: list[ToolCall] = []
-        self._left = left
+        self._answers = answers
 
     async def answer(self, call: ToolCall, declared: dict[str, Json], real: Real) -> ToolResult:  # noqa: ARG002
-        """Give the next answer of the tool."""
+        """Return the next answer of the tool."""
         self.calls.append(call)
-        if not self._left.get(call.name):
+        if not self._answers.get(call.name):
             return ToolResult(call.name, await real(), call.id)
-        answer = self._left[call.name].pop(0)
+        answer = self._answers[call.name].pop(0)
         if isinstance(answer, Exception):
             raise answer
         return ToolResult(call.name, answer, call.id, injected=(Injection("response"),))

@@ -18,7 +18,7 @@ from fairtrial.llm.model import CallError, NamedModel
 from fairtrial.records.ballot import Ballot, VoteResult
 from fairtrial.records.reply import Prompt
 from fairtrial.records.score import Score
-from fairtrial.testing import Line, ScriptedModel
+from fairtrial.testing import ModelLine, ScriptedModel
 
 VALID = majority(yes=["valid"], no=["invalid"])
 RUBRIC = majority(yes=["yes"], no=["no"], not_applicable=["not_applicable"])
@@ -43,7 +43,7 @@ def reply(answers: dict[str, str | None]) -> str:
 def voter(votes: Votes, name: str = "m") -> NamedModel:
     """A model whose draw d says votes[d - 1] on the items; None leaves an item out, also when asked again."""
 
-    def say(prompt: Prompt) -> Line:
+    def say(prompt: Prompt) -> ModelLine:
         row = votes[int(prompt.draw) - 1]
         return reply({f"i{number}": answer for number, answer in enumerate(row, 1)})
 
@@ -154,7 +154,7 @@ def test_an_unreadable_reply_in_the_first_wave_is_asked_again_before_new_draws()
 
 def test_a_failed_call_is_an_abstention_with_its_cause() -> None:
     """It is not asked again, and the other votes decide."""
-    script: list[Line] = [CallError("out of service"), *[reply({"i1": "valid"})] * 3]
+    script: list[ModelLine] = [CallError("out of service"), *[reply({"i1": "valid"})] * 3]
     ballot = hold(Judge((NamedModel("m", ScriptedModel(script)),)), question())
     assert ballot.decisions["i1"].result == VoteResult(1.0)
     assert ballot.votes[0].problems == {"i1": "out of service"}

@@ -10,7 +10,7 @@ import pytest
 from fairtrial.llm.call_cache import Cached, CallCache
 from fairtrial.llm.model import CallError, NamedModel, call_key
 from fairtrial.records.reply import Prompt, Reply
-from fairtrial.testing import Line, ScriptedModel
+from fairtrial.testing import ModelLine, ScriptedModel
 
 PROMPT = Prompt(id="p", version="1", text="?")
 SIGNATURE = {"model": "m", "settings": {}}
@@ -43,7 +43,7 @@ def test_a_call_under_way_is_awaited() -> None:
 
 def test_a_failure_is_shared_but_not_kept() -> None:
     """Who waits for a call gets its failure; who asks later asks anew."""
-    lines: list[Line] = [CallError("broken"), "now"]
+    lines: list[ModelLine] = [CallError("broken"), "now"]
     inner = ScriptedModel(lambda _: asyncio.sleep(0, lines.pop(0)))
     model = Cached(inner, SIGNATURE, CallCache())
 

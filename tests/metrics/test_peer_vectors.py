@@ -16,7 +16,7 @@ from fairtrial.records.reply import Prompt
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.score import Score
 from fairtrial.records.trace import Trace
-from fairtrial.testing import Line
+from fairtrial.testing import ModelLine
 from judged import Bench, fenced, invocation, reply, score, vectors
 
 pytestmark = pytest.mark.shared
@@ -27,7 +27,7 @@ VALIDITY = {"V": "valid", "I": "invalid", "T": "valid", "F": "invalid"}
 def by_text(samples: dict[str, str], name: str, votes: int) -> Bench:
     """A judge whose draw d on a question says samples[text under that name][d - 1]; X fails, the rest is unreadable."""
 
-    def say(prompt: Prompt) -> Line:
+    def say(prompt: Prompt) -> ModelLine:
         letter = samples[fenced(prompt, name)][int(prompt.draw) - 1]
         if letter in VALIDITY:
             return reply(prompt, lambda *_: VALIDITY[letter])
@@ -96,7 +96,7 @@ ANSWERS = {"Y": "yes", "N": "no", "A": "not_applicable"}
 def rate(vector: dict[str, Any]) -> Score:
     """Score one vector of the rubric criteria; a rubric's text is its id."""
 
-    def say(prompt: Prompt) -> Line:
+    def say(prompt: Prompt) -> ModelLine:
         sample = vector["invocations"][int(fenced(prompt, _reply_name(prompt)))][int(prompt.draw) - 1]
         if sample in {"X", "G", "0", "E"}:
             return CallError("429") if sample in "XE" else "garbage"
@@ -165,7 +165,7 @@ def simulate(vector: dict[str, Any]) -> Score:
     """Score one vector of the simulator criterion."""
     letters = {str(number): sample for number, sample in enumerate(vector["samples_then_stop"], 1)}
 
-    def say(prompt: Prompt) -> Line:
+    def say(prompt: Prompt) -> ModelLine:
         place = str(sum(line.startswith("<<<begin user message") for line in prompt.text.splitlines()))
         letter = letters[place][int(prompt.draw) - 1]
         return reply(prompt, lambda *_: VALIDITY[letter]) if letter in VALIDITY else "unreadable"

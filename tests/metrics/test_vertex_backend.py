@@ -23,7 +23,7 @@ from fairtrial.records.eval_config import CriterionSpec, EvalConfig
 from fairtrial.records.result import Criterion
 from fairtrial.records.score import Score
 from fairtrial.records.trace import About, AgentDetails, Invocation, Message, Thought, ToolCall, ToolResult, Trace
-from fairtrial.testing import Line, ScriptedModel
+from fairtrial.testing import ModelLine, ScriptedModel
 from judged import invocation
 
 CONVERSATION = "multi_turn_task_success_v1"
@@ -32,7 +32,7 @@ WITHOUT_SDK = pytest.mark.skipif(importlib.util.find_spec("agentplatform") is no
 Built = tuple[Criterion, tuple[str, ...], ScriptedModel]
 
 
-def built(options: dict[str, Any], *lines: Line, name: str = "safety_v1") -> Built:
+def built(options: dict[str, Any], *lines: ModelLine, name: str = "safety_v1") -> Built:
     """The criterion that a config makes, warnings, and the service that is played for it."""
     service = ScriptedModel(list(lines))
     spec = CriterionSpec(name, options.get("threshold", 0.8), options, f"/criteria/{name}", is_object=True)
@@ -141,7 +141,7 @@ def test_a_broken_conversation_is_not_sent() -> None:
         (CallError("HTTP 400: no"), None, "HTTP 400: no"),
     ],
 )
-def test_a_result_is_a_number_in_range_or_unscored(line: Line, value: float | None, reason: str) -> None:
+def test_a_result_is_a_number_in_range_or_unscored(line: ModelLine, value: float | None, reason: str) -> None:
     """Never a zero for what could not be read."""
     criterion, _, _ = built({"backend": "vertex"}, line, line, name=CONVERSATION)
     found = score(criterion, Trace((invocation("q", "a"),)))

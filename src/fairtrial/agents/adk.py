@@ -19,7 +19,7 @@ from fairtrial.agents.stopwatch import Stopwatch
 from fairtrial.errors import AgentError, UsageError, nearest
 from fairtrial.formats.adk import content
 from fairtrial.formats.reading import Diagnostics
-from fairtrial.importing import import_extra, raised
+from fairtrial.importing import import_extra, import_failure
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase, SessionInput
 from fairtrial.records.record import Json
@@ -54,7 +54,7 @@ def agent_at(target: str) -> AdkAgent:
     except BaseException as error:
         make = _factory(folder.name)
         if make is None:
-            raise UsageError(raised(error)) from error
+            raise UsageError(import_failure(error)) from error
         return AdkAgent(str(path), folder.name, make=make)
     return AdkAgent(str(path), folder.name, found)
 

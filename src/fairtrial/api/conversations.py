@@ -36,7 +36,7 @@ def conversations(
         attempts=plan.attempts,
         concurrency=plan.concurrency,
         reply_timeout=plan.reply_timeout,
-        held=held,
+        skip=held,
     )
 
 

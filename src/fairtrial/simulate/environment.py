@@ -120,7 +120,7 @@ class SimulatedEnvironment:
         """What playing tools took so far; None where no language model plays one."""
         return None if self._player is None else self._player.spent
 
-    def begun(self) -> list[ToolResult]:
+    def unfinished_calls(self) -> list[ToolResult]:
         """Hand over the calls that are not answered, or never were, with what was injected into them so far."""
         begun, self._begun = self._begun, []
         return [_result(one, None) for one in begun]

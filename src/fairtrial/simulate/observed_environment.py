@@ -81,7 +81,7 @@ class ObservedEnvironment:
         """
         results, self._results = self._results, []
         if isinstance(self._environment, TracksCalls):
-            results += self._environment.begun()
+            results += self._environment.unfinished_calls()
         return tuple(replace(one, response=None) for one in results if one.injected)
 
 
