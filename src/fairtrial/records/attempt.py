@@ -1,4 +1,4 @@
-"""One attempt at one case: what was recorded, and how it ended."""
+"""One attempt at one case: the recorded trace, and the way in which the attempt ended."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ EndedBy = Literal["script", "stop", "cap", "failure"]
 
 
 class Failure(Record, frozen=True):
-    """What broke an attempt, and on which side."""
+    """The cause that broke an attempt, and the side that is responsible for it."""
 
     side: Side
     cause: str

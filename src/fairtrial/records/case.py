@@ -1,4 +1,4 @@
-"""What was expected: a fixed conversation, or a scenario to simulate."""
+"""The expectation: a fixed conversation, or a scenario to simulate."""
 
 from __future__ import annotations
 

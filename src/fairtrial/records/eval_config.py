@@ -1,4 +1,4 @@
-"""What a configuration file says, before any metric is built from it."""
+"""The content of a configuration file, before any metric is built from it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class CustomMetricSpec(Record, frozen=True):
 
 
 class EvalConfig(Record, frozen=True):
-    """The criteria of a run, the users' own metrics, and what is said about simulated users and tools."""
+    """The criteria of a run, the users' own metrics, and the options of simulated users and tools."""
 
     criteria: tuple[CriterionSpec, ...]
     custom_metrics: tuple[CustomMetricSpec, ...] = ()

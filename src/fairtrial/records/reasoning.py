@@ -1,4 +1,4 @@
-"""What is a recorded line of reasoning, as it is exchanged: the thing that `value` scores?"""
+"""A recorded line of reasoning in the form in which it is exchanged. `value` scores it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DATE = (
     r"|\d{4}-((0[13578]|1[02])-(0[1-9]|[12]\d|3[01])|(0[469]|11)-(0[1-9]|[12]\d|30)|02-(0[1-9]|1\d|2[0-8])))"
 )
 Instant = Annotated[str, Meta(pattern=rf"(?a)^{_DATE}T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?Z\Z")]
-"""An ISO 8601 date and time in UTC that ends in Z, of a day that the calendar has."""
+"""An ISO 8601 date and time in UTC that ends in Z, for example `2026-02-28T12:00:00Z`. The day must exist."""
 
 Unit = Annotated[float, Meta(ge=0.0, le=1.0)]
 Filled = Annotated[str, Meta(min_length=1)]
@@ -30,7 +30,7 @@ class ReasoningTool(Record, frozen=True):
 
 
 class ReasoningStep(Record, frozen=True):
-    """One step of the reasoning; a tool may stand on a step of any type."""
+    """A step of the reasoning. A step of any type may have a tool."""
 
     step_id: Annotated[int, Meta(ge=0)]
     type: StepType
@@ -43,7 +43,7 @@ class ReasoningStep(Record, frozen=True):
 
 
 class ReasoningMetadata(Record, frozen=True):
-    """Where a trace is from, whether it reached its goal, and who may see it."""
+    """The origin of a trace, whether it reached its goal, and who may see it."""
 
     created_at: Instant
     task_domain: Filled
@@ -58,7 +58,7 @@ class ReasoningMetadata(Record, frozen=True):
 
 
 class ReasoningTask(Record, frozen=True):
-    """What was to be done."""
+    """The task that the agent had to solve."""
 
     objective: Filled
     input_schema: dict[str, Any] | None = None
@@ -66,7 +66,7 @@ class ReasoningTask(Record, frozen=True):
 
 
 class ReasoningOutcome(Record, frozen=True):
-    """What came of it, and how confident the agent itself was."""
+    """The result, and how confident the agent itself was."""
 
     result_summary: str
     confidence: Unit
@@ -74,7 +74,7 @@ class ReasoningOutcome(Record, frozen=True):
 
 
 class Entity(Record, frozen=True):
-    """A thing that the trace taught of."""
+    """An entity that the trace adds to a knowledge graph."""
 
     name: str
     type: str
@@ -82,7 +82,7 @@ class Entity(Record, frozen=True):
 
 
 class Relationship(Record, frozen=True):
-    """A fact that the trace taught, and since when it holds."""
+    """A fact that the trace adds to a knowledge graph, and the time since which it is valid."""
 
     fact: str
     valid_from: str
@@ -90,7 +90,7 @@ class Relationship(Record, frozen=True):
 
 
 class KnowledgeGraphDelta(Record, frozen=True):
-    """What the trace adds to a graph of knowledge."""
+    """The entities and facts that the trace adds to a knowledge graph."""
 
     entities: tuple[Entity, ...]
     relationships: tuple[Relationship, ...]
@@ -98,7 +98,7 @@ class KnowledgeGraphDelta(Record, frozen=True):
 
 
 class ReasoningTrace(Record, frozen=True):
-    """A line of reasoning with its task and its outcome; at least one step."""
+    """A line of reasoning with its task and its outcome. It has at least one step."""
 
     id: Annotated[str, Meta(pattern=r"^kp:trace:")]
     metadata: ReasoningMetadata
@@ -111,7 +111,10 @@ class ReasoningTrace(Record, frozen=True):
 
     @property
     def text(self) -> str:
-        """What an embedder is given: the objective and the steps' contents, joined by one space; absent is empty."""
+        """The text for an embedder: the objective and the contents of the steps, joined by one space.
+
+        The content of a step counts as empty if it is absent.
+        """
         return " ".join([self.task.objective, *[step.content or "" for step in self.steps]])
 
 

@@ -1,4 +1,4 @@
-"""What every record is: frozen, slotted, comparable, and JSON both ways."""
+"""The base class of all records: frozen, slotted, comparable, and JSON both ways."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ Json = Any
 """A JSON value: None, bool, int, float, str, list or dict with string keys."""
 
 Extra = dict[str, Any] | None
-"""What a foreign file said beyond our fields, kept so that writing it back loses nothing."""
+"""The parts of a foreign file that no field holds. They are kept to be written back, and nothing else reads them."""
 
 
 class Record(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """The one kind of record. `gc=False` is safe because frozen records cannot form cycles."""
+    """The base of all records. `gc=False` is safe because frozen records cannot form cycles."""

@@ -6,7 +6,10 @@ from fairtrial.records.record import Extra, Record
 
 
 class Rubric(Record, frozen=True):
-    """One yes/no property. `type` names the criterion it belongs to; empty: the final-response criterion."""
+    """A yes/no property, for example "The reply names the order".
+
+    `type` names the criterion of the rubric. An empty `type` means the criterion of final responses.
+    """
 
     id: str
     text: str

@@ -1,4 +1,4 @@
-"""What happened in one conversation: messages, thoughts, tool calls and tool results."""
+"""The record of a conversation: messages, thoughts, tool calls and tool results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fairtrial.records.rubric import Rubric
 
 
 class Timed(Record, frozen=True, kw_only=True):
-    """When a step happened, and the OpenTelemetry span that it was recorded in; None and "" mean "not recorded".
+    """When a step happened, and the OpenTelemetry span that it was recorded in. None and "" mean "not recorded".
 
     `started` is in seconds since 1970, `seconds` is the duration of the step.
     """
@@ -112,7 +112,7 @@ def split_reply(steps: Sequence[Step]) -> tuple[tuple[Step, ...], Message | None
 
 
 class Usage(Record, frozen=True):
-    """The tokens of one model call, with OpenTelemetry's meaning; None is "not recorded".
+    """The tokens of one model call, with OpenTelemetry's meaning. None means "not recorded".
 
     Input tokens include tokens from a cache and tokens of tool results. Output tokens include reasoning tokens.
     """
@@ -125,14 +125,14 @@ class Usage(Record, frozen=True):
 
     @property
     def total_tokens(self) -> int | None:
-        """Input and output tokens together; None if neither is recorded."""
+        """Input and output tokens together, or None if neither is recorded."""
         if self.input_tokens is None and self.output_tokens is None:
             return None
         return (self.input_tokens or 0) + (self.output_tokens or 0)
 
 
 class Durations(Record, frozen=True):
-    """The seconds of an invocation, and how many of them passed in models and in tools; None is "not recorded"."""
+    """The seconds of an invocation, and how many of them passed in models and in tools. None means "not recorded"."""
 
     total: float | None = None
     model: float | None = None
@@ -196,7 +196,7 @@ class Invocation(Record, frozen=True):
 
     The same record also describes an expectation. `steps` are the steps before the reply, in their order. `steps` is
     None if nothing was recorded (or expected) about the steps; an empty tuple means that there were none.
-    `final_response` is None if there is no reply (or no reference). `created` is in seconds since 1970.
+    `final_response` is None if the reply (or the reference) is missing. `created` is in seconds since 1970.
     `unreported_injections` are changes by a simulated environment to calls that have no result among the steps, for
     example because the agent was cut off. They are kept as results without a response.
     """
@@ -221,19 +221,19 @@ class Invocation(Record, frozen=True):
 
     @property
     def reply(self) -> str:
-        """The text of the reply without thoughts; empty if there is no reply."""
+        """The text of the reply without thoughts, or an empty text without a reply."""
         return self.final_response.text if self.final_response else ""
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
-        """The calls in their order; empty also if no steps were recorded."""
+        """The calls in their order. The tuple is empty also if no steps were recorded."""
         return tuple([step for step in self.steps or () if type(step) is ToolCall])
 
 
 class Trace(Record, frozen=True):
     """The invocations of one conversation in their order, and the state at its end.
 
-    `broken` is the cause of the failure that ended the conversation; it is empty if nothing failed. If the last
+    `broken` is the cause of the failure that ended the conversation, or empty if nothing failed. If the last
     invocation of a broken trace has no reply, that invocation failed. `ended_by` names the way in which the
     conversation ended. `reward` is the number that a benchmark gave to the conversation, for example 1.0 in tau-bench.
     `outcome` says whether the agent reached its goal. All are empty or None if the recording does not say.
@@ -250,7 +250,7 @@ class Trace(Record, frozen=True):
 
     @property
     def agents(self) -> tuple[AgentDetails, ...]:
-        """Every agent of the conversation; if several invocations describe an agent, the last description counts."""
+        """Every agent of the conversation. If several invocations describe an agent, the last description counts."""
         agents: dict[str, AgentDetails] = {}
         for invocation in self.invocations:
             agents |= {agent.name: agent for agent in (invocation.about.agents if invocation.about else ())}
