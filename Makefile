@@ -79,6 +79,7 @@ lint: $(VENV)/.ready ## Check style
 
 types: $(VENV)/.ready ## Check types
 	$(BIN)/mypy
+	$(BIN)/basedpyright
 
 imports: $(VENV)/.ready ## Check which way imports point
 	$(BIN)/lint-imports

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import inspect
+import itertools
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -62,13 +65,25 @@ def _escaped(text: str) -> str:
 
 def public_names() -> str:
     """The page of all names of `import fairtrial`, with the first sentence of each docstring."""
-    rows = [f"| `{name}` | {_escaped(_summary(getattr(fairtrial, name)))} |" for name in fairtrial.__all__]
+    rows = [f"| `{name}` | {_escaped(_summary(name))} |" for name in fairtrial.__all__]
     return "\n".join([_MADE, "", "# Public names", "", "| name | |", "|---|---|", *rows]) + "\n"
 
 
-def _summary(documented: object) -> str:
-    """The first paragraph of a docstring in one line."""
-    return " ".join((inspect.getdoc(documented) or "").partition("\n\n")[0].split())
+def _summary(name: str) -> str:
+    """The first paragraph of the docstring of a public name in one line."""
+    documented = getattr(fairtrial, name)
+    text = inspect.getdoc(documented) if inspect.isclass(documented) or inspect.isfunction(documented) else None
+    return " ".join((text or _alias_docstring(name)).partition("\n\n")[0].split())
+
+
+def _alias_docstring(name: str) -> str:
+    """The string below the assignment of an alias: Python does not keep it, so it is read from the source."""
+    home = importlib.import_module(fairtrial._HOMES[name])  # noqa: SLF001
+    statements = ast.parse(inspect.getsource(home)).body
+    for statement, below in itertools.pairwise(statements):
+        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == name:
+            return str(ast.literal_eval(below.value)) if isinstance(below, ast.Expr) else ""
+    return ""
 
 
 PAGES: dict[Path, Callable[[], str]] = {

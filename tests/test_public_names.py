@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -65,3 +66,11 @@ def test_no_public_name_is_hidden_by_a_submodule() -> None:
     """Importing a submodule binds its name in the package, so no submodule may have a public name."""
     package = Path(fairtrial.__file__).parent
     assert not {path.stem for path in package.iterdir()} & set(fairtrial.__all__)
+
+
+def test_pages_and_examples_import_public_names_only() -> None:
+    """Readers copy the code, so it imports from `fairtrial` and `fairtrial.testing`, never from a module below."""
+    root = Path(__file__).parents[1]
+    pages = [root / "README.md", *root.glob("docs/**/*.md"), *root.glob("examples/**/*.py")]
+    deep = re.compile(r"^(?:from|import) (fairtrial\.(?!testing\b)\S+)", re.MULTILINE)
+    assert {page.name: found for page in pages if (found := deep.findall(page.read_text(encoding="utf-8")))} == {}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import clock
-from fairtrial import EvalCase, Invocation, Message, Recording, ScriptedAgent, ScriptedEnvironment, ToolCall, ToolResult
+from fairtrial import EvalCase, Invocation, Message, Recording, ToolCall, ToolResult
 from fairtrial.planned_case import Environments, PlannedCase
 from fairtrial.protocols import Agent, Environment, Item
 from fairtrial.recording import record
@@ -18,6 +18,7 @@ from fairtrial.records.reply import Prompt, Reply
 from fairtrial.records.trace import About, Injection
 from fairtrial.simulate.environment import SimulatedEnvironments
 from fairtrial.simulate.environment_options import environment_options
+from fairtrial.testing import ScriptedAgent, ScriptedEnvironment
 
 CASE = EvalCase("order", (Invocation(Message("Where is it?")), Invocation(Message("And now?"))))
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from fairtrial import EvalCase, Recording, ScriptedAgent
+from fairtrial import EvalCase, Recording
 from fairtrial.planned_case import PlannedCase, Users
 from fairtrial.recording import record
 from fairtrial.records.case import Scenario
-from fairtrial.testing import ScriptedUsers, UserLine
+from fairtrial.testing import ScriptedAgent, ScriptedUsers, UserLine
 
 CASE = EvalCase("order", scenario=Scenario("Hello", "Ask where order A-17 is."))
 

@@ -19,43 +19,89 @@ from typing import TYPE_CHECKING, Any
 from fairtrial.version import __version__ as __version__
 
 _HOMES = {
+    "About": "fairtrial.records.trace",
+    "Agent": "fairtrial.protocols",
     "AgentDetails": "fairtrial.records.trace",
+    "AgentError": "fairtrial.errors",
+    "Ballot": "fairtrial.records.ballot",
+    "Behavior": "fairtrial.records.case",
     "Budget": "fairtrial.llm.budget",
+    "CallError": "fairtrial.llm.model",
+    "CaseError": "fairtrial.errors",
+    "CaseKey": "fairtrial.records.keys",
     "CaseResult": "fairtrial.records.result",
     "ConfigError": "fairtrial.errors",
     "Criterion": "fairtrial.records.result",
+    "CriterionSummary": "fairtrial.records.summary",
     "Embedder": "fairtrial.protocols",
+    "Environment": "fairtrial.protocols",
+    "Estimate": "fairtrial.records.summary",
     "EvalCase": "fairtrial.records.case",
     "EvalSet": "fairtrial.records.case",
     "Failure": "fairtrial.records.attempt",
     "FairtrialError": "fairtrial.errors",
+    "Fault": "fairtrial.records.result",
+    "FinalResponseMatch": "fairtrial.metrics.response_judged",
+    "FinalResponseRubrics": "fairtrial.metrics.rubrics",
     "FormatError": "fairtrial.errors",
+    "Hallucinations": "fairtrial.metrics.grounding",
+    "InferenceCallCount": "fairtrial.metrics.efficiency",
+    "Injection": "fairtrial.records.trace",
     "Invocation": "fairtrial.records.trace",
+    "InvocationDuration": "fairtrial.metrics.efficiency",
+    "Judge": "fairtrial.judge.judge",
+    "JudgeError": "fairtrial.errors",
+    "JudgeOptions": "fairtrial.judge.judges",
     "Judges": "fairtrial.judge.judges",
     "Message": "fairtrial.records.trace",
+    "Metric": "fairtrial.records.result",
+    "MetricError": "fairtrial.errors",
+    "Model": "fairtrial.protocols",
     "ModelOptions": "fairtrial.llm.model_options",
+    "ModelUsage": "fairtrial.records.model_usage",
+    "NamedModel": "fairtrial.llm.model",
     "Outcome": "fairtrial.records.result",
+    "Part": "fairtrial.records.trace",
+    "PartKey": "fairtrial.records.score",
+    "Persona": "fairtrial.records.case",
     "Prompt": "fairtrial.records.reply",
     "Quote": "fairtrial.records.score",
     "Range": "fairtrial.records.score",
     "ReasoningTrace": "fairtrial.records.reasoning",
+    "ReasoningValue": "fairtrial.metrics.reasoning_value",
     "Recording": "fairtrial.records.attempt",
     "Reply": "fairtrial.records.reply",
+    "ResponseEvaluation": "fairtrial.metrics.response_evaluation",
     "ResponseMatch": "fairtrial.metrics.response",
     "Rubric": "fairtrial.records.rubric",
     "Run": "fairtrial.api",
+    "RunInfo": "fairtrial.records.run",
+    "Safety": "fairtrial.metrics.safety",
+    "Scenario": "fairtrial.records.case",
     "Score": "fairtrial.records.score",
-    "ScriptedAgent": "fairtrial.testing",
-    "ScriptedEnvironment": "fairtrial.testing",
+    "Session": "fairtrial.protocols",
+    "SessionInput": "fairtrial.records.case",
+    "SimulatedToolError": "fairtrial.errors",
+    "Simulator": "fairtrial.protocols",
+    "SimulatorError": "fairtrial.errors",
+    "Step": "fairtrial.records.trace",
     "Summary": "fairtrial.records.summary",
+    "TaskSuccess": "fairtrial.metrics.conversation",
     "Thought": "fairtrial.records.trace",
+    "TokenUsage": "fairtrial.metrics.efficiency",
     "ToolCall": "fairtrial.records.trace",
+    "ToolCallCount": "fairtrial.metrics.efficiency",
     "ToolResult": "fairtrial.records.trace",
     "ToolTrajectory": "fairtrial.metrics.trajectory",
+    "ToolUseQuality": "fairtrial.metrics.conversation",
+    "ToolUseRubrics": "fairtrial.metrics.rubrics",
     "Trace": "fairtrial.records.trace",
     "TraceValue": "fairtrial.valuation.trace_value",
+    "TrajectoryQuality": "fairtrial.metrics.conversation",
+    "TrajectoryRubrics": "fairtrial.metrics.rubrics",
     "Usage": "fairtrial.records.trace",
     "UsageError": "fairtrial.errors",
+    "UserSimulatorQuality": "fairtrial.metrics.simulator",
     "VectorCache": "fairtrial.valuation.novelty",
     "Verdict": "fairtrial.records.result",
     "evaluate": "fairtrial.api",
@@ -75,42 +121,88 @@ if TYPE_CHECKING:
     from fairtrial.api import save_eval_set as save_eval_set
     from fairtrial.api import score as score
     from fairtrial.api import value as value
+    from fairtrial.errors import AgentError as AgentError
+    from fairtrial.errors import CaseError as CaseError
     from fairtrial.errors import ConfigError as ConfigError
     from fairtrial.errors import FairtrialError as FairtrialError
     from fairtrial.errors import FormatError as FormatError
+    from fairtrial.errors import JudgeError as JudgeError
+    from fairtrial.errors import MetricError as MetricError
+    from fairtrial.errors import SimulatedToolError as SimulatedToolError
+    from fairtrial.errors import SimulatorError as SimulatorError
     from fairtrial.errors import UsageError as UsageError
+    from fairtrial.judge.judge import Judge as Judge
+    from fairtrial.judge.judges import JudgeOptions as JudgeOptions
     from fairtrial.judge.judges import Judges as Judges
     from fairtrial.llm.budget import Budget as Budget
+    from fairtrial.llm.model import CallError as CallError
+    from fairtrial.llm.model import NamedModel as NamedModel
     from fairtrial.llm.model_options import ModelOptions as ModelOptions
+    from fairtrial.metrics.conversation import TaskSuccess as TaskSuccess
+    from fairtrial.metrics.conversation import ToolUseQuality as ToolUseQuality
+    from fairtrial.metrics.conversation import TrajectoryQuality as TrajectoryQuality
+    from fairtrial.metrics.efficiency import InferenceCallCount as InferenceCallCount
+    from fairtrial.metrics.efficiency import InvocationDuration as InvocationDuration
+    from fairtrial.metrics.efficiency import TokenUsage as TokenUsage
+    from fairtrial.metrics.efficiency import ToolCallCount as ToolCallCount
+    from fairtrial.metrics.grounding import Hallucinations as Hallucinations
+    from fairtrial.metrics.reasoning_value import ReasoningValue as ReasoningValue
     from fairtrial.metrics.response import ResponseMatch as ResponseMatch
+    from fairtrial.metrics.response_evaluation import ResponseEvaluation as ResponseEvaluation
+    from fairtrial.metrics.response_judged import FinalResponseMatch as FinalResponseMatch
+    from fairtrial.metrics.rubrics import FinalResponseRubrics as FinalResponseRubrics
+    from fairtrial.metrics.rubrics import ToolUseRubrics as ToolUseRubrics
+    from fairtrial.metrics.rubrics import TrajectoryRubrics as TrajectoryRubrics
+    from fairtrial.metrics.safety import Safety as Safety
+    from fairtrial.metrics.simulator import UserSimulatorQuality as UserSimulatorQuality
     from fairtrial.metrics.trajectory import ToolTrajectory as ToolTrajectory
+    from fairtrial.protocols import Agent as Agent
     from fairtrial.protocols import Embedder as Embedder
+    from fairtrial.protocols import Environment as Environment
+    from fairtrial.protocols import Model as Model
+    from fairtrial.protocols import Session as Session
+    from fairtrial.protocols import Simulator as Simulator
     from fairtrial.records.attempt import Failure as Failure
     from fairtrial.records.attempt import Recording as Recording
+    from fairtrial.records.ballot import Ballot as Ballot
+    from fairtrial.records.case import Behavior as Behavior
     from fairtrial.records.case import EvalCase as EvalCase
     from fairtrial.records.case import EvalSet as EvalSet
+    from fairtrial.records.case import Persona as Persona
+    from fairtrial.records.case import Scenario as Scenario
+    from fairtrial.records.case import SessionInput as SessionInput
+    from fairtrial.records.keys import CaseKey as CaseKey
+    from fairtrial.records.model_usage import ModelUsage as ModelUsage
     from fairtrial.records.reasoning import ReasoningTrace as ReasoningTrace
     from fairtrial.records.reply import Prompt as Prompt
     from fairtrial.records.reply import Reply as Reply
     from fairtrial.records.result import CaseResult as CaseResult
     from fairtrial.records.result import Criterion as Criterion
+    from fairtrial.records.result import Fault as Fault
+    from fairtrial.records.result import Metric as Metric
     from fairtrial.records.result import Outcome as Outcome
     from fairtrial.records.result import Verdict as Verdict
     from fairtrial.records.rubric import Rubric as Rubric
+    from fairtrial.records.run import RunInfo as RunInfo
+    from fairtrial.records.score import PartKey as PartKey
     from fairtrial.records.score import Quote as Quote
     from fairtrial.records.score import Range as Range
     from fairtrial.records.score import Score as Score
+    from fairtrial.records.summary import CriterionSummary as CriterionSummary
+    from fairtrial.records.summary import Estimate as Estimate
     from fairtrial.records.summary import Summary as Summary
+    from fairtrial.records.trace import About as About
     from fairtrial.records.trace import AgentDetails as AgentDetails
+    from fairtrial.records.trace import Injection as Injection
     from fairtrial.records.trace import Invocation as Invocation
     from fairtrial.records.trace import Message as Message
+    from fairtrial.records.trace import Part as Part
+    from fairtrial.records.trace import Step as Step
     from fairtrial.records.trace import Thought as Thought
     from fairtrial.records.trace import ToolCall as ToolCall
     from fairtrial.records.trace import ToolResult as ToolResult
     from fairtrial.records.trace import Trace as Trace
     from fairtrial.records.trace import Usage as Usage
-    from fairtrial.testing import ScriptedAgent as ScriptedAgent
-    from fairtrial.testing import ScriptedEnvironment as ScriptedEnvironment
     from fairtrial.valuation.novelty import VectorCache as VectorCache
     from fairtrial.valuation.trace_value import TraceValue as TraceValue
 

@@ -18,7 +18,7 @@ from fairtrial.judge.judges import Judges
 from fairtrial.llm.cassette import MissingEntryError, load_cassette
 from fairtrial.llm.model_options import ModelOptions
 from fairtrial.records.trace import Injection
-from fairtrial.testing import ScriptedModel
+from fairtrial.testing import ScriptedEnvironment, ScriptedModel
 from loopback import Loopback, Status
 
 ERROR = {"injected_error": {"injected_http_error_code": 503, "error_message": "down"}, "invalidates": True}
@@ -185,7 +185,7 @@ def test_what_cannot_be_an_environment_is_refused(folder: Path, given: Any, prob
 
 def test_callers_may_name_who_answers(folder: Path) -> None:
     """Anything with the shape of the seam."""
-    environment = fairtrial.ScriptedEnvironment({"get_order": [{"state": "lost"}]})
+    environment = ScriptedEnvironment({"get_order": [{"state": "lost"}]})
     run = fairtrial.evaluate(folder / "s.evalset.json", "shop_agent:reply", environment=environment)
     assert replies(run) == ["It says {'state': 'lost'}."] * CASES
     assert run.info.signatures["environment"]["metric"] == "fairtrial.testing:ScriptedEnvironment"

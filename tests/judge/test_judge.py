@@ -73,7 +73,7 @@ async def same_as_counting_all(votes: Votes, asked: Question) -> None:
     ("items", "answers", "rule"), [(2, VALID_OR_NOT, VALID), (3, VALID_OR_NOT, VALID), (2, YES_NO_NA, RUBRIC)]
 )
 def test_stopping_changes_no_result_in_sampled_tables(items: int, answers: tuple[str, ...], rule: Rule) -> None:
-    """Two thousand tables of five votes with abstentions, drawn with a fixed seed; test_vote_scheduler.py tries all of them."""
+    """Two thousand tables of five votes with abstentions, drawn with a fixed seed. See also test_vote_scheduler.py."""
     asked, draw = question(items, answers, rule), random.Random(20260713)
 
     async def hold_all() -> None:

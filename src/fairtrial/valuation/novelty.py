@@ -10,21 +10,28 @@ import os
 import time
 import zipfile
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
-from fairtrial.errors import FormatError, UsageError
+from fairtrial.errors import ConfigError, FormatError, UsageError, lacks_extra
 from fairtrial.records.value_row import Nearest
+
+with suppress(ImportError):  # without the extra `embed` the name VectorCache can still be imported
+    import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
 
 CAPACITY = 1000
 DIMENSIONS = 384
 BLOCK = 256
 """Vectors compared at a time: larger wastes products that are masked, smaller wastes the matrix unit."""
-Floats = NDArray[np.float32]
 _VERSION = 1
 _NOT_AN_INDEX = (OSError, ValueError, LookupError, TypeError, AttributeError, EOFError, zipfile.BadZipFile)
 
@@ -44,6 +51,8 @@ class VectorCache:
         ttl: float | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
+        if find_spec("numpy") is None:
+            raise ConfigError(lacks_extra("a VectorCache", "embed"))
         if capacity is not None and capacity < 1:
             raise UsageError(f"capacity: must be at least 1, or None for no limit, got {capacity}")
         if dimensions < 1:

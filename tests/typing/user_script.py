@@ -1,0 +1,330 @@
+"""A user's script with every public name. `make types` checks it in pyright's strict mode, and a test runs it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, assert_type
+
+import fairtrial
+from fairtrial import (
+    About,
+    Agent,
+    AgentDetails,
+    AgentError,
+    Ballot,
+    Behavior,
+    Budget,
+    CallError,
+    CaseError,
+    CaseKey,
+    CaseResult,
+    ConfigError,
+    Criterion,
+    CriterionSummary,
+    Embedder,
+    Environment,
+    Estimate,
+    EvalCase,
+    EvalSet,
+    Failure,
+    FairtrialError,
+    Fault,
+    FinalResponseMatch,
+    FinalResponseRubrics,
+    FormatError,
+    Hallucinations,
+    InferenceCallCount,
+    Injection,
+    Invocation,
+    InvocationDuration,
+    Judge,
+    JudgeError,
+    JudgeOptions,
+    Judges,
+    Message,
+    Metric,
+    MetricError,
+    Model,
+    ModelOptions,
+    ModelUsage,
+    NamedModel,
+    Outcome,
+    Part,
+    PartKey,
+    Persona,
+    Prompt,
+    Quote,
+    Range,
+    ReasoningTrace,
+    ReasoningValue,
+    Recording,
+    Reply,
+    ResponseEvaluation,
+    ResponseMatch,
+    Rubric,
+    Run,
+    RunInfo,
+    Safety,
+    Scenario,
+    Score,
+    Session,
+    SessionInput,
+    SimulatedToolError,
+    Simulator,
+    SimulatorError,
+    Step,
+    Summary,
+    TaskSuccess,
+    Thought,
+    TokenUsage,
+    ToolCall,
+    ToolCallCount,
+    ToolResult,
+    ToolTrajectory,
+    ToolUseQuality,
+    ToolUseRubrics,
+    Trace,
+    TraceValue,
+    TrajectoryQuality,
+    TrajectoryRubrics,
+    Usage,
+    UsageError,
+    UserSimulatorQuality,
+    VectorCache,
+    Verdict,
+    evaluate,
+    load_eval_set,
+    load_recordings,
+    save_eval_set,
+    score,
+    value,
+)
+from fairtrial.testing import ScriptedAgent, ScriptedEnvironment, ScriptedModel, ScriptedUsers
+
+# Expectations.
+DETAILS = AgentDetails("shop", "Be brief.", ({"function_declarations": [{"name": "get_order"}]},))
+EXPECTED = Invocation(
+    Message("Where is A-17?", parts=(Part(mime_type="image/png", uri="photo.png"),)),
+    (Thought("I look it up."), ToolCall("get_order", {"id": "A-17"}), ToolResult("get_order", {"state": "sent"})),
+    Message("It is on its way.", "shop"),
+    usages=(Usage(10, 5),),
+    about=About((DETAILS,)),
+)
+PERSONA = Persona("brief", "Somebody in a hurry.", (Behavior("brief", "Says little."),))
+FIXED = EvalCase("order", (EXPECTED,), session_input=SessionInput("app", "user"))
+PLAYED = EvalCase("greeting", scenario=Scenario("Hello!", "Say goodbye.", PERSONA))
+
+
+# A metric of one's own: a function, and a class with an option.
+def polite(trace: Trace, case: EvalCase) -> Score:
+    """Count the invocations whose reply says please; quote the first."""
+    replies = [invocation.reply for invocation in trace.invocations if case.id]
+    quotes = tuple(Quote(reply, "reply") for reply in replies if "please" in reply)
+    parts = tuple(Score(float("please" in reply), key=PartKey("invocation", i)) for i, reply in enumerate(replies))
+    return Score(len(quotes) / len(replies) if replies else None, quotes=quotes[:1], parts=parts)
+
+
+@dataclass(frozen=True)
+class Shorter:
+    """Whether every reply has fewer than `limit` characters."""
+
+    limit: int = 100
+
+    def __call__(self, trace: Trace, case: EvalCase) -> bool:
+        """Compare the lengths."""
+        if not case.id:
+            raise MetricError("a case without an id")
+        return all(len(invocation.reply) < self.limit for invocation in trace.invocations)
+
+
+# The outside world: a model, an agent, a user and an environment.
+async def lenient(prompt: Prompt) -> Reply:
+    """Find everything valid."""
+    if prompt.schema is None:
+        raise CallError("asked for something that is not a question")
+    answer = {"id": "reply", "rationale": "it is fine", "answer": "valid"}
+    return Reply(json.dumps({"answers": [answer]}), cost=0.0)
+
+
+class ShopSession:
+    """A conversation with an agent that calls one tool."""
+
+    about: About | None = About((DETAILS,))
+
+    def __init__(self, environment: Environment | None) -> None:
+        self._environment = environment
+
+    async def send(self, message: str) -> AsyncIterator[Step | Usage]:
+        """Look up the order, and say that it is on its way."""
+        if not message:
+            raise AgentError("nothing was asked")
+        call = ToolCall("get_order", {"id": "A-17"})
+        yield call
+        yield await self._answer(call)
+        yield Usage(10, 5)
+        yield Message("It is on its way, please wait.")
+
+    async def _answer(self, call: ToolCall) -> ToolResult:
+        async def real() -> Any:
+            return {"state": "sent"}
+
+        if self._environment is None:
+            return ToolResult(call.name, await real())
+        return await self._environment.answer(call, {"name": call.name}, real)
+
+
+@asynccontextmanager
+async def shop(case: EvalCase, environment: Environment | None) -> AsyncGenerator[Session]:
+    """Open a conversation."""
+    assert case.id
+    yield ShopSession(environment)
+
+
+class Parrot:
+    """A user who repeats the agent once."""
+
+    async def next_message(self, so_far: Trace) -> str | None:
+        """Say hello, then the last reply, then nothing."""
+        if len(so_far.invocations) > 1:
+            return None
+        if so_far.broken:
+            raise SimulatorError("there is nobody to talk to")
+        return so_far.invocations[-1].reply if so_far.invocations else "Hello!"
+
+
+class Flaky:
+    """An environment that injects one answer."""
+
+    async def answer(self, call: ToolCall, declared: dict[str, Any], real: Callable[[], Awaitable[Any]]) -> ToolResult:
+        """Answer with a lost order."""
+        if not declared:
+            raise SimulatedToolError(f"{call.name} is not declared, and answered {await real()}")
+        return ToolResult(call.name, {"state": "lost"}, injected=(Injection("response"),))
+
+
+def parrots(case: EvalCase, attempt: int) -> Simulator:
+    """Return a user for a case and an attempt."""
+    assert case.id
+    assert attempt
+    return Parrot()
+
+
+def flaky(case: EvalCase, attempt: int) -> Environment:
+    """Return an environment for a case and an attempt."""
+    assert case.id
+    assert attempt
+    return Flaky()
+
+
+def letters(texts: Sequence[str]) -> list[list[float]]:
+    """Embed a text by its length."""
+    return [[1.0, float(len(text))] for text in texts]
+
+
+AGENT: Agent = shop
+MODEL: Model = lenient
+EMBEDDER: Embedder = letters
+METRIC: Metric = polite
+
+# Judges: the model by name, or one's own; options as in a configuration.
+MODELS = ModelOptions(custom_models={"lenient": MODEL}, budget=Budget(max_calls=100), concurrency=4)
+JUDGES = Judges(model="lenient", votes=1, models=MODELS)
+DEFAULTS = JudgeOptions(judge_model="lenient", num_samples=3)
+JUDGE = Judge((NamedModel("lenient"), NamedModel("own", ScriptedModel(["…"]))), votes=DEFAULTS.num_samples)
+RUBRICS = (Rubric("polite", "The reply is polite."),)
+
+CRITERIA = (
+    Criterion("polite", METRIC, threshold=0.5, range=Range(0, 1)),
+    Criterion("shorter", Shorter(50)),
+    Criterion("calls", ToolTrajectory(match_type="IN_ORDER"), threshold=1.0),
+    Criterion("words", ResponseMatch(), threshold=0.1),
+    *(Criterion(type(metric).__qualname__, metric) for metric in (ToolCallCount(), InferenceCallCount(), TokenUsage())),
+    Criterion("seconds", InvocationDuration(), lower_is_better=True),
+    Criterion("value", ReasoningValue()),
+)
+JUDGED: tuple[Criterion, ...] = (
+    Criterion("valid", FinalResponseMatch(JUDGE)),
+    Criterion("rubrics", FinalResponseRubrics(JUDGE, RUBRICS)),
+    Criterion("tool_rubrics", ToolUseRubrics(JUDGE, RUBRICS)),
+    Criterion("way_rubrics", TrajectoryRubrics(JUDGE, RUBRICS)),
+    Criterion("grounded", Hallucinations(JUDGE)),
+    Criterion("safe", Safety(JUDGE)),
+    Criterion("user", UserSimulatorQuality(JUDGE)),
+    Criterion("success", TaskSuccess(JUDGE)),
+    Criterion("way", TrajectoryQuality(JUDGE)),
+    Criterion("tools", ToolUseQuality(JUDGE)),
+    Criterion("coherent", ResponseEvaluation(JUDGE)),
+)
+
+
+def describe(run: Run) -> list[str]:
+    """Read everything that a run holds."""
+    info: RunInfo = run.info
+    summary: Summary = run.summary
+    lines = [f"{info.id}: {run.verdict}"]
+    for criterion in summary.criteria:
+        assert_type(criterion, CriterionSummary)
+        lines.append(criterion.criterion)
+    for result in run.cases:
+        lines += _lines(result)
+    for ballot in run.ballots.values():
+        assert_type(ballot, Ballot)
+        lines.append(f"{ballot.id}: {ballot.k} votes")
+    for _, recording in run.recordings:
+        failure: Failure | None = recording.failure
+        lines.append(failure.cause if failure else recording.ended_by)
+    return lines
+
+
+def _lines(result: CaseResult) -> list[str]:
+    fault: Fault | None = result.fault
+    usage: ModelUsage | None = result.simulator
+    outcomes: tuple[Outcome, ...] = result.outcomes
+    lines = [fault.side if fault else str(usage)]
+    return lines + [f"{outcome.criterion}: {outcome.verdict}" for outcome in outcomes]
+
+
+def main(folder: Path) -> list[str]:
+    """Evaluate, save, load, score and value."""
+    eval_set = EvalSet("shop", (FIXED, PLAYED))
+    run = evaluate(eval_set, AGENT, CRITERIA, users=parrots, environment=flaky, attempts=2)
+    assert run.verdict in set(Verdict)
+    judged = evaluate(EvalSet("fixed", (FIXED,)), AGENT, {"final_response_match_v2": 0.5}, judges=JUDGES)
+
+    save_eval_set(eval_set, folder / "shop.evalset.json")
+    key: CaseKey | None = next(iter(run.cases)).key
+    loaded = load_eval_set(folder / "shop.evalset.json")
+    recorded: list[Recording] = load_recordings(folder / "shop.evalset.json")
+    again = score(recorded, loaded, {"tool_trajectory_avg_score": 1.0})
+
+    scripted = ScriptedAgent({"order": [[ToolCall("get_order", {"id": "A-17"}), "It is on its way."]]})
+    broken = ScriptedEnvironment({"get_order": [{"state": "lost"}]})
+    silent = ScriptedUsers({"greeting": []})
+    last = evaluate(EvalSet("fixed", (FIXED,)), scripted, CRITERIA, users=silent, environment=broken)
+
+    worth: TraceValue = value(Trace((EXPECTED,)), embedder="none", confidence=0.9, success=True)
+    problems: tuple[str, ...] = ()
+    try:
+        load_eval_set(folder / "nothing.json")
+    except FormatError as error:
+        problems = error.problems
+    except (ConfigError, UsageError) as error:
+        problems = (str(error),)
+    return [
+        *(line for one in (run, judged, again, last) for line in describe(one)),
+        f"{worth.score} {key} {problems} {MODELS.budget}",
+    ]
+
+
+def names() -> tuple[type, ...]:
+    """Return the classes that a script mostly catches or annotates with."""
+    return (FairtrialError, CaseError, JudgeError, Estimate, ReasoningTrace, VectorCache)
+
+
+if __name__ == "__main__":
+    assert fairtrial.__version__
+    print(len(JUDGED), EMBEDDER(["a"]), *main(Path()), sep="\n")  # noqa: T201
