@@ -52,7 +52,7 @@ def _says_nothing(name: str, value: Any) -> bool:
 
 def written(document: Any) -> Any:
     """A document, read and written."""
-    found = load(document).eval_set
+    found = load(document, lenient=True).eval_set
     assert found is not None
     return json.loads(dumps(found))
 
@@ -66,9 +66,9 @@ def test_any_eval_set_is_written_as_it_was(document: dict[str, Any]) -> None:
 @given(eval_sets())
 def test_what_was_written_is_read_as_the_same(document: dict[str, Any]) -> None:
     """Load, write and load gives the same nouns."""
-    first = load(document).eval_set
+    first = load(document, lenient=True).eval_set
     assert first is not None
-    assert load(dumps(first)).eval_set == first
+    assert load(dumps(first), lenient=True).eval_set == first
 
 
 def test_thoughts_and_blobs_of_a_reply_are_kept() -> None:
@@ -142,7 +142,7 @@ def test_the_time_and_the_model_of_an_event_are_those_of_its_steps() -> None:
     event = {"author": "agent", "content": {"parts": parts}, "timestamp": 7.5, "model_version": "gemini"}
     document = eval_set({"user_content": said("hi"), "intermediate_data": {"invocation_events": [event]}})
     assert written(document) == document
-    found = load(document).eval_set
+    found = load(document, lenient=True).eval_set
     assert found is not None
     (invocation,) = found.cases[0].conversation or ()
     assert [(step.started, step.seconds) for step in invocation.steps or ()] == [(7.5, None)] * 2

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
 from fairtrial.config.spelling import snake
 from fairtrial.config.wording import shown
 from fairtrial.errors import FormatError, nearest
+from fairtrial.formats.right_forms import right_form
 from fairtrial.records.case import SessionInput
 from fairtrial.text.display import shortened
 from fairtrial.text.pointer import escape
@@ -50,7 +51,7 @@ def _nearly(key: str, names: tuple[str, ...]) -> str:
 
 
 class Diagnostics:
-    """The errors and warnings found so far in one file."""
+    """The errors and warnings found so far in one file; `keys` counts the keys that its eval set holds."""
 
     def __init__(self, path: str, *, lenient: bool = False) -> None:
         self.path = path
@@ -58,6 +59,7 @@ class Diagnostics:
         self.errors: list[str] = []
         self.warnings: list[str] = []
         self.sessions: dict[bytes, SessionInput] = {}
+        self.keys = 0
         self._hints = 0
 
     def error(self, at: Place, problem: str) -> None:
@@ -80,23 +82,37 @@ class Diagnostics:
         """Note a value of the wrong type."""
         self.error(at, f"must be {allowed}, got {shown(got)}")
 
-    def unknown(self, at: Place, key: str, names: Iterable[str], *, quiet: bool = False) -> None:
-        """Note a key that nobody knows: an error where it is nearly a known one, else kept with a warning."""
+    def unknown(self, at: Place, key: str, names: Iterable[str], *, open_ended: bool = False) -> None:
+        """Note an unknown key: an error, since nothing reads its value; a warning if the reader is lenient.
+
+        In an object that is `open_ended` only a key that is nearly a known one is worth a word.
+        """
+        known = tuple(dict.fromkeys(names))
         self._hints += 1
-        comparable = not self.lenient and self._hints <= _MOST_HINTS and len(key) <= _LONGEST_NAME
-        hint = _nearly(key, tuple(names)) if comparable else ""
-        if hint:
-            self.error((at, key), f"is not a known key{hint}")
-        elif not quiet:
-            self.warning((at, key), "is not a known key; kept, and not used")
+        comparable = self._hints <= _MOST_HINTS and len(key) <= _LONGEST_NAME
+        hint = _nearly(key, known) if comparable else ""
+        if open_ended and not hint:
+            return
+        if self.lenient:
+            if not open_ended:
+                self.warning((at, key), "unknown key, ignored (it is preserved when the file is written back)")
+            return
+        form = hint or right_form(key) or f"; known are {', '.join(map(repr, known[:12]))}"
+        self.error((at, key), f"is not a known key{form}")
 
     def fields(
-        self, raw: Any, names: Names, at: Place, *, open_ended: bool = False, quiet: Collection[str] = ()
+        self,
+        raw: Any,
+        names: Names,
+        at: Place,
+        *,
+        open_ended: bool | Callable[[str], bool] = False,
+        quiet: Collection[str] = (),
     ) -> tuple[dict[str, Any], dict[str, Any] | None]:
         """Split an object into its known, non-null fields under our names and what else it holds.
 
-        `open_ended`: unknown keys belong there, and need no warning; one that is null says nothing anyway. `quiet` are
-        unknown keys without a warning.
+        `open_ended`: all unknown keys are allowed, or the unknown keys that it returns true for. `quiet` are unknown
+        keys that are allowed. An unknown key whose value is null is allowed everywhere.
         """
         known: dict[str, Any] = {}
         if type(raw) is not dict:
@@ -108,7 +124,8 @@ class Diagnostics:
             if name is None:
                 extra = extra or {}
                 extra[key] = value
-                self.unknown(at, key, names.values(), quiet=open_ended or value is None or key in quiet)
+                allowed = value is None or key in quiet or (open_ended(key) if callable(open_ended) else open_ended)
+                self.unknown(at, key, names.values(), open_ended=allowed)
             elif name in known:
                 self.error((at, key), f"gives {name!r} a second time")
             elif value is not None:

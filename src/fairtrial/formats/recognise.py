@@ -14,14 +14,17 @@ from fairtrial.formats import knowledgepulse, messages, nearest_format
 from fairtrial.formats import recordings as ours
 from fairtrial.formats.adk import config_file, evalset, evalset_result, legacy, session
 from fairtrial.formats.adk.write import scenario_json
-from fairtrial.formats.jsontext import decode, members, repaired, said_twice, strict_utf8
-from fairtrial.formats.reading import Diagnostics, Place
+from fairtrial.formats.jsontext import decode, key_count, key_count_of, members, repaired, said_twice, strict_utf8
+from fairtrial.formats.reading import MOST_PROBLEMS, Diagnostics, Place
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.eval_config import EvalConfig
 from fairtrial.records.reasoning import RefusedTrace
 from fairtrial.records.record import Record
 
+_EVAL_SET = "eval set"
+_BY_HAND = (_EVAL_SET, "test file (old list form)", "eval set (old list form)", "scenarios", "EvalConfig")
+"""Kinds of files that people write, in which a key that stands there twice is a mistake."""
 _REFUSED = {
     "resourceSpans": "OpenTelemetry spans (OTLP)",
     "batches": "OpenTelemetry spans (a Tempo export)",
@@ -49,9 +52,11 @@ def read(data: bytes, path: str, *, lenient: bool = False) -> Loaded:
     data, warnings = strict_utf8(data, path)
     reading = Diagnostics(path, lenient=lenient)
     reading.warnings += warnings
+    strict = True
     try:
         loaded = _document(members(data), reading)
     except ValueError:
+        strict = False
         reading = Diagnostics(path, lenient=lenient)
         lines = _json_lines(data)
         if lines is not None:
@@ -60,8 +65,11 @@ def read(data: bytes, path: str, *, lenient: bool = False) -> Loaded:
             value, repairs = repaired(data, path)
             reading.warnings += warnings + repairs
             loaded = _document(value, reading)
-    if loaded.config is not None:
-        reading.errors += [f"{place}: stands there twice; keep one" for place in said_twice(data, path)]
+    # Most eval sets are large and have no key twice, which a count of keys shows without decoding them again.
+    counted = strict and loaded.kind == _EVAL_SET
+    if loaded.kind in _BY_HAND and not (counted and reading.keys == key_count(data)):
+        for place in said_twice(data, path)[:MOST_PROBLEMS]:
+            reading.errors.append(f"{place}: stands there twice; keep one")
     reading.finish()
     return msgspec.structs.replace(loaded, warnings=tuple(reading.warnings))
 
@@ -165,6 +173,7 @@ def _eval_set(top: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
     if type(raw_cases) is not list:
         reading.wanted(at, "an array of cases", _value(raw_cases))
         raw_cases = []
+    reading.keys += len(top)
     first = _value(raw_cases[0]) if raw_cases else None
     if isinstance(first, dict) and not first.keys() & evalset.CASE_MARKS:
         # The keys are an eval set's, but the cases are not: a problem for each of them would help nobody.
@@ -174,7 +183,9 @@ def _eval_set(top: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
     raw_cases.reverse()  # so that what was read can be let go of, case by case
     while raw_cases:
         i = len(cases)
-        one = evalset.case(_value(raw_cases.pop()), (at, i), reading)
+        raw = _value(raw_cases.pop())
+        reading.keys += key_count_of(raw)
+        one = evalset.case(raw, (at, i), reading)
         cases.append(one)
         recorded = evalset.recorded(one, (at, i), reading)
         if recorded is not None:
@@ -182,8 +193,9 @@ def _eval_set(top: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
     _no_twins(cases, at, "eval_id", reading)
     whole = {key: _value(value) for key, value in known.items()}
     whole_extra = {key: _value(value) for key, value in (extra or {}).items()}
+    reading.keys += key_count_of([*whole.values(), *whole_extra.values()])
     eval_set = evalset.eval_set(whole, whole_extra, tuple(cases), stem)
-    return Loaded(reading.path, "eval set", eval_set, tuple(recordings))
+    return Loaded(reading.path, _EVAL_SET, eval_set, tuple(recordings))
 
 
 def _is_null(value: Any) -> bool:

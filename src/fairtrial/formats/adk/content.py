@@ -141,7 +141,7 @@ def _part(raw: Any, at: Place, reading: Diagnostics) -> dict[str, Any]:
         return {}
     part = {key: value for key, value in raw.items() if value is not None or key not in _PART}
     for key in part.keys() - _PART.keys():
-        reading.unknown(at, key, _PART.values(), quiet=True)
+        reading.unknown(at, key, _PART.values(), open_ended=part[key] is None)
     if "text" in part and type(part["text"]) is not str:
         reading.wanted((at, "text"), "a string", part["text"])
         part.pop("text")

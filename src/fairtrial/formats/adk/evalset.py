@@ -12,6 +12,7 @@ from fairtrial.config.spelling import spellings
 from fairtrial.config.wording import shown
 from fairtrial.formats.adk import content
 from fairtrial.formats.reading import Diagnostics, Place
+from fairtrial.formats.right_forms import is_no_expectation
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import Behavior, EvalCase, EvalSet, Persona, Scenario, SessionInput
 from fairtrial.records.rubric import Rubric
@@ -58,6 +59,8 @@ _INVOCATION = spellings(
     "tools",
     "intermediate_responses",
 )
+_TRPC_MOCKS = ("toolMock", "tool_mock")
+"""Answers that tRPC-Agent-Go gives in place of tools; nothing is held against them."""
 _BY_HAND = ("tool_uses", "tool_responses", "intermediate_responses")
 _INTERMEDIATE = spellings(*_BY_HAND, "invocation_events")
 _TRPC_TOOL = spellings("id", "name", "arguments", "result") | {"args": "arguments"}
@@ -99,7 +102,7 @@ def case(raw: Any, at: Place, reading: Diagnostics) -> EvalCase:
         reading.wanted(at, "a case {'eval_id': ..., 'conversation': [...]}", raw)
         return EvalCase("")
     errors = len(reading.errors)
-    known, extra = reading.fields(raw, CASE, at, open_ended=True)
+    known, extra = reading.fields(raw, CASE, at, open_ended=is_no_expectation)
     given = [name for name in ("conversation", "conversation_scenario") if name in known]
     if len(given) != 1 and len(reading.errors) == errors:
         got = "both" if given else "neither"
@@ -156,7 +159,7 @@ def invocations(raw: Any, at: Place, reading: Diagnostics) -> tuple[Invocation, 
 
 def invocation(raw: Any, at: Place, reading: Diagnostics) -> Invocation:
     """Return one invocation, expected or recorded."""
-    known, extra = reading.fields(raw, _INVOCATION, at)
+    known, extra = reading.fields(raw, _INVOCATION, at, quiet=_TRPC_MOCKS)
     if "user_content" not in known:
         reading.error(at, "must have 'user_content'")
         user = Message("")
@@ -353,12 +356,12 @@ def _new_session_input(raw: Any, at: Place, reading: Diagnostics) -> SessionInpu
 
 
 def _about(raw: Any, at: Place, reading: Diagnostics) -> About:
-    known, extra = reading.fields(raw, _APP, at)
+    known, extra = reading.fields(raw, _APP, at, open_ended=True)
     place = (at, "agent_details")
     details = reading.mapping(known, "agent_details", at) or {}
     agents: list[AgentDetails] = []
     for name, one in details.items():
-        inner, unknown = reading.fields(one, _AGENT, (place, name))
+        inner, unknown = reading.fields(one, _AGENT, (place, name), open_ended=True)
         declared = reading.array(inner, "tool_declarations", (place, name))
         kept = tuple(tool for tool in declared if type(tool) is dict)
         if len(kept) != len(declared):

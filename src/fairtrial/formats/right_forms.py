@@ -1,0 +1,72 @@
+"""Under which key does an expectation stand, if somebody wrote it under a key that nobody knows?"""
+
+from __future__ import annotations
+
+from fairtrial.config.spelling import snake
+
+_CALLS = frozenset(
+    [
+        "actions",
+        "calls",
+        "expected_calls",
+        "expected_tool_calls",
+        "expected_tool_use",
+        "expected_tool_uses",
+        "expected_tools",
+        "expected_trajectory",
+        "function_call",
+        "function_calls",
+        "steps",
+        "tool_call",
+        "tool_calls",
+        "tool_trajectory",
+        "tool_use",
+        "tool_uses",
+        "tools",
+        "trajectory",
+    ]
+)
+_REPLIES = frozenset(
+    [
+        "agent_content",
+        "agent_response",
+        "answer",
+        "expected",
+        "expected_answer",
+        "expected_final_response",
+        "expected_output",
+        "expected_reply",
+        "expected_response",
+        "final_answer",
+        "gold",
+        "golden",
+        "ground_truth",
+        "model_response",
+        "output",
+        "reference",
+        "reference_answer",
+        "reference_response",
+        "reply",
+        "response",
+    ]
+)
+_ARGUMENTS = frozenset(["arguments", "input", "inputs", "kwargs", "parameters", "params", "tool_input"])
+_EXPECTING = ("expected_", "reference_", "golden_", "ground_truth_")
+
+
+def is_no_expectation(key: str) -> bool:
+    """Whether the key of a case does not look as if its value were compared with what the agent does."""
+    name = snake(key)
+    return name not in _CALLS and name not in _REPLIES and not name.startswith(_EXPECTING)
+
+
+def right_form(key: str) -> str:
+    """Return the form that was probably meant by an unknown key, as the end of a message; empty if nothing is known."""
+    name = snake(key)
+    if name in _CALLS:
+        return "; expected calls stand in an invocation, in 'intermediate_data': {'tool_uses': [{'name', 'args'}]}"
+    if name in _REPLIES:
+        return "; the expected reply stands in an invocation, in 'final_response': {'parts': [{'text': ...}]}"
+    if name in _ARGUMENTS:
+        return "; the arguments of a call stand in 'args'"
+    return ""
