@@ -326,5 +326,5 @@ def test_a_file_without_traces_is_refused(tmp_path: Path) -> None:
         Valuation([tmp_path / "c.json", tmp_path / "d.json", _write(tmp_path / "e.jsonl", [reasoning()])])
     )
     assert "holds EvalConfig without recorded traces" in config["errors"][0]["problem"]
-    assert "got the keys 'neither'" in other["errors"][0]["problem"]
+    assert "the keys 'neither'" in other["errors"][0]["problem"]
     assert good["score"] is not None
