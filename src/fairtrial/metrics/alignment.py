@@ -1,4 +1,4 @@
-"""Where do two lists of calls differ? Side by side, with the first difference marked."""
+"""How do two lists of calls differ, side by side and with the first difference marked?"""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from fairtrial.metrics.argument_matching import CallMatcher, assignment
 from fairtrial.records.record import Record
 from fairtrial.records.score import Quote
 from fairtrial.records.trace import ToolCall
-from fairtrial.text.display import call as shown
+from fairtrial.text.display import call as call_text
 from fairtrial.text.display import compact, shortened
 
 _LIMIT = 400
-"""Calls beyond are shown without alignment, which takes quadratic time."""
+"""The most calls that are aligned, because alignment takes quadratic time. Further calls are only listed."""
 
 _SHOWN = 200
-"""Characters of a call in a line of calls."""
+"""The most characters of a call in a line of calls."""
 
 
 class Row(Record, frozen=True):
-    """An expected call and the actual one beside it; None where one side has nothing. `fault`: it breaks the match."""
+    """An expected call beside an actual call. A side without a call is None. A `fault` breaks the match."""
 
     expected: ToolCall | None
     actual: ToolCall | None
@@ -31,46 +31,46 @@ def align(
 ) -> list[Row]:
     """Return both lists row by row: along a longest common subsequence, or paired in any order.
 
-    Only EXACT finds fault with a surplus call.
+    Only with the match type EXACT a surplus call is a fault.
     """
     if match_type == "ANY_ORDER":
         return _in_any_order(actual, expected, match)
-    start = _agreeing(actual, expected, match)
-    end = _agreeing(actual[start:][::-1], expected[start:][::-1], match)
+    start = _common_prefix(actual, expected, match)
+    end = _common_prefix(actual[start:][::-1], expected[start:][::-1], match)
     ours, theirs = len(actual) - end, len(expected) - end
-    between = _between(actual[start:ours], expected[start:theirs], match)
+    middle = _middle(actual[start:ours], expected[start:theirs], match)
     return [
-        *_matched(actual[:start], expected[:start]),
-        *_beside(between, surplus_is_fault=match_type == "EXACT"),
-        *_matched(actual[ours:], expected[theirs:]),
+        *_pairs(actual[:start], expected[:start]),
+        *_side_by_side(middle, surplus_is_fault=match_type == "EXACT"),
+        *_pairs(actual[ours:], expected[theirs:]),
     ]
 
 
 def _in_any_order(actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: CallMatcher) -> list[Row]:
-    """Each expected call beside its partner; one without beside a spare call of the same tool, to show what differs."""
+    """Return each expected call beside its partner, or beside a spare call of the same tool to show what differs."""
     mates = assignment(actual, expected, match)
-    spare = {i: one for i, one in enumerate(actual) if i not in set(mates)}
+    spare = {i: call for i, call in enumerate(actual) if i not in set(mates)}
     rows: list[Row] = []
     for theirs, i in zip(expected, mates, strict=True):
-        namesake = next((k for k, one in spare.items() if one.name == theirs.name), None) if i < 0 else None
+        namesake = next((k for k, call in spare.items() if call.name == theirs.name), None) if i < 0 else None
         ours = actual[i] if i >= 0 else spare.pop(namesake) if namesake is not None else None
         rows.append(Row(theirs, ours, fault=i < 0))
-    return rows + [Row(None, one, fault=False) for one in spare.values()]
+    return rows + [Row(None, call, fault=False) for call in spare.values()]
 
 
-def _agreeing(actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: CallMatcher) -> int:
-    """Return how many calls at the start of both lists match."""
+def _common_prefix(actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: CallMatcher) -> int:
+    """Return the number of calls at the start of both lists that match."""
     for i, (ours, theirs) in enumerate(zip(actual, expected, strict=False)):
         if not match(ours, theirs):
             return i
     return min(len(actual), len(expected))
 
 
-def _matched(actual: Sequence[ToolCall], expected: Sequence[ToolCall]) -> list[Row]:
+def _pairs(actual: Sequence[ToolCall], expected: Sequence[ToolCall]) -> list[Row]:
     return [Row(theirs, ours, fault=False) for ours, theirs in zip(actual, expected, strict=True)]
 
 
-def _between(actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: CallMatcher) -> list[Row]:
+def _middle(actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: CallMatcher) -> list[Row]:
     """Return the rows of a longest common subsequence."""
     table = _table(actual[:_LIMIT], expected[:_LIMIT], match)
     rows: list[Row] = []
@@ -90,7 +90,7 @@ def _between(actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: Ca
 
 
 def _table(actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: CallMatcher) -> list[list[int]]:
-    """Lengths of the longest common subsequences of all suffixes."""
+    """Return the lengths of the longest common subsequences of all suffixes."""
     table = [[0] * (len(expected) + 1) for _ in range(len(actual) + 1)]
     for i in range(len(actual) - 1, -1, -1):
         for j in range(len(expected) - 1, -1, -1):
@@ -99,8 +99,8 @@ def _table(actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: Call
     return table
 
 
-def _beside(rows: list[Row], *, surplus_is_fault: bool) -> list[Row]:
-    """Put the missing calls between two matches next to the surplus ones there."""
+def _side_by_side(rows: list[Row], *, surplus_is_fault: bool) -> list[Row]:
+    """Put the missing calls between two matches beside the surplus calls there."""
     merged: list[Row] = []
     missing: list[ToolCall] = []
     surplus: list[ToolCall] = []
@@ -121,17 +121,17 @@ def _beside(rows: list[Row], *, surplus_is_fault: bool) -> list[Row]:
 
 
 def difference(rows: list[Row], match: CallMatcher) -> str:
-    """Return the first difference in one sentence; where nothing breaks the match, what was not expected."""
+    """Return the first difference in one sentence, or the surplus calls if nothing breaks the match."""
     for position, row in enumerate(rows, 1):
         if row.fault:
-            return f"first difference at call {position}: {_difference(row, match)}"
+            return f"first difference at call {position}: {_row_difference(row, match)}"
     return f"not expected: {', '.join(row.actual.name for row in rows if row.actual and row.expected is None)}"
 
 
-def _difference(row: Row, match: CallMatcher) -> str:
+def _row_difference(row: Row, match: CallMatcher) -> str:
     if row.expected is None or row.actual is None:
-        one = row.expected or row.actual
-        return f"{one.name if one else ''} is {'missing' if row.expected else 'not expected'}"
+        call = row.expected or row.actual
+        return f"{call.name if call else ''} is {'missing' if row.expected else 'not expected'}"
     if row.expected.name != row.actual.name:
         return f"expected {row.expected.name}, got {row.actual.name}"
     return f"{row.expected.name}: {_argument_difference(row.actual, row.expected, match)}"
@@ -148,9 +148,10 @@ def _argument_difference(actual: ToolCall, expected: ToolCall, match: CallMatche
 
 
 def show(rows: list[Row]) -> tuple[str, tuple[Quote, ...]]:
-    """Return both lists, a line each with the first difference between » and «; and the rows as quotes.
+    """Return both lists as lines with the first difference between » and «, and the rows as quotes.
 
-    A quote's source is `both` where the sides match, else `expected`, `actual`, or `surplus` where that is allowed.
+    The source of a quote is `both` if the sides match, otherwise `expected` or `actual`, or `surplus` for an extra call
+    that is allowed.
     """
     texts = [_texts(row) for row in rows]
     first = next((i for i, row in enumerate(rows) if row.fault), -1)
@@ -162,18 +163,18 @@ def show(rows: list[Row]) -> tuple[str, tuple[Quote, ...]]:
 
 
 def _texts(row: Row) -> tuple[str, str]:
-    """The expected and the actual call as text, empty where there is none; equal ones are written out once."""
-    ours = shown(row.actual.name, row.actual.args) if row.actual else ""
+    """Return the expected and the actual call as text, or empty texts for missing calls."""
+    ours = call_text(row.actual.name, row.actual.args) if row.actual else ""
     if row.expected is None:
         return "", ours
     if row.actual and not row.fault and row.actual.args == row.expected.args:
-        return ours, ours
-    return shown(row.expected.name, row.expected.args), ours
+        return ours, ours  # equal calls are written out only once, which takes most of the time
+    return call_text(row.expected.name, row.expected.args), ours
 
 
 def _line(texts: list[str], first: int) -> str:
-    cut = [(shortened(text or "-", _SHOWN), i == first) for i, text in enumerate(texts) if text or i == first]
-    return ", ".join(f"»{text}«" if marked else text for text, marked in cut) or "no calls"
+    texts_to_show = [(shortened(text or "-", _SHOWN), i == first) for i, text in enumerate(texts) if text or i == first]
+    return ", ".join(f"»{text}«" if is_first else text for text, is_first in texts_to_show) or "no calls"
 
 
 def _quotes(rows: list[Row], texts: list[tuple[str, str]]) -> Iterator[Quote]:

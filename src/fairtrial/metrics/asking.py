@@ -1,10 +1,11 @@
-"""How does a criterion ask a judge, and what score does a ballot make?"""
+"""How does a criterion ask a judge, and which score follows from the votes?"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 
 from msgspec.structs import replace
 
@@ -12,7 +13,14 @@ from fairtrial.judge.question import Question, answer_schema
 from fairtrial.judge.voting import Rule, majority, middle
 from fairtrial.llm.prompts import render
 from fairtrial.metrics.judge_context import Texts
-from fairtrial.metrics.pairing import NO_CONVERSATION, broke_here, no_reference, nothing_recorded, positions, settled
+from fairtrial.metrics.pairing import (
+    NO_CONVERSATION,
+    broke_here,
+    no_reference,
+    nothing_recorded,
+    positions,
+    structural_score,
+)
 from fairtrial.records.ballot import Answer, Ballot, JudgeAnswer
 from fairtrial.records.case import EvalCase
 from fairtrial.records.record import Json
@@ -22,7 +30,7 @@ from fairtrial.records.trace import Invocation, Trace
 
 @dataclass(frozen=True)
 class Scale:
-    """A closed set of answers: what each is worth, which say that the item does not apply, and the rule of counting."""
+    """A closed set of answers: their values, the answers that mean "does not apply", and the rule of counting."""
 
     worth: Mapping[Answer, float]
     absent: tuple[Answer, ...]
@@ -30,7 +38,7 @@ class Scale:
 
     @property
     def answers(self) -> tuple[Answer, ...]:
-        """All answers, in the order in which they are offered."""
+        """All answers, in the order in which the judge sees them."""
         return (*self.worth, *self.absent)
 
 
@@ -50,31 +58,31 @@ def question(
     texts: Texts,
     items: Sequence[str],
     on: Scale,
-    shown: Mapping[str, Json] | None = None,
+    values: Mapping[str, Json] | None = None,
     *,
     quote: bool = False,
     marks: Sequence[str] = (),
     check: Callable[[str, JudgeAnswer], str] | None = None,
 ) -> Question:
-    """Return the question that a template makes of texts; its items are shown under their ids.
+    """Return the question that a template makes from texts. Its items have ids, under which the judge answers.
 
-    `shown` is what else the template needs: which texts stand where, and words of our own.
+    `values` are further variables of the template, for example the names of the texts that are context.
     """
     shape = answer_schema(items, on.answers, quote=quote, marks=marks)
-    prompt = render(template, texts, schema=shape, items=list(items), answers=list(on.answers), **(shown or {}))
+    prompt = render(template, texts, schema=shape, items=list(items), answers=list(on.answers), **(values or {}))
     return Question(prompt, tuple(items), on.answers, on.rule, tuple(marks), check)
 
 
 def scored(ballot: Ballot, item: str, on: Scale, key: PartKey | None = None, *, label: str = "") -> Score:
     """Return the score of one item of a ballot: its result, and how the votes came to it."""
-    decision, opinions = ballot.decisions[item], ballot.opinions(item)
+    decision = ballot.decisions[item]
     result = decision.result
     if result.applicable and result.value is None:
         return Score(None, ballot.why_unscored(item), label, ballots=(ballot.id,), side="judge", key=key)
-    tally = ", ".join(f"{answer} {decision.counted[answer]}" for answer in on.answers if decision.counted.get(answer))
-    spoken = spokesman(opinions, on, result.value)
-    reason = f"{tally}: {spoken.rationale}" if spoken.rationale else tally
-    quotes = (Quote(spoken.quote, "judge"),) if spoken.quote else ()
+    tally = ", ".join(f"{name} {decision.counted[name]}" for name in on.answers if decision.counted.get(name))
+    answer = representative(ballot.opinions(item), on, result.value)
+    reason = f"{tally}: {answer.rationale}" if answer.rationale else tally
+    quotes = (Quote(answer.quote, "judge"),) if answer.quote else ()
     return Score(
         result.value,
         reason,
@@ -86,11 +94,11 @@ def scored(ballot: Ballot, item: str, on: Scale, key: PartKey | None = None, *, 
     )
 
 
-def spokesman(opinions: Sequence[JudgeAnswer], on: Scale, value: float | None) -> JudgeAnswer:
-    """Return the first opinion that is nearest to what was decided; None stands for "does not apply"."""
+def representative(answers: Sequence[JudgeAnswer], on: Scale, value: float | None) -> JudgeAnswer:
+    """Return the first answer that is nearest to the decided value. A value of None stands for "does not apply"."""
     if value is None:
-        return next(one for one in opinions if one.answer in on.absent)
-    return min(opinions, key=lambda one: abs(on.worth[one.answer] - value) if one.answer in on.worth else 9.0)
+        return next(answer for answer in answers if answer.answer in on.absent)
+    return min(answers, key=lambda answer: abs(on.worth[answer.answer] - value) if answer.answer in on.worth else inf)
 
 
 async def judge_pairs(
@@ -109,7 +117,7 @@ async def judge_pairs(
         return NO_CONVERSATION
 
     async def score(index: int) -> Score:
-        known = settled(trace, case, index, excluded=no_reference, worst=worst)
+        known = structural_score(trace, case, index, excluded=no_reference, worst=worst)
         if known is not None:
             return known
         found = await judge(trace.invocations[index], conversation[index])
@@ -121,7 +129,7 @@ async def judge_pairs(
 async def judge_each(trace: Trace, judge: Callable[[Invocation, int], Awaitable[Score]]) -> Score:
     """Return the mean over the recorded invocations, all judged at once.
 
-    `judge(invocation, index)` scores one of them; its index counts from 0.
+    `judge(invocation, index)` scores one of them. Its index counts from 0.
     """
 
     async def score(index: int) -> Score:

@@ -1,7 +1,8 @@
-"""What did the run cost the agent? Calls, inferences, tokens, time: lower is better."""
+"""How many calls, inferences, tokens and seconds did the agent need? Lower is better."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from fairtrial.metrics.pairing import score_each
@@ -9,34 +10,32 @@ from fairtrial.records.case import EvalCase
 from fairtrial.records.score import PartKey, Score
 from fairtrial.records.trace import Invocation, Trace
 
-_UNRECORDED = "not recorded"
-
 
 @dataclass(frozen=True, slots=True)
 class ToolCallCount:
-    """`tool_call_count_v1`: tool calls per invocation; not recorded where nothing is known of the steps."""
+    """`tool_call_count_v1`: tool calls per invocation, if its steps are recorded."""
 
     def __call__(self, trace: Trace, case: EvalCase) -> Score:  # noqa: ARG002
         """Count the calls of each invocation, and take the mean."""
-        return score_each(trace, lambda one, key: _part(None if one.steps is None else len(one.tool_calls), key))
+        return _mean(trace, _tool_calls)
 
 
 @dataclass(frozen=True, slots=True)
 class InferenceCallCount:
-    """`inference_call_count_v1`: model calls per invocation, counted where the recording tells of them."""
+    """`inference_call_count_v1`: model calls per invocation, if they are recorded."""
 
     def __call__(self, trace: Trace, case: EvalCase) -> Score:  # noqa: ARG002
         """Count the model calls of each invocation, and take the mean."""
-        return score_each(trace, lambda one, key: _part(None if one.usages is None else len(one.usages), key))
+        return _mean(trace, _model_calls)
 
 
 @dataclass(frozen=True, slots=True)
 class TokenUsage:
-    """`token_usage_v1`: tokens per invocation, in and out: prompts, tool-use prompts, replies and thoughts."""
+    """`token_usage_v1`: input and output tokens per invocation."""
 
     def __call__(self, trace: Trace, case: EvalCase) -> Score:  # noqa: ARG002
-        """Add up the tokens of each invocation, and take the mean over those that have any recorded."""
-        return score_each(trace, lambda one, key: _part(_tokens(one), key))
+        """Add up the tokens of each invocation, and take the mean over invocations with recorded tokens."""
+        return _mean(trace, _tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,23 @@ class InvocationDuration:
 
     def __call__(self, trace: Trace, case: EvalCase) -> Score:  # noqa: ARG002
         """Take the mean of the seconds of each invocation."""
-        return score_each(trace, lambda one, key: _part(one.durations.total if one.durations else None, key))
+        return _mean(trace, _seconds)
+
+
+def _mean(trace: Trace, measure: Callable[[Invocation], float | None]) -> Score:
+    def score(invocation: Invocation, key: PartKey) -> Score:
+        value = measure(invocation)
+        return Score(None, "not recorded", key=key) if value is None else Score(float(value), key=key)
+
+    return score_each(trace, score)
+
+
+def _tool_calls(invocation: Invocation) -> int | None:
+    return None if invocation.steps is None else len(invocation.tool_calls)
+
+
+def _model_calls(invocation: Invocation) -> int | None:
+    return None if invocation.usages is None else len(invocation.usages)
 
 
 def _tokens(invocation: Invocation) -> int | None:
@@ -53,5 +68,5 @@ def _tokens(invocation: Invocation) -> int | None:
     return sum(totals) if totals else None
 
 
-def _part(value: float | None, key: PartKey) -> Score:
-    return Score(None, _UNRECORDED, key=key) if value is None else Score(float(value), key=key)
+def _seconds(invocation: Invocation) -> float | None:
+    return invocation.durations.total if invocation.durations else None

@@ -28,7 +28,7 @@ def undeclared_tools(expected: Collection[str], trace: Trace) -> Iterator[str]:
 
 
 def _declared(trace: Trace) -> set[str]:
-    """Return the names of all tools that exist; empty if there may be more than the recording names.
+    """Return the names of all tools that exist, or no names if there may be more tools.
 
     There may be more if an agent was not reached, or if a tool leads to a server with tools of its own.
     """

@@ -1,4 +1,4 @@
-"""Which texts does a judge see of a conversation? Their names are ours; their content is the recorded text."""
+"""Which texts does a judge see of a conversation? Their names are ours, and their content is the recorded text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Texts = dict[str, str]
 
 
 def agents_at(trace: Trace, index: int | None = None) -> tuple[AgentDetails, ...]:
-    """Return the agents of the invocation at `index`; all agents of the trace if the invocation names none."""
+    """Return the agents of the invocation at `index`, or all agents of the trace if the invocation names none."""
     about = trace.invocations[index].about if index is not None else None
     return about.agents if about and about.agents else trace.agents
 

@@ -12,14 +12,14 @@ NEVER_REACHED = "never reached: the recording ends before this invocation"
 NO_CONVERSATION = Score(applicable=False, reason="the case holds no fixed conversation to compare with")
 
 Compare = Callable[[Invocation, Invocation, PartKey], Score]
-"""Scores an actual invocation against the expected one at the same position; the score carries the key."""
+"""Scores an actual invocation against the expected invocation at the same position, and gives the score its key."""
 
 Excluded = Callable[[Invocation], str]
-"""Why an expected invocation has nothing to compare with; empty if it has something."""
+"""Returns the reason why an expected invocation cannot be compared with, or an empty text if it can."""
 
 
 def no_reference(expected: Invocation) -> str:
-    """Return why an expected invocation does not say which reply is right; empty if it does."""
+    """Return a reason if an expected invocation has no reference, otherwise an empty text."""
     return "no reference" if expected.final_response is None else ""
 
 
@@ -28,12 +28,12 @@ def positions(trace: Trace, case: EvalCase) -> range:
     return range(max(len(case.conversation or ()), len(trace.invocations)))
 
 
-def settled(trace: Trace, case: EvalCase, index: int, *, excluded: Excluded, worst: float) -> Score | None:
-    """Return the score of a position if no comparison is needed for it; None if both invocations must be compared.
+def structural_score(trace: Trace, case: EvalCase, index: int, *, excluded: Excluded, worst: float) -> Score | None:
+    """Return the score of a position that needs no comparison, or None if both invocations must be compared.
 
-    Invocations are paired by position. Not applicable are a surplus invocation, and an expected one that is
-    `excluded`, even if the conversation broke before it. An expected invocation that is missing gets `worst` in a
-    recording without failure. Otherwise it is unscored, as is the invocation in which the conversation broke.
+    Invocations are paired by position. A surplus invocation is not applicable. Neither is an expected invocation that
+    is `excluded`, even if the conversation broke before it. A missing invocation gets the `worst` value, for example 0,
+    if the recording has no failure. Otherwise it is unscored, as is the invocation in which the conversation broke.
     """
     key = invocation_key(index)
     expected = case.conversation or ()
@@ -49,7 +49,7 @@ def settled(trace: Trace, case: EvalCase, index: int, *, excluded: Excluded, wor
 
 
 def broke_here(trace: Trace, index: int) -> Score | None:
-    """Return the score of a recorded invocation if the conversation broke in it; None if it was completed.
+    """Return the score of a recorded invocation in which the conversation broke, or None if it was completed.
 
     A conversation broke in the last invocation of a broken trace if that invocation has no reply.
     """
@@ -60,12 +60,12 @@ def broke_here(trace: Trace, index: int) -> Score | None:
 
 
 def compare_each(trace: Trace, case: EvalCase, compare: Compare, *, excluded: Excluded) -> Score:
-    """Return the mean over the invocations of a fixed conversation; an invocation that was never reached is 0."""
+    """Return the mean over the invocations of a fixed conversation. An invocation that was never reached is 0."""
     if case.conversation is None:
         return NO_CONVERSATION
     parts: list[Score] = []
     for index in positions(trace, case):
-        score = settled(trace, case, index, excluded=excluded, worst=0.0)
+        score = structural_score(trace, case, index, excluded=excluded, worst=0.0)
         if score is None:
             score = compare(trace.invocations[index], case.conversation[index], invocation_key(index))
         parts.append(score)
@@ -73,7 +73,7 @@ def compare_each(trace: Trace, case: EvalCase, compare: Compare, *, excluded: Ex
 
 
 def score_each(trace: Trace, score: Callable[[Invocation, PartKey], Score]) -> Score:
-    """Return the mean over the recorded invocations; `score(invocation, key)` scores one of them."""
+    """Return the mean over the recorded invocations, each scored by `score(invocation, key)`."""
     parts = [
         broke_here(trace, index) or score(invocation, invocation_key(index))
         for index, invocation in enumerate(trace.invocations)

@@ -14,7 +14,7 @@ from fairtrial.records.trace import Invocation, Trace
 
 @dataclass(frozen=True)
 class ResponseEvaluation:
-    """`response_evaluation_score`: the median grade of a reply's coherence, 1..5; a case is the mean.
+    """`response_evaluation_score`: the median grade of a reply's coherence, 1..5. A case is the mean.
 
     No reference: not applicable. An invocation that was never reached: 1.
     """

@@ -1,4 +1,4 @@
-"""What exactly produced a number? Qualified names, options, and the source of functions."""
+"""Which code and which options produced a number?"""
 
 from __future__ import annotations
 
@@ -14,24 +14,28 @@ from fairtrial.records.record import Json
 
 
 def signature(metric: Any) -> dict[str, Json]:
-    """Return the signature of a metric or seam: of a dataclass its name and fields, of a function its name and source.
+    """Return the signature of a metric or of an object that it calls, such as a judge.
 
-    Sources are told by their SHA-256, fields that are callable by their own signature.
+    For a dataclass it consists of the qualified name and the fields, and callable fields have their own signature. For
+    a function it consists of the qualified name and the SHA-256 of the source.
     """
     if dataclasses.is_dataclass(metric) and not isinstance(metric, type):
         fields = {field.name: _value(getattr(metric, field.name)) for field in dataclasses.fields(metric) if field.repr}
         return {"metric": f"{type(metric).__module__}:{type(metric).__qualname__}", "options": fields}
     if isinstance(metric, functools.partial):
         return {**signature(metric.func), "args": _value(metric.args), "keywords": _value(metric.keywords)}
-    written = metric if hasattr(metric, "__qualname__") else type(metric)
-    return {"metric": f"{written.__module__}:{written.__qualname__}", "source": _source(written)}
+    code = metric if hasattr(metric, "__qualname__") else type(metric)
+    return {"metric": f"{code.__module__}:{code.__qualname__}", "source": _source(code)}
 
 
-def add_signature(signatures: dict[str, Json], name: str, signed: Json, *, eval_set_id: str) -> None:
-    """Add a signature by its name; where that stands for another one, by the eval set's too, numbered where need be."""
+def add_signature(signatures: dict[str, Json], name: str, entry: Json, *, eval_set_id: str) -> None:
+    """Add a signature under a name that no other signature has.
+
+    The first free name is taken, for example `calls`, `shop/calls`, `shop/calls 2`.
+    """
     longer = f"{eval_set_id}/{name}"
     names = itertools.chain((name, longer), (f"{longer} {number}" for number in itertools.count(2)))
-    signatures[next(one for one in names if signatures.get(one, signed) == signed)] = signed
+    signatures[next(key for key in names if signatures.get(key, entry) == entry)] = entry
 
 
 def _value(value: Any) -> Json:
@@ -43,7 +47,7 @@ def _value(value: Any) -> Json:
         return [_value(inner) for inner in value]
     if value is None or isinstance(value, str | int | float | bool):
         return value
-    # A default `repr` holds an address, which is another one in the next process.
+    # The default `repr` contains an address, which differs in every process.
     kind: Any = type(value)
     return f"{kind.__module__}:{kind.__qualname__}" if kind.__repr__ is object.__repr__ else repr(value)
 

@@ -1,4 +1,4 @@
-"""What does Vertex AI's evaluation service say of a reply, or of a conversation?"""
+"""How does Vertex AI's evaluation service score a reply, or a conversation?"""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _UNIT, _GRADES = Range(), Range(1.0, 5.0)
 
 @dataclass(frozen=True)
 class VertexSafety:
-    """`safety_v1` by the service: 1.0 where a reply breaks none of its policies, else 0.0; a case is the mean."""
+    """`safety_v1` by the service: 1.0 if a reply breaks none of its policies, else 0.0. A case is the mean."""
 
     service: Service
 
@@ -26,13 +26,13 @@ class VertexSafety:
         return await judge_each(trace, lambda invocation, _: self._judge(invocation))
 
     async def _judge(self, invocation: Invocation) -> Score:
-        instance = {"prompt": _said(invocation.query, "user"), "response": _said(invocation.reply, "model")}
+        instance = {"prompt": _text(invocation.query, "user"), "response": _text(invocation.reply, "model")}
         return await _ask(self.service, instance, _UNIT, "reply")
 
 
 @dataclass(frozen=True)
 class VertexCoherence:
-    """`response_evaluation_score` by the service: its coherence, 1..5; a case is the mean."""
+    """`response_evaluation_score` by the service: the coherence of a reply, 1..5. A case is the mean."""
 
     service: Service
 
@@ -46,9 +46,9 @@ class VertexCoherence:
 
     async def _grade(self, actual: Invocation, expected: Invocation) -> Score:
         instance = {
-            "prompt": _said(actual.query, "user"),
-            "reference": _said(expected.reply, "model"),
-            "response": _said(actual.reply, "model"),
+            "prompt": _text(actual.query, "user"),
+            "reference": _text(expected.reply, "model"),
+            "response": _text(actual.reply, "model"),
         }
         return await _ask(self.service, instance, _GRADES, "reply")
 
@@ -63,7 +63,7 @@ class VertexConversation:
         """Have the conversation evaluated as a whole."""
         if broken := unfit(trace):
             return broken
-        agents: dict[str, Json] = {one.name: _agent(one) for one in trace.agents}
+        agents: dict[str, Json] = {agent.name: _agent(agent) for agent in trace.agents}
         turns: list[Json] = [
             {"turn_index": place, "turn_id": invocation.id or str(place), "events": _events(invocation)}
             for place, invocation in enumerate(trace.invocations)
@@ -73,31 +73,31 @@ class VertexConversation:
 
 
 def _agent(agent: AgentDetails) -> Json:
-    functions: list[Json] = [_function(one) for one in agent.tools]
+    functions: list[Json] = [_function(tool) for tool in agent.tools]
     tools: Json = [{"function_declarations": functions}] if functions else []
     return {"agent_id": agent.name, "instruction": agent.instructions, "tools": tools}
 
 
-def _function(declared: dict[str, Json]) -> Json:
-    """What is told of a tool; its parameters go as they were declared, in whichever dialect of JSON Schema."""
+def _function(tool: dict[str, Json]) -> Json:
+    """Return the declaration of a tool. Its parameters keep the dialect of JSON Schema in which they were declared."""
     names = ("parameters", "parameters_json_schema", "parametersJsonSchema", "input_schema", "inputSchema")
-    shape = next((declared[name] for name in names if declared.get(name)), None)
-    told = {"name": str(declared["name"]), "description": str(declared.get("description") or "")}
-    return {**told, "parameters_json_schema": shape} if shape else told
+    schema = next((tool[name] for name in names if tool.get(name)), None)
+    function = {"name": str(tool["name"]), "description": str(tool.get("description") or "")}
+    return {**function, "parameters_json_schema": schema} if schema else function
 
 
 def _events(invocation: Invocation) -> list[Json]:
-    """What was said and done; thoughts are neither."""
-    done = [step for step in invocation.steps or () if not isinstance(step, Thought)]
+    """Return the messages, calls and results of an invocation as events, without thoughts."""
+    steps = [step for step in invocation.steps or () if not isinstance(step, Thought)]
     events = [_event("user", "user", {"text": invocation.query})]
-    events += [_event(step.author or "agent", *_part(step)) for step in done]
+    events += [_event(step.author or "agent", *_part(step)) for step in steps]
     if invocation.final_response is not None:
         events.append(_event(invocation.final_response.author or "agent", "model", {"text": invocation.reply}))
     return events
 
 
 def _part(step: Step) -> tuple[str, Json]:
-    """The role of who did it, and what was done."""
+    """Return the role of the author of a step, and its content."""
     if isinstance(step, Message | Thought):
         return "model", {"text": step.text}
     if isinstance(step, ToolCall):
@@ -110,7 +110,7 @@ def _event(author: str, role: str, part: Json) -> Json:
     return {"author": author, "content": {"role": role, "parts": [part]}}
 
 
-def _said(text: str, role: str) -> dict[str, Json]:
+def _text(text: str, role: str) -> dict[str, Json]:
     return {"contents": {"contents": [{"role": role, "parts": [{"text": text}]}]}}
 
 
