@@ -1,4 +1,4 @@
-"""How often do 95 % intervals hold the truth? Counted where the truth is known; nothing of the peer is measured."""
+"""How often do 95 % intervals hold the truth? In a simulation the truth is known. The peer is not measured."""
 
 from __future__ import annotations
 

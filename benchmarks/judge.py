@@ -1,4 +1,4 @@
-"""What judging costs beside google-adk, on the same server: calls, seconds without and under limits, CPU, memory."""
+"""How much does judging take beside google-adk? Calls, seconds under limits and without, CPU, and memory."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ RUNS = 8
 
 @dataclass
 class Served:
-    """A server's address, and afterwards what it saw."""
+    """A server's address, and its statistics after it has stopped."""
 
     url: str
     seen: dict[str, int] = field(default_factory=dict)
@@ -61,7 +61,7 @@ def server(*arguments: str) -> Iterator[Served]:
 
 
 def eval_set(cases: int, turns: int) -> EvalSet:
-    """Cases of distinct questions."""
+    """Return cases with distinct questions."""
 
     def turn(case: int, number: int) -> Invocation:
         words = f"{case}.{number} " + "some more words " * 60
@@ -71,14 +71,14 @@ def eval_set(cases: int, turns: int) -> EvalSet:
 
 
 async def repeat(trace: Trace) -> str:
-    """An agent that costs nothing."""
+    """Answer at once, as an agent without any cost."""
     return trace.invocations[-1].query
 
 
 def judged(cases: int, turns: int, items: int = 0, *, at_once: int | None = None) -> tuple[float, api.Run]:
-    """Score conversations by a reference, or by that many rubrics; return seconds and run.
+    """Score conversations by a reference or by `items` rubrics, and return the seconds and the run.
 
-    `at_once` bounds the cases that are open and the calls in flight; without it all cases are open.
+    `at_once` limits the open cases and the calls in flight. If it is missing, all cases are open.
     """
     judges = Judges(model=MODEL, models=ModelOptions(concurrency=at_once))
     judge = judges.judge(JudgeOptions())
@@ -97,7 +97,7 @@ def judged(cases: int, turns: int, items: int = 0, *, at_once: int | None = None
 
 
 def judged_by_adk(peer: str, served: Served, cases: int, turns: int, items: int = 0) -> dict[str, float]:
-    """Let google-adk score the same; return its seconds, its CPU and how many invocations have no number."""
+    """Let google-adk score the same, and return its seconds, its CPU and the number of unscored invocations."""
     environment = {**os.environ, "GOOGLE_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": served.url.removesuffix("/v1")}
     line = [peer, str(SIDES / "judge_adk.py"), str(cases), str(turns), str(items)]
     out = subprocess.run(line, env=environment, capture_output=True, text=True, check=True).stdout
@@ -106,7 +106,7 @@ def judged_by_adk(peer: str, served: Served, cases: int, turns: int, items: int 
 
 
 def unscored(run: api.Run) -> int:
-    """How many invocations have no number."""
+    """Return the number of unscored invocations."""
     return sum(part.value is None for case in run.cases for part in case.outcomes[0].score.parts)
 
 
@@ -116,13 +116,13 @@ def told(what: str, value: str, adk: str, target: str, *, reached: bool) -> None
 
 
 def _warm() -> None:
-    """Load the library, and compile what is compiled once."""
+    """Load the library and let it compile its schemas, so that no measurement contains this."""
     with server("--mean", "0"):
         judged(2, 1)
 
 
 def free(peer: str) -> None:
-    """No limit: the ideal is three rounds, each as long as the longest of its votes on one question."""
+    """Measure without a limit. The ideal is three rounds, each as long as its slowest vote on a question."""
     with server("--seed", "0") as served:
         theirs = judged_by_adk(peer, served, 10, 4)
     adk = served.seen["requests"]
@@ -155,7 +155,7 @@ def free(peer: str) -> None:
 
 
 def _three_rounds() -> float:
-    """Seconds of the slowest of 40 questions: three votes together, then one after the other where they differ."""
+    """Return the seconds of the slowest of 40 questions: three votes at once, then single votes if they differ."""
     import math
     import random
 
@@ -175,9 +175,9 @@ def _three_rounds() -> float:
 
 
 def limited(peer: str) -> None:
-    """A limit by rate and a limit at once, each with and without Retry-After.
+    """Measure a limit of rate and a limit of calls at once, each with and without Retry-After.
 
-    How many of 1,000 requests are refused is counted in virtual time, in tests/llm/test_pacing.py.
+    tests/llm/test_pacing.py counts in virtual time how many of 1,000 requests are refused.
     """
     for after in ("", "1"):
         for limit, many in (("--rate", "10"), ("--room", "8")):
@@ -195,9 +195,9 @@ def limited(peer: str) -> None:
 
 
 def cpu(peer: str) -> None:
-    """CPU of this process for each call, 20 at once, bare library and everything of ours in turn; and its memory.
+    """Measure CPU per call with 20 calls at once, for the bare library and for fairtrial in turn, and the memory.
 
-    Of five turns the middle difference counts, so that what else the machine does falls on both sides.
+    The median of five differences counts, so that other load on the machine affects both sides alike.
     """
     with server("--mean", "0"):
         judged(20, 5, at_once=20)
@@ -225,9 +225,9 @@ def _ours(cases: int) -> float:
 
 
 def _grown() -> tuple[int, list[int]]:
-    """Return over how many calls of one run memory was looked at, and the process's own KB at every 1,000 of them.
+    """Return the number of calls of a run, and the private memory in KB at every 1,000 calls.
 
-    The first 1,000 calls are left out: until then caches fill.
+    The first 1,000 calls are left out, because caches still fill.
     """
     sizes: list[int] = []
     asked = Provider.__call__
@@ -255,7 +255,7 @@ def _own_kilobytes() -> int:
 
 
 async def _bare(calls: int) -> float:
-    """Put the questions of `judged` to the model through nothing but the library, set up as its pages say."""
+    """Ask the questions of `judged` with the bare library, set up as its documentation says."""
     model = OpenAIChatModel(MODEL.partition("/")[2])
     prompts = [_prompt(turn) for case in eval_set(calls // 5, 5).cases for turn in case.conversation or ()]
     places = asyncio.Semaphore(20)
@@ -281,7 +281,7 @@ def _prompt(turn: Invocation) -> Prompt:
 
 
 def main(peer: str) -> None:
-    """Run all of it."""
+    """Run all measurements."""
     os.environ.setdefault("OPENAI_API_KEY", "none")
     print("judge: 10 cases x 4 invocations x 5 votes, mean latency 0.4 s; fairtrial, google-adk with its defaults")
     _warm()

@@ -1,4 +1,4 @@
-"""What does it take to load a large eval set, and to score it?"""
+"""How much time and memory does it take to load and score a large eval set?"""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _load(peer: str, file: Path, size: float) -> None:
 
 
 def _score(file: Path) -> None:
-    """Planning is part of scoring; traced is every allocation after loading, not the memory that loading freed."""
+    """Measure scoring with its planning. Every allocation after loading counts; memory that loading freed does not."""
     measuring.heading(f"`fairtrial score` of the same {_CASES:,} cases against themselves, default criteria and store")
     with tempfile.TemporaryDirectory() as store:
         said = measuring.run([measuring.OURS, measuring.SIDES / "score_fairtrial.py", file, store]).said

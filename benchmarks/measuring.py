@@ -20,7 +20,7 @@ OURS = sys.executable
 
 @dataclass(frozen=True)
 class Taken:
-    """What one process took: CPU seconds (user and system), peak memory in MB (10^6 bytes), and what it printed."""
+    """The usage of a process: CPU seconds (user and system), peak memory in MB (10^6 bytes), and its output."""
 
     cpu: float
     peak_mb: float
@@ -29,7 +29,7 @@ class Taken:
 
     @property
     def said(self) -> dict[str, Any]:
-        """What a script of `sides` measured itself: the JSON object in its last line."""
+        """The JSON object in the last line: the measurements of a script of `sides`."""
         last: dict[str, Any] = json.loads(self.output.strip().splitlines()[-1])
         return last
 
@@ -41,7 +41,7 @@ def run(
     cwd: Path | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Taken:
-    """Run a process to its end; one that ends with another code than `codes` ends the bench with what it said."""
+    """Run a process to its end. If its exit code is not in `codes`, end the bench with its error output."""
     with subprocess.Popen(
         list(map(str, command)),
         cwd=cwd,

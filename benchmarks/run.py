@@ -1,4 +1,4 @@
-"""How fast is fairtrial beside google-adk? Prints what it measures: the number, the target, reached or not."""
+"""How fast is fairtrial beside google-adk? Prints each number, its target, and whether the target is reached."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BENCHES = (
 
 
 def main() -> None:
-    """Run all benches, or those that are named."""
+    """Run all benches, or the named benches."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--peer", required=True, help="the Python of an environment with google-adk")
     parser.add_argument("bench", nargs="*", choices=[*BENCHES, []], help="only these")

@@ -1,4 +1,4 @@
-"""What does it cost to ask for help?"""
+"""How much CPU does `--help` take?"""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import measuring
 
 _TIMES = 5
 _USUAL, _LARGE = 100, 2000
-"""Conversations: what fits into a processor's caches, and what does not."""
+"""Numbers of conversations: the first fits into a processor's caches, and the second does not."""
 
 
 def main(peer: str) -> None:

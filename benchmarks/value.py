@@ -3,9 +3,9 @@
     .venv/bin/python benchmarks/value.py [--traces 100000] [--lines 1000000] [--embedded 300]
 
 The SDK's numbers were measured once on a machine with two such cores: with the model 9 to 13 traces a second (109
-tokens each), 1.0 to 1.7 ms for a scan of 1,000 cached vectors. The better of each stands here.
+tokens each), 1.0 to 1.7 ms for a scan of 1,000 cached vectors. The better figure of each is used.
 
-Where other work shares the cores, wall time says how busy they are; CPU time says how fast this is.
+If other work shares the cores, compare CPU time. Wall time then depends on the load.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ WORDS = [
 
 
 def trace(rng: random.Random, number: int, words: int = 12) -> dict[str, object]:
-    """Return a trace of seven steps, four types, three tools; some 100 tokens of text with 12 words a step."""
+    """Return a trace of seven steps with four types and three tools. With 12 words a step it has about 100 tokens."""
     kinds = ["thought", "tool_call", "observation", "tool_call", "observation", "error_recovery", "observation"]
     steps = []
     for place, kind in enumerate(kinds):
@@ -93,7 +93,7 @@ def trace(rng: random.Random, number: int, words: int = 12) -> dict[str, object]
 
 
 def write(path: Path, count: int, words: int = 12) -> Path:
-    """Write traces as JSON lines; 1,000 distinct ones over and over where there are more."""
+    """Write traces as JSON lines. If more than 1,000 are needed, the first 1,000 are repeated."""
     rng = random.Random(7)
     lines = [json.dumps(trace(rng, number, words)) + "\n" for number in range(min(count, 1000))]
     with path.open("w") as file:
@@ -117,7 +117,7 @@ main()
 
 
 def command(file: Path, *options: str) -> tuple[float, float, list[float]]:
-    """Run `fairtrial value` on a file; return wall seconds, CPU seconds, and its memory in MB twice a second."""
+    """Run `fairtrial value` on a file, and return wall seconds, CPU seconds, and memory in MB twice a second."""
     before = os.times()
     started = time.perf_counter()
     output = str(file.with_suffix(".out"))
@@ -207,7 +207,7 @@ def redaction() -> None:
 
 
 def recall(each: int = 10) -> None:
-    """Print what is found of each kind of secret, and what is wrongly taken of each kind of look-alike."""
+    """Print how many secrets of each kind are found, and how many look-alikes are removed by mistake."""
     sys.path.append(str(Path(__file__).parents[1] / "tests"))
     from fairtrial.text.redact import redact
     from secret_corpus import negatives, positives
@@ -234,7 +234,7 @@ def measure(traces: int = 100_000, lines: int = 1_000_000, embedded: int = 400) 
 
 
 def main(_peer: str) -> None:
-    """Measure; the peer here is not google-adk, and its numbers stand above."""
+    """Measure `fairtrial value`. The peer is the SDK, whose numbers stand above."""
     measure()
 
 

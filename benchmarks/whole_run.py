@@ -1,4 +1,4 @@
-"""What does it cost to evaluate one small eval set, from the shell's prompt to the verdict?"""
+"""How much CPU does a small evaluation take, from the shell's prompt to the verdict?"""
 
 from __future__ import annotations
 

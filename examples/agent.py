@@ -1,4 +1,4 @@
-"""A small shop assistant without a language model: enough to see an evaluation at work."""
+"""A small shop assistant without a language model, to see an evaluation at work."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def reply(conversation: Trace) -> Iterator[str | ToolCall | ToolResult]:
 
 
 def _order_id(conversation: Trace) -> str:
-    """The order that the user spoke of last."""
+    """Return the number of the order that the user named last; empty if there is none."""
     for invocation in reversed(conversation.invocations):
-        found = re.search(r"\b[A-Z]-\d+", invocation.query)
-        if found:
-            return found.group()
+        number = re.search(r"\b[A-Z]-\d+", invocation.query)
+        if number:
+            return number.group()
     return ""

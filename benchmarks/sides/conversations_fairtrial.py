@@ -1,6 +1,6 @@
 """fairtrial: CASES, ATTEMPTS, TURNS, CONCURRENCY: conversations with an endpoint that takes LATENCY seconds a reply.
 
-Their users are scripted, or simulated by a model at the same endpoint. It repeats the user; a simulated user counts on.
+Users are scripted, or simulated by a model at the same endpoint. The agent repeats the user; simulated users count up.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ latency, simulated = float(sys.argv[5]), sys.argv[6] == "simulated"
 
 
 def reply(asked: str) -> str:
-    """Return what the user said last, or what a simulated user says after it: the next number."""
+    """Return the user's last message, or the next message of a simulated user: the next number."""
     if "<<<begin conversation" not in asked:
         return asked
     name, number = re.findall(r"^user: (c\d+) (\d+)$", asked, re.MULTILINE)[-1]
@@ -75,7 +75,7 @@ os.environ |= {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none"}
 
 
 def case(i: int) -> EvalCase:
-    """A case whose user says its name and a number that goes up."""
+    """Return a case whose user writes its name and a number that goes up."""
     if simulated:
         return EvalCase(f"c{i}", scenario=Scenario(f"c{i} 0", "Count."))
     return EvalCase(f"c{i}", tuple(Invocation(Message(f"c{i} {turn}")) for turn in range(turns)))

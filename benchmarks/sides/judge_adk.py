@@ -20,14 +20,14 @@ cases, turns, items = (int(one) for one in sys.argv[1:4])
 
 
 def turn(case: int, number: int) -> Invocation:
-    """A distinct question, repeated by the agent."""
+    """Return a distinct question that the agent repeats."""
     words = f"{case}.{number} " + "some more words " * 60
     said = {"role": "user", "parts": [{"text": f"question {words}"}]}
     return Invocation.model_validate({"user_content": said, "final_response": said})
 
 
 def evaluator() -> FinalResponseMatchV2Evaluator | RubricBasedFinalResponseQualityV1Evaluator:
-    """A metric of one case, as the service makes it."""
+    """Return a metric for one case, made as the service makes it."""
     if not items:
         criterion = LlmAsAJudgeCriterion(threshold=0.5)
         return FinalResponseMatchV2Evaluator(EvalMetric(metric_name="final_response_match_v2", criterion=criterion))

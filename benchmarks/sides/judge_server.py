@@ -1,6 +1,6 @@
 """A model's server for benches: lognormal latency with mean 0.4 s, and a limit of rate or of calls at once.
 
-Prints its port, then, when its input ends, what it saw as JSON.
+Prints its port. When its input ends, it prints its statistics as JSON.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from loopback import Action, Loopback, Request, Say, Status
 
 
 class Limits:
-    """Says what to do with a request."""
+    """Decides on the answer to each request."""
 
     def __init__(self, rate: int, room: int, after: str, mean: float, seed: int) -> None:
         self.rate, self.room, self.after, self.mean = rate, room, after, mean
@@ -31,7 +31,7 @@ class Limits:
         self.dice = random.Random(seed)
 
     def __call__(self, request: Request) -> Action:
-        """Refuse what is over the limit, else agree with oneself nine times in ten, on each item.
+        """Refuse a request over the limit. Otherwise give the same answer nine times in ten, for each item.
 
         A question without a schema is one of google-adk's.
         """

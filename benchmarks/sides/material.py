@@ -1,4 +1,4 @@
-"""What do both sides work on? Texts and conversations, the same on every machine, from Python's own documentation."""
+"""The material of both sides: texts and conversations from Python's own documentation, the same on every machine."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ read = load.sources([file], recorded=True)
 
 
 def already_read(*_: Any, **__: Any) -> list[load.Source]:
-    """Hand over what is loaded, so that only planning and scoring are measured."""
+    """Hand over the loaded eval set, so that only planning and scoring are measured."""
     return read
 
 

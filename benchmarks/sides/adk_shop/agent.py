@@ -1,4 +1,4 @@
-"""What would `examples/agent.py` be in google-adk? The same replies and calls, from a model that takes no time."""
+"""The agent of `examples/agent.py` for google-adk: the same replies and calls, from an instant model."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def cancel_order(order_id: str) -> dict[str, bool]:
 
 
 class InstantModel(BaseLlm):
-    """Says what the shop's rules say."""
+    """Answers by the shop's rules."""
 
     async def generate_content_async(
         self,
         llm_request: LlmRequest,
         stream: bool = False,  # noqa: ARG002
     ) -> AsyncGenerator[LlmResponse, None]:
-        """Call a tool after a user's message that names an order; reply after a tool's result."""
+        """Call a tool if the user's message names an order, and reply after the tool's result."""
         asked = [one.parts[0].text for one in llm_request.contents if one.parts and one.parts[0].text]
         latest = llm_request.contents[-1].parts[0]
         order_id = next((one for one in ORDERS for text in reversed(asked) if one in text), "")
