@@ -110,7 +110,7 @@ def test_criteria_may_be_made_in_python() -> None:
         (5, MATCHES, "must be a function or 'module:function', got int"),
         ("nowhere", MATCHES, "must be 'module:function'"),
         (hello, {"responce_match_score": 1.0}, "did you mean 'response_match_score'"),
-        (hello, {"response_match_score": 2.0}, "must be a number from 0 to 1, got 2.0"),
+        (hello, {"response_match_score": 2.0}, "must be a number from 0 to 1, or an object with options, got 2.0"),
     ],
 )
 def test_a_mistake_is_a_usage_error_before_anything_runs(agent: Any, criteria: Any, problem: str) -> None:
@@ -444,7 +444,7 @@ def test_no_criteria_are_an_error(criteria: Any) -> None:
             "the name 'm' stands there twice",
         ),
         ([Criterion("m", ResponseMatch(), 5)], "m: threshold: must be a number from 0 to 1, got 5"),
-        ([Criterion("m", ResponseMatch(), "high")], "m: threshold: must be a number, got 'high'"),  # type: ignore[arg-type]
+        ([Criterion("m", ResponseMatch(), "high")], "m: threshold: must be a number from 0 to 1, got 'high'"),  # type: ignore[arg-type]
         ([Criterion("m", ResponseMatch(), range=(0, 1))], "m: range: must be a Range, such as"),  # type: ignore[arg-type]
         ([Criterion("m", 5)], "m: metric: must be something to call"),  # type: ignore[arg-type]
         ({"m": ResponseMatch}, "m: metric: must be something to call"),

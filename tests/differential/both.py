@@ -9,10 +9,10 @@ import pytest
 from hypothesis import strategies as st
 
 from fairtrial import EvalCase, Invocation, Score, Trace
+from fairtrial.config.eval_config import ConfigPart, EvalConfig
 from fairtrial.formats.adk.evalset import invocations
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.metrics.catalog import build
-from fairtrial.records.eval_config import CriterionSpec, EvalConfig
 
 pytest.importorskip("google.adk", reason="google-adk is not installed: make test-peer")
 with warnings.catch_warnings():  # its imports warn; the tests import this module before they import more of it
@@ -70,7 +70,7 @@ def ours(raw: list[Json]) -> tuple[Invocation, ...]:
 
 def our_score(criterion: str, actual: list[Json], expected: list[Json], **options: Any) -> Score:
     """Score with our criterion, built from a config."""
-    spec = CriterionSpec(criterion, options.pop("threshold", None), options, is_object=True)
+    spec = ConfigPart(criterion, options)
     made, _ = build(EvalConfig((spec,)))
     score = made[0].metric(Trace(ours(actual)), EvalCase("case", ours(expected)))
     assert isinstance(score, Score)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from builders import load
+from fairtrial.config.eval_config import ConfigPart, EvalConfig
 from fairtrial.errors import FormatError
-from fairtrial.records.eval_config import EvalConfig
-from fairtrial.records.score import Range
 
 
 def config(document: object) -> EvalConfig:
@@ -20,34 +19,21 @@ def config(document: object) -> EvalConfig:
 def test_a_number_is_a_threshold() -> None:
     """`name: number` is a criterion with that threshold."""
     (spec,) = config({"criteria": {"response_match_score": 0.8}}).criteria
-    assert (spec.name, spec.threshold, spec.options, spec.is_object) == ("response_match_score", 0.8, {}, False)
+    assert (spec.name, spec.value) == ("response_match_score", 0.8)
 
 
 def test_an_object_holds_threshold_and_options() -> None:
-    """Options stand beside the threshold, in either spelling."""
+    """Options stand beside the threshold, and keep the spelling of the file."""
     raw = {"threshold": 1.0, "matchType": "IN_ORDER", "ignore_args": True}
     (spec,) = config({"criteria": {"tool_trajectory_avg_score": raw}}).criteria
-    assert (spec.threshold, spec.options) == (1.0, {"match_type": "IN_ORDER", "ignore_args": True})
+    assert spec.value == raw
     assert spec.pointer == "/criteria/tool_trajectory_avg_score"
-
-
-def test_an_object_without_threshold_informs() -> None:
-    """A criterion may have no threshold."""
-    (spec,) = config({"criteria": {"tool_trajectory_avg_score": {"match_type": "EXACT"}}}).criteria
-    assert (spec.threshold, spec.is_object) == (None, True)
 
 
 def test_criteria_keep_their_order() -> None:
     """Criteria are reported in the order of the file."""
     names = ["safety_v1", "response_match_score", "hallucinations_v1"]
     assert [spec.name for spec in config({"criteria": dict.fromkeys(names, 0.5)}).criteria] == names
-
-
-def test_an_option_given_twice_is_refused() -> None:
-    """Two spellings of one option cannot both be meant."""
-    raw = {"threshold": 1.0, "matchType": "EXACT", "match_type": "IN_ORDER"}
-    with pytest.raises(FormatError, match="/criteria/tool_trajectory_avg_score: gives an option twice"):
-        config({"criteria": {"tool_trajectory_avg_score": raw}})
 
 
 @pytest.mark.parametrize(
@@ -76,39 +62,12 @@ def test_a_config_pasted_with_its_code_fence_is_read() -> None:
     ]
 
 
-def test_custom_metrics() -> None:
-    """A user's metric has an import path, and a range of its own where it says one."""
-    interval = {"min_value": -1, "max_value": 5}
-    raw = {
-        "code_config": {"name": "pkg.mod.metric"},
-        "metric_info": {"metric_name": "m", "metric_value_info": {"interval": interval}},
-    }
-    found = config({"criteria": {"m": 2}, "custom_metrics": {"m": raw, "n": {"codeConfig": {"name": "pkg.f"}}}})
-    first, second = found.custom_metrics
-    assert (first.name, first.path, first.range) == ("m", "pkg.mod.metric", Range(-1, 5))
-    assert (second.path, second.range) == ("pkg.f", Range())
-
-
-def test_the_ends_of_a_custom_metrics_range_may_be_open() -> None:
-    """An open end is no value of the metric."""
-    interval = {"min_value": 0, "open_at_min": True, "max_value": 1}
-    raw = {"code_config": {"name": "pkg.f"}, "metric_info": {"metric_value_info": {"interval": interval}}}
-    (found,) = config({"criteria": {"m": 1}, "custom_metrics": {"m": raw}}).custom_metrics
-    assert [value in found.range for value in (0, 0.001, 1)] == [False, True, True]
-
-
-@pytest.mark.parametrize(
-    ("interval", "message"),
-    [
-        ({"min_value": 1, "max_value": 0}, "interval: min_value must be at most max_value, got 1 and 0"),
-        ({"min_value": 0, "open_at_min": 1}, "interval/open_at_min: must be true or false, got 1"),
-    ],
-)
-def test_a_range_that_is_none_is_refused_at_its_place(interval: object, message: str) -> None:
-    """Every value would lie outside."""
-    raw = {"code_config": {"name": "pkg.f"}, "metric_info": {"metric_value_info": {"interval": interval}}}
-    with pytest.raises(FormatError, match=f"/custom_metrics/m/metric_info/metric_value_info/{message}"):
-        config({"criteria": {"m": 1}, "custom_metrics": {"m": raw}})
+def test_parts_keep_the_pointer_of_the_file() -> None:
+    """A message about an option names the key as the file spells it."""
+    raw = {"codeConfig": {"name": "pkg.mod.metric"}}
+    found = config({"criteria": {"m": 2}, "customMetrics": {"m": raw}, "userSimulatorConfig": {"model": "m"}})
+    assert found.custom_metrics == (ConfigPart("m", raw, "/customMetrics/m"),)
+    assert found.user_simulator == ConfigPart("user_simulator_config", {"model": "m"}, "/userSimulatorConfig")
 
 
 def test_simulator_and_live_configs_are_read() -> None:
@@ -120,7 +79,7 @@ def test_simulator_and_live_configs_are_read() -> None:
             "live_model_config": {"timeout_seconds": 5},
         }
     )
-    assert found.user_simulator == {"model": "m"}
+    assert found.user_simulator is not None
     assert found.extra == {"live_model_config": {"timeout_seconds": 5}}
 
 
@@ -129,7 +88,7 @@ def test_comments_are_read_with_a_warning_that_names_the_place() -> None:
     text = '{\n  "criteria": {\n    "response_match_score": 0.8 // why\n  }\n/* so */ }'
     found = load(text, "test_config.json")
     assert found.config is not None
-    assert found.config.criteria[0].threshold == 0.8
+    assert found.config.criteria[0].value == 0.8
     assert [warning.partition(": a comment")[0] for warning in found.warnings] == [
         "test_config.json: line 3, column 33",
         "test_config.json: line 5, column 1",
@@ -146,7 +105,7 @@ def test_a_trailing_comma_before_a_comment_is_read() -> None:
     """A comment may stand between the comma and the bracket, as in the documents' own samples."""
     found = load('{"criteria": {"response_match_score": 0.5, // why\n }}')
     assert found.config is not None
-    assert found.config.criteria[0].threshold == 0.5
+    assert found.config.criteria[0].value == 0.5
     assert [warning.split(": ")[2][:10] for warning in found.warnings] == ["a comment ", "a trailing"]
 
 

@@ -38,7 +38,7 @@ def test_rubrics_in_the_samples_are_kept_as_written(shared: Path) -> None:
     text = next(one for one in samples(shared / "seeds") if "智能体的响应直接且切中要点。" in one)
     config = load(text, "test_config.json").config
     assert config is not None
-    rubrics = config.criteria[0].options["rubrics"]
+    rubrics = config.criteria[0].value["rubrics"]
     assert rubrics[0]["rubric_content"]["text_property"] == "智能体的响应直接且切中要点。"
 
 

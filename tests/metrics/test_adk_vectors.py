@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from builders import call, case, trace, turn, values
+from fairtrial.errors import ConfigError
 from fairtrial.formats.adk.content import usage
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.metrics.efficiency import InferenceCallCount, TokenUsage, ToolCallCount
 from fairtrial.metrics.response import ResponseMatch
-from fairtrial.metrics.trajectory import ToolTrajectory, match_type
+from fairtrial.metrics.trajectory import ToolTrajectory
 from fairtrial.records.result import Criterion, Outcome, Verdict
 from fairtrial.records.trace import Invocation, Message, ToolCall, Usage
 from fairtrial.text import rouge
@@ -53,7 +54,7 @@ def test_trajectory_scores_are_the_peers(vectors: dict[str, Any]) -> None:
     for one in vectors["trajectory"]:
         if is_difference(one):
             continue
-        metric = ToolTrajectory(match_type=match_type(one["match_type"]), ignore_args=one["ignore_args"])
+        metric = ToolTrajectory(match_type=one["match_type"], ignore_args=one["ignore_args"])
         score = metric(trace(*turns(one["invocations"], "actual")), case(*turns(one["invocations"], "expected")))
         assert values(score) == one["per_invocation"], one
         assert score.value == one["score"], one
@@ -66,7 +67,7 @@ def test_trajectory_verdicts_are_the_peers(vectors: dict[str, Any]) -> None:
     for one in vectors["trajectory"]:
         if is_difference(one):
             continue
-        metric = ToolTrajectory(match_type=match_type(one["match_type"]), ignore_args=one["ignore_args"])
+        metric = ToolTrajectory(match_type=one["match_type"], ignore_args=one["ignore_args"])
         score = metric(trace(*turns(one["invocations"], "actual")), case(*turns(one["invocations"], "expected")))
         verdict = Outcome("tool_trajectory_avg_score", score, one["threshold"]).verdict
         assert verdict == one["status"].lower(), one
@@ -118,10 +119,10 @@ def test_match_type_spellings_are_the_peers(vectors: dict[str, Any]) -> None:
     """Every spelling that the peer reads is read the same way, and every other one is refused."""
     for one in vectors["match_type_coercion"]:
         if "result" in one:
-            assert match_type(one["match_type"]) == one["result"], one
+            assert ToolTrajectory(match_type=one["match_type"]).match_type == one["result"], one
         else:
-            with pytest.raises(ValueError, match="must be one of EXACT, IN_ORDER, ANY_ORDER"):
-                match_type(one["match_type"])
+            with pytest.raises(ConfigError, match="must be one of EXACT, IN_ORDER, ANY_ORDER"):
+                ToolTrajectory(match_type=one["match_type"])
 
 
 def test_rouge_tokens_are_the_peers(vectors: dict[str, Any]) -> None:

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from fairtrial.config.eval_config import ConfigPart, EvalConfig
 from fairtrial.errors import ConfigError
 from fairtrial.formats import knowledgepulse
 from fairtrial.metrics.catalog import build
 from fairtrial.metrics.reasoning_value import ReasoningValue
 from fairtrial.records.case import EvalCase
-from fairtrial.records.eval_config import CriterionSpec, EvalConfig
 from fairtrial.records.score import Score
 from fairtrial.records.trace import Invocation, Message, ToolCall, ToolResult, Trace
 from fairtrial.valuation import embed
@@ -94,7 +94,9 @@ def test_an_index_that_is_not_there_leaves_it_unscored() -> None:
 
 def test_it_is_a_criterion_of_a_configuration() -> None:
     """With threshold and options, and the options in its signature."""
-    spec = CriterionSpec("trace_value_v1", 0.75, {"confidence": 0.9, "success": True}, "/criteria/trace_value_v1")
+    spec = ConfigPart(
+        "trace_value_v1", {"threshold": 0.75, "confidence": 0.9, "success": True}, "/criteria/trace_value_v1"
+    )
     criterion = build(EvalConfig((spec,)))[0][0]
     assert criterion.metric == ReasoningValue(confidence=0.9, success=True)
     assert criterion.threshold == 0.75
@@ -104,6 +106,6 @@ def test_it_is_a_criterion_of_a_configuration() -> None:
 @pytest.mark.parametrize("options", [{"confidence": 2}, {"confidence": True}, {"success": "yes"}, {"confidense": 1}])
 def test_wrong_options_are_refused_with_their_pointer(options: dict[str, object]) -> None:
     """Before anything runs."""
-    spec = CriterionSpec("trace_value_v1", 0.75, options, "/criteria/trace_value_v1")
+    spec = ConfigPart("trace_value_v1", {"threshold": 0.75, **options}, "/criteria/trace_value_v1")
     with pytest.raises(ConfigError, match=f"/criteria/trace_value_v1/{next(iter(options))}"):
         build(EvalConfig((spec,)))

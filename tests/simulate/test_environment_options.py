@@ -114,9 +114,9 @@ def test_strategies_by_name_and_number(raw: Any) -> None:
             {"tool_simulation_configs": []},
             f"{AT}/tool_simulation_configs: must hold at least one tool, or there must be chaos_effects",
         ),
-        ({"chaos_effects": {}}, f"{AT}/chaos_effects: must be an array, got an empty object"),
+        ({"chaos_effects": {}}, f"{AT}/chaos_effects: must be an array of objects, got an empty object"),
         (tool(), f"{FIRST}: must have injection_configs or a mock_strategy_type"),
-        ({"tool_simulation_configs": [{}]}, f"{FIRST}: object missing required field `tool_name`"),
+        ({"tool_simulation_configs": [{}]}, f"{FIRST}: must have 'tool_name'"),
         (
             {"tool_simulation_configs": tool(mock_strategy_type=1)["tool_simulation_configs"] * 2},
             f"{AT}/tool_simulation_configs/1/tool_name: names 'get' a second time",
@@ -136,19 +136,19 @@ def test_strategies_by_name_and_number(raw: Any) -> None:
         ),
         (
             injecting(injected_response={}, injected_latency_seconds=121),
-            f"{FIRST}/injection_configs/0/injected_latency_seconds: expected `float` <= 120.0, got 121",
+            f"{FIRST}/injection_configs/0/injected_latency_seconds: must be a number from 0 to 120, got 121",
         ),
         (
             injecting(injected_response={}, injection_probability=1.5),
-            f"{FIRST}/injection_configs/0/injection_probability: expected `float` <= 1.0, got 1.5",
+            f"{FIRST}/injection_configs/0/injection_probability: must be a number from 0 to 1, got 1.5",
         ),
         (
             injecting(injected_error={"error_message": "no"}),
-            f"{FIRST}/injection_configs/0/injected_error: object missing required field `injected_http_error_code`",
+            f"{FIRST}/injection_configs/0/injected_error: must have 'injected_http_error_code'",
         ),
         (
             injecting(injected_response={}, injectedResponse={}),
-            f"{FIRST}/injection_configs/0/injectedResponse: gives 'injected_response' a second time",
+            f"{FIRST}/injection_configs/0/injectedResponse: stands there twice, as 'injected_response' and as 'inj",
         ),
         (
             tool(mock_strategy_type="MOCK_STRATEGY_TOOL_SPECS"),
@@ -165,7 +165,7 @@ def test_strategies_by_name_and_number(raw: Any) -> None:
         (tool(mock_strategy_type=2), f"{AT}/tracing: must hold recorded answers, where a tool is to answer from them"),
         (
             {**tool(mock_strategy_type=2), "tracing": [{"tool_name": "gets", "response": 1}]},
-            f"{AT}/tracing: holds no answer of 'get', which is to answer from it; did you mean 'gets'?",
+            f"{AT}/tracing: holds no recorded answer of 'get'; did you mean 'gets'?",
         ),
         (
             {**tool(mock_strategy_type=2), "tracing": "[]"},

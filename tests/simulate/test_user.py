@@ -155,9 +155,8 @@ def test_custom_instructions_reach_the_parts_of_a_persona() -> None:
 )
 def test_a_template_that_cannot_be_used_is_refused(template: str, problem: str) -> None:
     """What lacks a placeholder, or does more than fill in and choose, is a ConfigError before anything runs."""
-    users = SimulatedUsers(ScriptedModel([]), UserOptions(custom_instructions=template))
     with pytest.raises(ConfigError) as refused:
-        users.check([CASE])
+        SimulatedUsers(ScriptedModel([]), UserOptions(custom_instructions=template)).check([CASE])
     assert problem in str(refused.value)
 
 
@@ -213,10 +212,13 @@ def test_minus_one_is_no_limit() -> None:
     ("raw", "problem"),
     [
         ({"modle": "x"}, "did you mean 'model'"),
-        ({"max_allowed_invocations": "many"}, "max_allowed_invocations: expected `int`, got `str`"),
-        ({"max_allowed_invocations": -2}, "must be -1 or more"),
-        ({"type": "robot"}, "must be llm_backed"),
-        ({"stop_signal": " "}, "must not be blank"),
+        (
+            {"max_allowed_invocations": "many"},
+            "max_allowed_invocations: must be a whole number of at least -1, got 'many'",
+        ),
+        ({"max_allowed_invocations": -2}, "must be a whole number of at least -1, got -2"),
+        ({"type": "robot"}, "must be one of llm_backed, llm_audio, got 'robot'"),
+        ({"stop_signal": " "}, "must be a string that is not blank"),
     ],
 )
 def test_wrong_options_are_refused(raw: dict[str, Any], problem: str) -> None:
@@ -231,7 +233,7 @@ def test_every_wrong_option_is_named() -> None:
     with pytest.raises(ConfigError) as refused:
         user_options({"modle": "x", "type": "robot", "maxAllowedInvocations": 3, "max_allowed_invocations": 4})
     places = [problem.partition(": ")[0] for problem in refused.value.problems]
-    assert places == [f"/user_simulator_config/{name}" for name in ("modle", "max_allowed_invocations", "type")]
+    assert places == [f"/user_simulator_config/{name}" for name in ("modle", "type", "max_allowed_invocations")]
 
 
 def test_lenient_reading_warns_of_unknown_options() -> None:

@@ -17,18 +17,18 @@ from fairtrial import loading
 from fairtrial.agents import agent_of
 from fairtrial.api.arguments import Paths, check_criteria, check_match, check_numbers, paths_of, recordings_of
 from fairtrial.api.simulation import check_names, check_reachable, with_environments, with_users
+from fairtrial.config.criterion_options import threshold_of
+from fairtrial.config.eval_config import EvalConfig
 from fairtrial.errors import ConfigError, UsageError
 from fairtrial.formats.adk.config_file import config as read_config
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.judge.judges import Judges
-from fairtrial.metrics.catalog import threshold_of
 from fairtrial.metrics.custom import check_takes_two
 from fairtrial.metrics.signature import add_signature, signature
 from fairtrial.planned_case import Environments, PlannedCase, Users
 from fairtrial.protocols import Agent
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase, EvalSet
-from fairtrial.records.eval_config import EvalConfig
 from fairtrial.records.record import Record
 from fairtrial.records.result import Criterion, Metric
 from fairtrial.records.run import RunInfo

@@ -1,17 +1,16 @@
-"""`fairtrial criteria`: which criteria there are, what each is for, and a config to start from."""
+"""`fairtrial criteria` lists the criteria, explains each, and prints a config to start from."""
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from fairtrial.llm.model import DEFAULT_MODEL
+from fairtrial.config.criterion_options import threshold_option
+from fairtrial.config.option import Option
 from fairtrial.metrics.entries import CATALOG, QUESTIONS, RECIPES, CatalogEntry
-from fairtrial.metrics.option_fields import allowed, documented, hints
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -31,7 +30,7 @@ def criteria(name: str | None, situation: str | None) -> None:
     if name and situation:
         raise click.UsageError("takes a NAME or --for, not both")
     if situation:
-        sample = {"criteria": {one: CATALOG[one].sample for one in RECIPES[situation]}}
+        sample = {"criteria": {criterion: CATALOG[criterion].sample for criterion in RECIPES[situation]}}
         click.echo(json.dumps(sample, indent=2, ensure_ascii=False))
     elif name:
         from fairtrial.metrics.catalog import entry
@@ -49,7 +48,7 @@ def _range(entry: CatalogEntry) -> str:
 
 _TITLES = ("criterion", "needs", "unit judged", "range, better", "simulated user")
 _NARROW = 110
-"""In fewer cells the columns of the table would be too narrow to be read."""
+"""The table needs this many cells. In a narrower terminal each criterion is a paragraph."""
 
 
 def _overview() -> None:
@@ -58,14 +57,14 @@ def _overview() -> None:
     from fairtrial.cli.console import console
 
     out = console()
-    rows = [(one.name, one.needs, one.unit, _range(one), one.simulated_user) for one in CATALOG.values()]
+    rows = [(entry.name, entry.needs, entry.unit, _range(entry), entry.simulated_user) for entry in CATALOG.values()]
     if out.width >= _NARROW:
         out.print(_table(rows))
     else:
         for name, *cells in rows:
-            told = "; ".join(f"{title}: {cell}" for title, cell in zip(_TITLES[1:], cells, strict=True))
+            properties = "; ".join(f"{title}: {cell}" for title, cell in zip(_TITLES[1:], cells, strict=True))
             out.print(name, style="bold")
-            out.print(Padding(told, (0, 0, 0, 4)))
+            out.print(Padding(properties, (0, 0, 0, 4)))
     out.print("\nWhich one?")
     for question, name, situation in QUESTIONS:
         out.print(f"  {question:<58} {name}  (--for {situation})", soft_wrap=True)
@@ -83,37 +82,22 @@ def _table(rows: Sequence[tuple[str, ...]]) -> Table:
     return table
 
 
-def _explain(one: CatalogEntry) -> None:
-    click.echo(f"{one.name}\n{one.summary}\n\nWhen to use it: {one.when}")
+def _explain(entry: CatalogEntry) -> None:
+    click.echo(f"{entry.name}\n{entry.summary}\n\nWhen to use it: {entry.when}")
     click.echo(
-        f"Needs: {one.needs}. Judged is: {one.unit}. Range: {_range(one)}. Simulated user: {one.simulated_user}."
+        f"Needs: {entry.needs}. Unit judged: {entry.unit}. Range: {_range(entry)}. "
+        f"Simulated user: {entry.simulated_user}."
     )
-    click.echo("\nOptions:\n  threshold: a number; without it the criterion only informs")
-    types = hints(one.metric)
-    if one.judged:
-        click.echo(_JUDGE_OPTIONS)
-    if one.vertex is not None:
-        click.echo(_BACKENDS)
-    for field in documented(one.metric):
-        click.echo(f"  {field.name}: {allowed(types[field.name])}; default {_default(field)}")
-        click.echo(f"      {field.metadata['doc']}")
-    click.echo(f"\n{json.dumps({'criteria': {one.name: one.sample}}, indent=2, ensure_ascii=False)}")
+    click.echo("\nOptions:")
+    for option in (threshold_option(entry.range), *entry.options):
+        _explain_option(option, indent="  ")
+    click.echo(f"\n{json.dumps({'criteria': {entry.name: entry.sample}}, indent=2, ensure_ascii=False)}")
 
 
-_JUDGE_OPTIONS = f"""\
-  judge_model_options: an object, all of it optional
-      judge_model: the model; default "{DEFAULT_MODEL}". openai/..., anthropic/..., ollama/..., or any with base_url
-      judge_models: a panel of several; vote i goes to model i mod m
-      judge_model_config: temperature, top_p, top_k, seed, max_output_tokens, thinking_budget, ...
-      num_samples: how many votes; default 5
-      parallelism_limit: the most calls of this criterion at once; default: one pace for the whole run
-      base_url: where an OpenAI-compatible server listens; default OPENAI_BASE_URL
-      structured_output: false for servers that know no JSON schemas; default true"""
-
-_BACKENDS = """\
-  backend: one of judge, vertex. vertex is Vertex AI's evaluation service, through the extra 'vertex'; default: vertex
-      where GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION are both set and the extra is installed, else judge"""
-
-
-def _default(field: dataclasses.Field[Any]) -> str:
-    return json.dumps(field.default, ensure_ascii=False)
+def _explain_option(option: Option, *, indent: str) -> None:
+    """Print an option, and below it the options inside it."""
+    click.echo(f"{indent}{option.name}: {option.allowed}; {option.default_words}")
+    below = f"{indent}    "
+    click.echo(click.wrap_text(option.description, width=100, initial_indent=below, subsequent_indent=below))
+    for inner in option.inner:
+        _explain_option(inner, indent=f"{indent}    ")

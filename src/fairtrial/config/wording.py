@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+import types
+import typing
+from collections.abc import Mapping
+from enum import Enum
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from fairtrial.records.score import Range
+
+_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a string", type(None): "null"}
+_PLURALS = {str: "strings", int: "whole numbers", float: "numbers"}
 
 
 def shown(value: Any) -> str:
@@ -15,3 +27,48 @@ def shown(value: Any) -> str:
         return f"an array of {len(value)}" if value else "an empty array"
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}...{text[0] if isinstance(value, str) else ''}"
+
+
+def allowed(annotation: Any) -> str:
+    """Return the values that a type allows, in words. For example: "a whole number of at least 1"."""
+    limits: list[Meta] = []
+    if typing.get_origin(annotation) is Annotated:
+        annotation, *extras = typing.get_args(annotation)
+        limits = [extra for extra in extras if isinstance(extra, Meta)]
+    if annotation is Any:
+        return "any JSON value"
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+        *arms, last = map(allowed, typing.get_args(annotation))
+        return f"{' or '.join(arms)}, or {last}" if last == "null" else " or ".join((*arms, last))
+    return _words(annotation) + "".join(_limit(meta) for meta in limits)
+
+
+def choices(annotation: Any) -> tuple[Any, ...]:
+    """Return the values of a Literal or Enum; none for another type."""
+    if typing.get_origin(annotation) is Literal:
+        return typing.get_args(annotation)
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return tuple(member.value for member in annotation)
+    return ()
+
+
+def _words(kind: Any) -> str:
+    if names := choices(kind):
+        return f"one of {', '.join(map(str, names))}" if len(names) > 1 else str(names[0])
+    origin = typing.get_origin(kind) or kind
+    if origin in (tuple, list):
+        return f"an array of {_PLURALS.get(typing.get_args(kind)[0], 'objects')}"
+    if origin in (dict, Mapping) or issubclass(origin, msgspec.Struct):
+        return "an object"
+    return _WORDS[origin]
+
+
+def _limit(meta: Meta) -> str:
+    """The range of a number, or the pattern of a string. The pattern of this package is `NOT_BLANK` alone."""
+    if meta.pattern is not None:
+        return " that is not blank"
+    low = meta.gt if meta.ge is None else meta.ge
+    high = meta.lt if meta.le is None else meta.le
+    if low is None and high is None:
+        return ""
+    return f" {Range(low, high, open_low=meta.gt is not None, open_high=meta.lt is not None)}"

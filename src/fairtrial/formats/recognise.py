@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from fairtrial.config.eval_config import EvalConfig
 from fairtrial.errors import FormatError
 from fairtrial.formats import knowledgepulse, messages, nearest_format
 from fairtrial.formats import recordings as ours
@@ -18,7 +19,6 @@ from fairtrial.formats.jsontext import decode, key_count, key_count_of, members,
 from fairtrial.formats.reading import MOST_PROBLEMS, Diagnostics, Place
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase, EvalSet
-from fairtrial.records.eval_config import EvalConfig
 from fairtrial.records.reasoning import RefusedTrace
 from fairtrial.records.record import Record
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from fairtrial.errors import ConfigError, lacks_extra, nearest
 from fairtrial.llm.model import CallError, RefusedError, UnusableModelError
+from fairtrial.llm.model_settings import ModelSettings
 from fairtrial.llm.secrets import known_secrets, redact
 from fairtrial.records.record import Json
 from fairtrial.records.reply import Prompt, Reply
@@ -36,8 +37,6 @@ SETTINGS = {
     "thinking": "thinking",
 }
 """Names of settings, as in `judge_model_config` and `model_configuration`, and what the library calls them."""
-
-KNOWN_SETTINGS = (*SETTINGS, "thinking_budget", "thinking_config", "safety_settings")
 
 ADK_BUDGET = 10_240
 """The thinking budget that google-adk writes into a `thinking_config` where nobody asked for one."""
@@ -119,8 +118,8 @@ def settings_for(provider: str, options: Mapping[str, Json]) -> dict[str, Any]:
         elif name == "safety_settings" and provider == "google":
             found["google_safety_settings"] = value
         else:
-            allowed = ", ".join(KNOWN_SETTINGS)
-            raise ConfigError(f"setting {name!r} is unknown; must be one of {allowed}{nearest(name, KNOWN_SETTINGS)}")
+            names = ModelSettings.__struct_fields__
+            raise ConfigError(f"setting {name!r} is unknown; must be one of {', '.join(names)}{nearest(name, names)}")
     return found
 
 

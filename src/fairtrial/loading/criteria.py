@@ -6,11 +6,11 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from fairtrial.config.eval_config import ConfigPart, EvalConfig
 from fairtrial.errors import ConfigError, FormatError, collecting
 from fairtrial.judge.judges import Judges
 from fairtrial.loading.sources import Source, no_such_path, read_file
 from fairtrial.metrics.catalog import build
-from fairtrial.records.eval_config import CriterionSpec, EvalConfig
 from fairtrial.records.record import Record
 from fairtrial.records.result import Criterion
 from fairtrial.simulate.environment_options import EnvironmentOptions, environment_options
@@ -19,8 +19,8 @@ from fairtrial.simulate.user_options import UserOptions, user_options
 _CONFIG_NAME = "test_config.json"
 DEFAULT_CONFIG = EvalConfig(
     (
-        CriterionSpec("tool_trajectory_avg_score", 1.0, pointer="/criteria/tool_trajectory_avg_score"),
-        CriterionSpec("response_match_score", 0.8, pointer="/criteria/response_match_score"),
+        ConfigPart("tool_trajectory_avg_score", 1.0, "/criteria/tool_trajectory_avg_score"),
+        ConfigPart("response_match_score", 0.8, "/criteria/response_match_score"),
     )
 )
 
@@ -59,11 +59,13 @@ def criteria_of(
         warnings += said
     with collecting(problems):
         if config.user_simulator is not None:
-            users, unknown = user_options(config.user_simulator, lenient=lenient)
+            part = config.user_simulator
+            users, unknown = user_options(part.value, pointer=part.pointer, lenient=lenient)
             warnings += unknown
     with collecting(problems):
         if config.environment is not None:
-            environment, unknown = environment_options(config.environment, lenient=lenient)
+            part = config.environment
+            environment, unknown = environment_options(part.value, pointer=part.pointer, lenient=lenient)
             warnings += unknown
     if problems:
         raise ConfigError(*(f"{origin}: {problem}" for problem in problems))

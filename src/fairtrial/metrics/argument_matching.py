@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from math import inf
-from typing import Any
+from typing import Annotated, Any
 
+from msgspec import Meta
+
+from fairtrial.config.reader import OptionReader, OptionRecord, Problem
+from fairtrial.config.wording import shown
 from fairtrial.errors import ConfigError, nearest
 from fairtrial.importing import import_path
 from fairtrial.records.equality import same
@@ -132,10 +135,10 @@ class Pattern:
 class CallMatcher:
     """Whether two calls are the same, by the option `match` of a criterion: per tool, and in it per argument."""
 
-    def __init__(self, match: Mapping[str, Any], *, ignore_args: bool, pointer: str = "") -> None:
+    def __init__(self, match: Mapping[str, Any], *, ignore_args: bool) -> None:
         self.by_equality = not match
         self._ignore_args = ignore_args
-        self._tools = {tool: _tool(rules, f"{pointer}/{escape(tool)}") for tool, rules in match.items()}
+        self._tools = {tool: _tool(rules) for tool, rules in match.items()}
 
     def __call__(self, actual: ToolCall, expected: ToolCall) -> bool:
         """Compare the names, then the arguments."""
@@ -185,17 +188,72 @@ def _only(call: ToolCall, name: str) -> dict[str, Any]:
     return {name: call.args[name]} if name in call.args else {}
 
 
-def _tool(rules: Any, pointer: str) -> Matcher | dict[str, Matcher]:
+class MatcherRule(OptionRecord, frozen=True):
+    """A matcher with a value of its own. For example, `{"tolerance": 0.1}`."""
+
+    tolerance: Annotated[
+        Annotated[float, Meta(ge=0)] | None, Meta(description="numbers at most this far apart, as they are written")
+    ] = None
+    regex: Annotated[str | None, Meta(description="a regular expression for the whole actual text")] = None
+    function: Annotated[str | None, Meta(description="the import path of a function `(actual, expected) -> bool`")] = (
+        None
+    )
+
+    def conflicts(self) -> Iterator[Problem]:
+        """Yield that there is not exactly one matcher, or that it cannot be used."""
+        if [self.tolerance, self.regex, self.function].count(None) != 2:
+            yield "", "must have exactly one of tolerance, regex and function"
+            return
+        try:
+            self.matcher()
+        except ConfigError as error:
+            pointer, _, problem = str(error).partition(": ")
+            yield pointer, problem
+
+    def matcher(self) -> Matcher:
+        """Return the matcher; raises ConfigError if the expression or the path cannot be used."""
+        if self.tolerance is not None:
+            return Tolerance(self.tolerance)
+        if self.regex is not None:
+            return _pattern(self.regex)
+        found: Matcher = import_path(self.function or "", "function")
+        return found
+
+
+def read_rules(raw: Any, reader: OptionReader, pointer: str) -> Mapping[str, Any] | None:
+    """Return the option `match` as it is, and note what is wrong with its matchers."""
+    if not isinstance(raw, Mapping):
+        reader.note(pointer, f"must be an object {{TOOL: MATCHER or {{ARGUMENT: MATCHER}}}}, got {shown(raw)}")
+        return None
+    for tool, rules in raw.items():
+        place = f"{pointer}/{escape(str(tool))}"
+        if isinstance(rules, dict) and not _is_of_all(rules):
+            for argument, rule in rules.items():
+                _check_rule(rule, reader, f"{place}/{escape(str(argument))}")
+        else:
+            _check_rule(rules, reader, place)
+    return raw
+
+
+def _check_rule(rule: Any, reader: OptionReader, pointer: str) -> None:
+    if isinstance(rule, dict) and rule:
+        reader.read(rule, MatcherRule, pointer)
+    elif not isinstance(rule, str) or rule not in _NAMED:
+        hint = nearest(rule, _NAMED) if isinstance(rule, str) else ""
+        reader.note(pointer, f"{_ALLOWED}, got {shown(rule)}{hint}")
+
+
+def _tool(rules: Any) -> Matcher | dict[str, Matcher]:
     """A tool has one matcher for its arguments together, or one for each of them."""
     if isinstance(rules, dict) and not _is_of_all(rules):
-        return {argument: _matcher(rule, f"{pointer}/{escape(argument)}") for argument, rule in rules.items()}
-    return _matcher(rules, pointer)
+        return {argument: _matcher(rule) for argument, rule in rules.items()}
+    return _matcher(rules)
 
 
 def _is_of_all(rules: Mapping[str, Any]) -> bool:
     """Whether an object is a matcher of all arguments together; else its keys are arguments, whatever their names.
 
-    No regular expression is: arguments together are no text.
+    A regular expression is never a matcher of all arguments, because arguments together are not a text.
     """
     kind, value = next(iter(rules.items())) if len(rules) == 1 else ("", None)
     return (kind == "tolerance" and _is_number(value)) or (
@@ -203,31 +261,15 @@ def _is_of_all(rules: Mapping[str, Any]) -> bool:
     )
 
 
-def _matcher(rule: Any, pointer: str) -> Matcher:
-    if isinstance(rule, str) and rule in _NAMED:
-        return _NAMED[rule]
-    if isinstance(rule, dict) and len(rule) == 1:
-        kind, value = next(iter(rule.items()))
-        if kind == "tolerance" and _is_number(value) and 0 <= value < inf:
-            return Tolerance(value)
-        if kind == "regex" and isinstance(value, str):
-            return _pattern(value, pointer)
-        if kind == "function" and isinstance(value, str):
-            return _function(value, f"{pointer}/function")
-    hint = nearest(rule, _NAMED) if isinstance(rule, str) else ""
-    raise ConfigError(f"{pointer}: {_ALLOWED}, got {rule!r:.80}{hint}")
+def _matcher(rule: Any) -> Matcher:
+    return _NAMED[rule] if isinstance(rule, str) else MatcherRule(**rule).matcher()
 
 
-def _function(path: str, pointer: str) -> Matcher:
-    found: Matcher = import_path(path, pointer)
-    return found
-
-
-def _pattern(pattern: str, pointer: str) -> Pattern:
+def _pattern(pattern: str) -> Pattern:
     try:
         return Pattern(pattern)
     except Exception as error:  # noqa: BLE001  (the library has its own error type, reachable only once it is imported)
-        raise ConfigError(f"{pointer}/regex: must be a regular expression, got {pattern!r:.80}: {error}") from None
+        raise ConfigError(f"regex: must be a regular expression, got {pattern!r:.80}: {error}") from None
 
 
 def assignment(actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: CallMatcher) -> list[int]:

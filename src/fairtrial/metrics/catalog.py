@@ -2,36 +2,31 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from msgspec.structs import replace
 
-from fairtrial.config.wording import shown
+from fairtrial.config.criterion_options import read_criterion
+from fairtrial.config.custom_metric_options import CustomMetricOptions
+from fairtrial.config.eval_config import ConfigPart, EvalConfig
+from fairtrial.config.reader import OptionError, OptionReader, spelt
 from fairtrial.errors import ConfigError, collecting, nearest
-from fairtrial.judge.judge import Judge
-from fairtrial.judge.judges import Judges, judge_options
+from fairtrial.judge.judges import Judges
 from fairtrial.llm.vertex_service import NAME as VERTEX
 from fairtrial.llm.vertex_service import configured, installed
-from fairtrial.metrics.custom import PeerMetric, custom_metric
+from fairtrial.metrics.custom import PeerMetric, import_metric
 from fairtrial.metrics.entries import CATALOG, CatalogEntry, Served
-from fairtrial.metrics.option_fields import read_options
+from fairtrial.metrics.shared_options import BACKEND, INTERIM, JUDGE
 from fairtrial.metrics.signature import signature
-from fairtrial.records.eval_config import CriterionSpec, CustomMetricSpec, EvalConfig
 from fairtrial.records.result import Criterion, Metric
-from fairtrial.records.score import Range
 
-_EVERYWHERE = frozenset({"include_intermediate_responses_in_final"})
-"""What every criterion of ADK accepts, though few use it."""
-
-
-_JUDGE = "judge_model_options"
-_BACKEND = "backend"
+Built = tuple[Criterion, list[str]]
+"""A criterion, and the warnings of its entry."""
 
 
 def entry(name: str) -> CatalogEntry:
-    """Return a criterion by name; raises ConfigError, with the nearest name, where there is none."""
+    """Return a criterion by name; raises ConfigError, with the nearest name, if there is none."""
     if name not in CATALOG:
         raise ConfigError(f"{name!r} is not a criterion{nearest(name, CATALOG) or '; `fairtrial criteria` lists them'}")
     return CATALOG[name]
@@ -40,91 +35,88 @@ def entry(name: str) -> CatalogEntry:
 def build(
     config: EvalConfig, *, lenient: bool = False, judges: Judges | None = None
 ) -> tuple[tuple[Criterion, ...], tuple[str, ...]]:
-    """Return the criteria that a configuration asks for, the always computed ones behind them, and warnings.
+    """Return the criteria that a configuration asks for, the always computed criteria behind them, and warnings.
 
-    `judges` makes the judges of those that ask one.
-
-    Raises ConfigError that lists every unknown criterion or option, and every threshold outside the range.
+    `judges` makes the judges. Raises ConfigError that lists every problem.
     """
-    custom = {spec.name: spec for spec in config.custom_metrics}
     criteria: list[Criterion] = []
     problems: list[str] = []
-    warnings: list[str] = []
-    for spec in config.criteria:
+    reader = OptionReader(lenient=lenient)
+    custom = {
+        part.name: (part, reader.read(part.value, CustomMetricOptions, part.pointer)) for part in config.custom_metrics
+    }
+    problems += reader.problems
+    warnings = reader.warnings
+    for part in config.criteria:
+        definition, options = custom.get(part.name, (None, None))
+        if definition is not None and options is None:
+            continue  # its problems are noted already
         with collecting(problems):
-            if spec.name in custom:
-                made, said = _custom(spec, custom[spec.name], lenient=lenient)
+            if definition is not None and options is not None:
+                criterion, found = _custom(part, definition, options, lenient=lenient)
             else:
-                made, said = _built_in(spec, custom, judges or Judges(), lenient=lenient)
-            criteria.append(made)
-            warnings += said
+                criterion, found = _built_in(part, [*custom], judges or Judges(), lenient=lenient)
+            criteria.append(criterion)
+            warnings += found
     if problems:
         raise ConfigError(*problems)
-    named = {criterion.name for criterion in criteria}
-    warnings += [f"{spec.pointer}: not in criteria, so not used" for name, spec in custom.items() if name not in named]
-    always = [one for one in CATALOG.values() if one.always_computed and one.name not in named]
-    return (*criteria, *(_criterion(one, one.metric(), None) for one in always)), tuple(warnings)
+    names = {criterion.name for criterion in criteria}
+    unused = [part for part in config.custom_metrics if part.name not in names]
+    warnings += [f"{part.pointer}: not in criteria, so not used" for part in unused]
+    always = [known for known in CATALOG.values() if known.always_computed and known.name not in names]
+    return (*criteria, *(_criterion(known, known.metric(), None) for known in always)), tuple(warnings)
 
 
-def _built_in(
-    spec: CriterionSpec, custom: Mapping[str, Any], judges: Judges, *, lenient: bool
-) -> tuple[Criterion, list[str]]:
-    known = CATALOG.get(spec.name)
+def _built_in(part: ConfigPart, custom: list[str], judges: Judges, *, lenient: bool) -> Built:
+    known = CATALOG.get(part.name)
     if known is None:
-        hint = (
-            nearest(spec.name, [*CATALOG, *custom]) or "; `fairtrial criteria` lists them, custom_metrics adds your own"
-        )
-        raise ConfigError(f"{spec.pointer}: is not a criterion{hint}")
-    accepted = _EVERYWHERE | ({_JUDGE} if known.judged else set()) | ({_BACKEND} if known.vertex else set())
-    problems: list[str] = []
-    with collecting(problems):
-        _threshold(spec, known.range)
-    with collecting(problems):
-        values, warnings = read_options(known.metric, spec, lenient=lenient, accepted=accepted)
-    if problems:
-        raise ConfigError(*problems)
-    if known.vertex is not None and _backend(spec) == VERTEX:
-        unused = [f"{spec.place(_JUDGE)}: not used, the backend is vertex"] if spec.options.get(_JUDGE) else []
-        return _by_vertex(spec, known, known.vertex, judges), warnings + unused
+        names = [*CATALOG, *custom]
+        hint = nearest(part.name, names) or "; `fairtrial criteria` lists them, custom_metrics adds your own"
+        raise ConfigError(f"{part.pointer}: is not a criterion{hint}")
+    values, warnings = read_criterion(part, known.accepted_options, known.range, lenient=lenient)
+    threshold = values.pop("threshold", None)
+    backend = values.pop(BACKEND.name, None) or (VERTEX if configured() and installed() else "judge")
+    judge_options = values.pop(JUDGE.name, None)
+    if known.vertex is not None and backend == VERTEX:
+        if judge_options is not None:
+            warnings.append(f"{_place(part, JUDGE.name)}: not used, the backend is vertex")
+        return _by_vertex(part, known, known.vertex, judges, threshold), warnings
     if known.judged:
-        values["judge"], unknown = _judge(spec, judges, lenient=lenient)
-        warnings += unknown
-    try:
+        with _at(part, JUDGE.name):
+            values["judge"] = judges.judge(judge_options)
+    if INTERIM.name not in {option.name for option in known.options}:
+        values.pop(INTERIM.name, None)
+    with _at(part):
         metric = known.metric(**values)
-    except ConfigError as error:
-        raise ConfigError(f"{spec.pointer}/{error}") from None
-    made = _criterion(known, metric, _threshold(spec, known.range))
-    return (_signed(made, "judge") if known.vertex else made), warnings
+    criterion = _criterion(known, metric, threshold)
+    return (_signed(criterion, "judge") if known.vertex else criterion), warnings
 
 
-def _backend(spec: CriterionSpec) -> str:
-    """What the config says, else the service where environment and extras are ready for it."""
-    said = spec.options.get(_BACKEND)
-    if said not in {None, "judge", VERTEX}:
-        raise ConfigError(f"{spec.place(_BACKEND)}: must be one of judge, {VERTEX}, got {said!r:.80}")
-    return said or (VERTEX if configured() and installed() else "judge")
-
-
-def _by_vertex(spec: CriterionSpec, known: CatalogEntry, served: Served, judges: Judges) -> Criterion:
-    try:
+def _by_vertex(
+    part: ConfigPart, known: CatalogEntry, served: Served, judges: Judges, threshold: float | None
+) -> Criterion:
+    with _at(part, BACKEND.name):
         metric = served.metric(judges.service(served.name))
-    except ConfigError as error:
-        raise ConfigError(f"{spec.place(_BACKEND)}: {error}") from None
-    return _signed(_criterion(known, metric, _threshold(spec, known.range)), VERTEX)
+    return _signed(_criterion(known, metric, threshold), VERTEX)
 
 
 def _signed(criterion: Criterion, backend: str) -> Criterion:
     return replace(criterion, signature={**criterion.signature, "backend": backend})
 
 
-def _judge(spec: CriterionSpec, judges: Judges, *, lenient: bool) -> tuple[Judge, list[str]]:
-    pointer = spec.place(_JUDGE)
-    given = spec.options.get(_JUDGE)
-    options, warnings = judge_options({} if given is None else given, pointer, lenient=lenient)
+def _place(part: ConfigPart, option: str) -> str:
+    return part.pointer + spelt(part.value, option)
+
+
+@contextmanager
+def _at(part: ConfigPart, option: str = "") -> Iterator[None]:
+    """Say where in the file an option stands that cannot be used."""
     try:
-        return judges.judge(options), warnings
+        yield
+    except OptionError as error:
+        raise ConfigError(*(f"{_place(part, pointer)}: {problem}" for pointer, problem in error.found)) from None
     except ConfigError as error:
-        raise ConfigError(f"{pointer}: {error}") from None
+        raise ConfigError(f"{_place(part, option)}: {error}") from None
 
 
 def _criterion(known: CatalogEntry, metric: Metric, threshold: float | None) -> Criterion:
@@ -139,39 +131,10 @@ def _criterion(known: CatalogEntry, metric: Metric, threshold: float | None) -> 
     )
 
 
-def _custom(spec: CriterionSpec, definition: CustomMetricSpec, *, lenient: bool) -> tuple[Criterion, list[str]]:
-    metric = custom_metric(definition, spec)
-    unknown = [] if isinstance(metric, PeerMetric) else sorted(spec.options.keys() - _EVERYWHERE)
-    warnings = [f"{spec.place(name)}: a metric of two arguments has no options" for name in unknown]
-    if warnings and not lenient:
-        raise ConfigError(warnings[0])
-    criterion = Criterion(
-        spec.name,
-        metric,
-        _threshold(spec, definition.range),
-        range=definition.range,
-        signature=signature(metric),
-    )
-    return criterion, warnings
-
-
-def _threshold(spec: CriterionSpec, scale: Range) -> float | None:
-    """The threshold as a number. None: the criterion only informs."""
-    place = spec.place("threshold") if spec.is_object else spec.pointer
-    if spec.threshold is None and spec.is_object:
-        return None
-    return threshold_of(spec.threshold, scale, place, allowed="a number or an object with 'threshold'")
-
-
-def threshold_of(raw: Any, scale: Range, place: str, *, allowed: str = "a number") -> float:
-    """Return a threshold in the range of its criterion; like ADK, `"0.5"` and `true` are read as numbers.
-
-    Raises ConfigError for anything else.
-    """
-    try:
-        value = float(raw)
-    except (TypeError, ValueError, OverflowError):
-        raise ConfigError(f"{place}: must be {allowed}, got {shown(raw)}") from None
-    if not math.isfinite(value) or value not in scale:
-        raise ConfigError(f"{place}: must be a number {scale}, got {shown(raw)}")
-    return value
+def _custom(part: ConfigPart, definition: ConfigPart, options: CustomMetricOptions, *, lenient: bool) -> Built:
+    place = definition.pointer + spelt(definition.value, "code_config/name")
+    function, four = import_metric(options.code_config.name, place)
+    values, warnings = read_criterion(part, [INTERIM], options.range, lenient=lenient, open_ended=four)
+    threshold = values.pop("threshold", None)
+    metric = PeerMetric(function, part.name, threshold, values) if four else function
+    return Criterion(part.name, metric, threshold, range=options.range, signature=signature(metric)), warnings

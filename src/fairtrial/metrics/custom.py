@@ -12,30 +12,26 @@ from fairtrial.errors import ConfigError, MetricError, lacks_extra
 from fairtrial.formats.adk.write import invocation_json, scenario_json
 from fairtrial.importing import import_path
 from fairtrial.records.case import EvalCase
-from fairtrial.records.eval_config import CriterionSpec, CustomMetricSpec
-from fairtrial.records.result import Metric
 from fairtrial.records.score import Score, invocation_key
 from fairtrial.records.trace import Invocation, Trace
 from fairtrial.text.display import described
 
 
-def custom_metric(definition: CustomMetricSpec, spec: CriterionSpec) -> Metric:
-    """Return the metric at an import path: ours of `(trace, case)`, or ADK's of four arguments.
+def import_metric(path: str, pointer: str) -> tuple[Callable[..., Any], bool]:
+    """Return the metric at an import path, and whether it takes ADK's four arguments in place of `(trace, case)`.
 
-    Raises ConfigError where it cannot be imported, takes another number of arguments, or needs google-adk.
+    Raises ConfigError if it cannot be imported, takes another number of arguments, or needs google-adk.
     """
-    pointer = f"{definition.pointer}/code_config/name"
-    function = import_path(definition.path, pointer)
+    function = import_path(path, pointer)
     if inspect.isclass(function):
         function = _made(function, pointer)
     if not _takes_four(function, pointer):
-        metric: Metric = function
-        return metric
+        return function, False
     if importlib.util.find_spec("google") is None or importlib.util.find_spec("google.adk") is None:
         raise ConfigError(
             f"{pointer}: {lacks_extra('a metric of four arguments', 'adk')}, or write it as (trace, case)"
         )
-    return PeerMetric(function, spec.name, spec.threshold, spec.options)
+    return function, True
 
 
 def _made(metric: Callable[[], Any], pointer: str) -> Any:

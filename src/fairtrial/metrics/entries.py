@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from fairtrial.config.option import Option, options_of
 from fairtrial.llm.model import DEFAULT_MODEL
 from fairtrial.metrics.conversation import TaskSuccess, ToolUseQuality, TrajectoryQuality
 from fairtrial.metrics.efficiency import InferenceCallCount, InvocationDuration, TokenUsage, ToolCallCount
@@ -15,6 +16,7 @@ from fairtrial.metrics.response_evaluation import ResponseEvaluation
 from fairtrial.metrics.response_judged import FinalResponseMatch
 from fairtrial.metrics.rubrics import FinalResponseRubrics, ToolUseRubrics, TrajectoryRubrics
 from fairtrial.metrics.safety import Safety
+from fairtrial.metrics.shared_options import INTERIM, shared_options
 from fairtrial.metrics.simulator import UserSimulatorQuality
 from fairtrial.metrics.trajectory import ToolTrajectory
 from fairtrial.metrics.vertex_metrics import VertexCoherence, VertexConversation, VertexSafety
@@ -56,6 +58,16 @@ class CatalogEntry:
     def judged(self) -> bool:
         """Whether it asks a judge."""
         return "judge" in {one.name for one in fields(self.metric)}
+
+    @property
+    def options(self) -> tuple[Option, ...]:
+        """The options of the criterion, without its threshold."""
+        return shared_options(options_of(self.metric), judged=self.judged, served=self.vertex is not None)
+
+    @property
+    def accepted_options(self) -> tuple[Option, ...]:
+        """The options, and the option that ADK accepts in every criterion."""
+        return self.options if INTERIM.name in {option.name for option in self.options} else (*self.options, INTERIM)
 
     @property
     def always_computed(self) -> bool:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
+from msgspec import Meta
 from msgspec.structs import replace
 
+from fairtrial.config.reader import check_options
 from fairtrial.judge.judge import Judge
 from fairtrial.llm.prompts import render
 from fairtrial.llm.structured import read_json
 from fairtrial.metrics.asking import judge_each, question, scale
 from fairtrial.metrics.judge_context import Texts, actions, agents_at, earlier, instructions, tools, user_message
-from fairtrial.metrics.option_fields import option
 from fairtrial.records.ballot import Ballot, JudgeAnswer
 from fairtrial.records.case import EvalCase
 from fairtrial.records.score import PartKey, Quote, Score, mean_of
@@ -55,10 +56,16 @@ class Hallucinations:
     """
 
     judge: Judge
-    evaluate_intermediate_nl_responses: bool = option(
-        "label what the agent said before its reply too, each against what came before it", default=False
-    )
-    segmenter: Literal["local", "judge"] = option("who cuts a reply into sentences", default="local")
+    evaluate_intermediate_nl_responses: Annotated[
+        bool, Meta(description="label the agent's earlier messages too, each against what came before it")
+    ] = False
+    segmenter: Annotated[
+        Literal["local", "judge"],
+        Meta(description="who cuts a reply into sentences; the judge's cut must give the text back"),
+    ] = "local"
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
     async def __call__(self, trace: Trace, case: EvalCase) -> Score:  # noqa: ARG002 - every metric has two arguments
         """Label every sentence of every reply, and take the mean."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
+from msgspec import Meta
+
+from fairtrial.config.reader import check_options
 from fairtrial.errors import CaseError, UsageError
-from fairtrial.metrics.option_fields import option
 from fairtrial.records.case import EvalCase
 from fairtrial.records.score import Score
 from fairtrial.records.trace import Trace
@@ -21,12 +23,6 @@ if TYPE_CHECKING:
     from fairtrial.valuation.novelty import VectorCache
 
 
-def _unit(raw: Any) -> float:
-    if isinstance(raw, bool) or not isinstance(raw, int | float) or not 0.0 <= raw <= 1.0:
-        raise ValueError("must be a number from 0 to 1")
-    return float(raw)
-
-
 @dataclass(frozen=True, slots=True)
 class ReasoningValue:
     """`trace_value_v1`: the value of the whole trace, by the default weights.
@@ -35,11 +31,16 @@ class ReasoningValue:
     else 0.5: never against the other cases, whose order is an accident.
     """
 
-    confidence: float | None = option(
-        "the agent's confidence, 0 to 1, of traces that do not say it", default=None, parse=_unit
-    )
-    success: bool | None = option("whether traces that do not say it reached their goal", default=None)
-    index: str | None = option("the path of a novelty index that `fairtrial value --index` saved", default=None)
+    confidence: Annotated[
+        Annotated[float, Meta(ge=0, le=1)] | None, Meta(description="the agent's confidence, if a trace has none")
+    ] = None
+    success: Annotated[bool | None, Meta(description="whether the goal was reached, if a trace does not say so")] = None
+    index: Annotated[
+        str | None, Meta(description="the path of a novelty index that `fairtrial value --index` saved")
+    ] = None
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
     def __call__(self, trace: Trace, case: EvalCase) -> Score:
         """Value the trace; its parts stand in the reason, because the value is no mean of them."""

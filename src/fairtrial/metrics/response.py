@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import unicodedata
 from dataclasses import dataclass
+from typing import Annotated
 
+from msgspec import Meta
+
+from fairtrial.config.reader import check_options
 from fairtrial.metrics.expectations import blank_references
-from fairtrial.metrics.option_fields import check_options, option
 from fairtrial.metrics.pairing import compare_each, no_reference
 from fairtrial.records.case import EvalCase
 from fairtrial.records.score import PartKey, Quote, Score
@@ -22,14 +25,16 @@ class ResponseMatch:
     equal after NFKC and strip, else 0.
     """
 
-    rouge_type: rouge.RougeType = option(
-        "the n-gram that is counted, or the longest common subsequence", default="rouge1"
-    )
-    tokens: rouge.Tokens = option(
-        "`characters` cuts Chinese, Japanese and Korean into characters, as ADK does; `words` finds their words "
-        "(extra `words`)",
-        default="characters",
-    )
+    rouge_type: Annotated[
+        rouge.RougeType, Meta(description="the n-gram that is counted, or the longest common subsequence")
+    ] = "rouge1"
+    tokens: Annotated[
+        rouge.Tokens,
+        Meta(
+            description="`characters` cuts Chinese, Japanese and Korean into characters, as ADK does; `words` finds "
+            "their words (extra `words`)"
+        ),
+    ] = "characters"
 
     def __post_init__(self) -> None:
         check_options(self)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
+from msgspec import Meta
+
+from fairtrial.config.reader import check_options
 from fairtrial.judge.judge import Judge
 from fairtrial.metrics.asking import VALIDITY, judge_pairs, question, scored
 from fairtrial.metrics.expectations import blank_references
 from fairtrial.metrics.judge_context import full_reply
-from fairtrial.metrics.option_fields import option
 from fairtrial.records.case import EvalCase
 from fairtrial.records.score import Score
 from fairtrial.records.trace import Invocation, Trace
@@ -22,9 +25,12 @@ class FinalResponseMatch:
     """
 
     judge: Judge
-    include_intermediate_responses_in_final: bool = option(
-        "judge what the agent said before its reply together with it", default=False
-    )
+    include_intermediate_responses_in_final: Annotated[
+        bool, Meta(description="judge the agent's earlier messages of the invocation together with its reply")
+    ] = False
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
     async def __call__(self, trace: Trace, case: EvalCase) -> Score:
         """Judge each invocation that has a reference, and take the mean."""

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
-from fairtrial.errors import ConfigError
+from msgspec import Meta
+
+from fairtrial.config.option import ReadWith
+from fairtrial.config.reader import OptionError, OptionReader, check_options
 from fairtrial.formats.adk.evalset import rubrics as read_rubrics
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.judge.judge import Judge
@@ -22,7 +25,6 @@ from fairtrial.metrics.judge_context import (
     user_message,
     whole,
 )
-from fairtrial.metrics.option_fields import option
 from fairtrial.records.case import EvalCase
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.score import PartKey, Score, mean_of
@@ -38,21 +40,26 @@ Show = Callable[[Invocation, int], tuple[Texts, Texts]]
 """The texts for an invocation and its index: the context, and the subject of the judgement."""
 
 
-def _rubrics(raw: Any) -> tuple[Rubric, ...]:
+def _read_rubrics(raw: Any, reader: OptionReader, pointer: str) -> tuple[Rubric, ...]:
+    """Return rubrics in ADK's form; a rubric that was made in Python stays as it is."""
+    if isinstance(raw, list | tuple) and raw and all(isinstance(rubric, Rubric) for rubric in raw):
+        return tuple(raw)
     reading = Diagnostics("rubrics")
-    rubrics = read_rubrics({"rubrics": raw}, (), reading)
-    if reading.errors:
-        raise ValueError("; ".join(str(error) for error in reading.errors))
+    rubrics = read_rubrics({"rubrics": list(raw) if isinstance(raw, tuple) else raw}, (), reading)
+    for error in reading.errors:
+        place, _, problem = error.partition(": ")
+        reader.note(pointer + place.removeprefix("/rubrics"), problem)
     return rubrics
 
 
-def _rubrics_option() -> Any:
-    return option(
-        "properties that hold for every case: [{rubric_id, rubric_content: {text_property}}]; cases and invocations "
-        "may add their own",
-        default=(),
-        parse=_rubrics,
-    )
+Rubrics = Annotated[
+    tuple[Rubric, ...],
+    ReadWith(_read_rubrics),
+    Meta(
+        description="properties that hold for every case: `[{rubric_id, rubric_content: {text_property}}]`; cases and "
+        "invocations may add their own"
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -64,12 +71,13 @@ class FinalResponseRubrics:
     """
 
     judge: Judge
-    rubrics: tuple[Rubric, ...] = _rubrics_option()
-    include_intermediate_responses_in_final: bool = option(
-        "judge what the agent said before its reply together with it", default=False
-    )
+    rubrics: Rubrics = ()
+    include_intermediate_responses_in_final: Annotated[
+        bool, Meta(description="judge the agent's earlier messages of the invocation together with its reply")
+    ] = False
 
     def __post_init__(self) -> None:
+        check_options(self)
         _check_types(self.rubrics, FINAL_RESPONSE)
 
     async def __call__(self, trace: Trace, case: EvalCase) -> Score:
@@ -97,9 +105,10 @@ class ToolUseRubrics:
     """`rubric_based_tool_use_quality_v1`: the same for the calls of an invocation, their arguments and results."""
 
     judge: Judge
-    rubrics: tuple[Rubric, ...] = _rubrics_option()
+    rubrics: Rubrics = ()
 
     def __post_init__(self) -> None:
+        check_options(self)
         _check_types(self.rubrics, TOOL_USE)
 
     async def __call__(self, trace: Trace, case: EvalCase) -> Score:
@@ -117,9 +126,10 @@ class TrajectoryRubrics:
     """`rubric_based_multi_turn_trajectory_quality_v1`: the share of rubrics that hold for the whole conversation."""
 
     judge: Judge
-    rubrics: tuple[Rubric, ...] = _rubrics_option()
+    rubrics: Rubrics = ()
 
     def __post_init__(self) -> None:
+        check_options(self)
         _check_types(self.rubrics, TRAJECTORY)
 
     async def __call__(self, trace: Trace, case: EvalCase) -> Score:
@@ -139,10 +149,14 @@ class TrajectoryRubrics:
         return await _judge(self.judge, "rubric_trajectory", rubrics, notes, context, whole(trace))
 
 
-def _check_types(rubrics: Sequence[Rubric], kind: str) -> None:
-    for index, rubric in enumerate(rubrics):
-        if rubric.type not in {"", kind}:
-            raise ConfigError(f"rubrics/{index}/type: must be {kind} or absent here, got {rubric.type!r}")
+def _check_types(own: Sequence[Rubric], kind: str) -> None:
+    problems = [
+        (f"rubrics/{i}/type", f"must be {kind} or absent here, got {rubric.type!r}")
+        for i, rubric in enumerate(own)
+        if rubric.type not in {"", kind}
+    ]
+    if problems:
+        raise OptionError(problems)
 
 
 async def _judge_each(

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from typing import Annotated
 
+from msgspec import Meta
 from msgspec.structs import replace
 
+from fairtrial.config.option import NOT_BLANK
+from fairtrial.config.reader import check_options
 from fairtrial.judge.judge import Judge
 from fairtrial.metrics.asking import VALIDITY, question, scored, unfit
 from fairtrial.metrics.judge_context import Texts, earlier
-from fairtrial.metrics.option_fields import option
 from fairtrial.metrics.pairing import broke_here
 from fairtrial.records.case import EvalCase, Scenario
 from fairtrial.records.score import Score, invocation_key, mean_of
@@ -30,7 +33,12 @@ class UserSimulatorQuality:
     """
 
     judge: Judge
-    stop_signal: str = option("what the simulated user says to end the conversation", default=STOP_SIGNAL)
+    stop_signal: Annotated[
+        str, Meta(pattern=NOT_BLANK, description="what the simulated user says to end the conversation")
+    ] = STOP_SIGNAL
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
     async def __call__(self, trace: Trace, case: EvalCase) -> Score:
         """Judge every message of the user, and the stop."""

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+from msgspec import Meta
+
+from fairtrial.config.option import Prepared, ReadWith
+from fairtrial.config.reader import check_options
 from fairtrial.metrics.alignment import align, difference, show
-from fairtrial.metrics.argument_matching import CallMatcher, assignment
+from fairtrial.metrics.argument_matching import CallMatcher, assignment, read_rules
 from fairtrial.metrics.expectations import conflicting_counts, forbidden_tools, undeclared_tools
-from fairtrial.metrics.option_fields import check_options, option
 from fairtrial.metrics.pairing import compare_each
 from fairtrial.records.case import EvalCase
 from fairtrial.records.score import PartKey, Score
@@ -21,58 +24,54 @@ _NOTHING_EXPECTED = "no expected calls"
 _MATCH_TYPES: tuple[MatchType, ...] = ("EXACT", "IN_ORDER", "ANY_ORDER")
 
 
-def match_type(raw: Any) -> MatchType:
-    """Return the match type that a config means: any case, with spaces or hyphens, or 0, 1, 2.
-
-    Raises ValueError saying what is allowed.
-    """
+def _match_type(raw: Any) -> Any:
+    """ADK reads a match type in any case, with spaces or hyphens, and writes the numbers 0, 1, 2."""
+    if isinstance(raw, str):
+        return raw.strip().upper().replace("-", "_").replace(" ", "_")
     if isinstance(raw, int | float) and not isinstance(raw, bool) and raw in range(len(_MATCH_TYPES)):
         return _MATCH_TYPES[int(raw)]
-    name = raw.strip().upper().replace("-", "_").replace(" ", "_") if isinstance(raw, str) else raw
-    for known in _MATCH_TYPES:
-        if name == known:
-            return known
-    raise ValueError(f"must be one of {', '.join(_MATCH_TYPES)}")
-
-
-def match_rules(raw: Any) -> Mapping[str, Any]:
-    """Return the option `match` if it is an object or null; the matchers in it are read by `CallMatcher`."""
-    if not isinstance(raw, dict | None):
-        raise ValueError("must be an object {TOOL: MATCHER or {ARGUMENT: MATCHER}}")  # noqa: TRY004
-    return raw or {}
+    return raw
 
 
 @dataclass(frozen=True, slots=True)
 class ToolTrajectory:
     """`tool_trajectory_avg_score`: 1 where the calls match, 0 where not (or partial credit); a case is the mean."""
 
-    match_type: MatchType = option(
-        "EXACT: the same calls in the same order; IN_ORDER: the expected ones in order, others between them; "
-        "ANY_ORDER: the expected ones in any order, others besides them",
-        default="EXACT",
-        parse=match_type,
-    )
-    ignore_args: bool = option("compare the names of the tools only", default=False)
-    scope: Literal["invocation", "conversation"] = option(
-        "what is compared at once; `conversation` takes the case's `expected_tool_uses` where it has them",
-        default="invocation",
-    )
-    match: Mapping[str, Any] | None = option(
-        "how arguments are compared, by tool and argument (`*` is any): exact, ignore, subset, superset, "
-        'case_insensitive, {"tolerance": 0.1}, {"regex": "..."}, {"function": "package.module.function"}',
-        default=None,
-        parse=match_rules,
-    )
-    optional_tools: tuple[str, ...] = option("tools whose calls are not compared", default=())
-    forbidden_tools: tuple[str, ...] = option("tools of which one call makes the score 0", default=())
-    partial: Literal["f1", "edit"] | None = option(
-        "partial credit: F1 of the matched calls, or 1 - edit distance / length of the longer list", default=None
-    )
+    match_type: Annotated[
+        MatchType,
+        Prepared(_match_type),
+        Meta(
+            description="`EXACT`: the same calls in the same order; `IN_ORDER`: the expected calls in order, with "
+            "others between them; `ANY_ORDER`: the expected calls in any order, with others besides them"
+        ),
+    ] = "EXACT"
+    ignore_args: Annotated[bool, Meta(description="compare the names of the tools only")] = False
+    scope: Annotated[
+        Literal["invocation", "conversation"],
+        Meta(description="what is compared at once; `conversation` takes `expected_tool_uses` of the case, if set"),
+    ] = "invocation"
+    match: Annotated[
+        Mapping[str, Any] | None,
+        ReadWith(read_rules),
+        Meta(
+            description="how arguments are compared, by tool and argument (`*` is any): `exact`, `ignore`, `subset`, "
+            '`superset`, `case_insensitive`, `{"tolerance": 0.1}`, `{"regex": "..."}`, '
+            '`{"function": "package.module.function"}`'
+        ),
+    ] = None
+    optional_tools: Annotated[tuple[str, ...], Meta(description="tools whose calls are not compared")] = ()
+    forbidden_tools: Annotated[
+        tuple[str, ...], Meta(description="tools that the agent must not call; a call makes the score 0")
+    ] = ()
+    partial: Annotated[
+        Literal["f1", "edit"] | None,
+        Meta(description="partial credit: `f1` of the matched calls, or 1 - `edit` distance / longer length"),
+    ] = None
     _matcher: CallMatcher = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_options(self)
-        matcher = CallMatcher(self.match or {}, ignore_args=self.ignore_args, pointer="match")
+        matcher = CallMatcher(self.match or {}, ignore_args=self.ignore_args)
         object.__setattr__(self, "_matcher", matcher)
 
     def __call__(self, trace: Trace, case: EvalCase) -> Score:

@@ -22,9 +22,8 @@ from fairtrial.simulate.environment_options import (
     EnvironmentOptions,
     InjectionConfig,
     Strategy,
-    examples_of,
 )
-from fairtrial.simulate.examples import Examples
+from fairtrial.simulate.examples import Examples, examples_in
 from fairtrial.simulate.played import PlayedCall, Player
 from fairtrial.text.display import call as shown_call
 from fairtrial.text.display import compact, shortened
@@ -60,8 +59,7 @@ class SimulatedEnvironments:
     @cached_property
     def _examples(self) -> Examples:
         """Recorded answers, read once for all conversations."""
-        recorded = any(one.mock_strategy_type is Strategy.RECORDED for one in self.options.tool_simulation_configs)
-        return examples_of(self.options) if recorded else {}
+        return examples_in(self.options.tracing) if self.options.replayed else {}
 
     def undeclared(self, trace: Trace) -> list[str]:
         """Return a warning for each tool of the configuration that none of a conversation's agents declares.

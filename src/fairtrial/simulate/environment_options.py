@@ -1,41 +1,44 @@
-"""What does an `environment_simulation_config` ask for? Faults to inject, and who plays which tool."""
+"""What does an `environment_simulation_config` ask for? Faults to inject, and who answers for which tool."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from fairtrial.config.wording import shown
-from fairtrial.errors import ConfigError, nearest
-from fairtrial.formats.reading import Place, pointer
+from fairtrial.config.option import Keys, Prepared
+from fairtrial.config.reader import OptionReader, OptionRecord, Problem
+from fairtrial.errors import nearest
 from fairtrial.llm.model import DEFAULT_MODEL
-from fairtrial.records.record import Json, Record
-from fairtrial.simulate.examples import Examples, examples_in
-from fairtrial.simulate.option_reading import Inner, Options, settings
+from fairtrial.llm.model_settings import ModelSettings
+from fairtrial.records.record import Json
+from fairtrial.simulate.examples import examples_in
 
 KEY = "environment_simulation_config"
-_AT: Place = ((), KEY)
-Probability = Annotated[float, Meta(ge=0, le=1)]
-Seconds = Annotated[float, Meta(ge=0, le=120)]
 Effect = Literal["timeout", "truncated", "corrupted", "empty", "stale", "duplicated"]
 
 
 class Strategy(StrEnum):
-    """Who answers where nothing was injected; the value is ADK's name."""
+    """Who answers a call if nothing was injected; the value is ADK's name."""
 
     REAL = "MOCK_STRATEGY_UNSPECIFIED"
     PLAYED = "MOCK_STRATEGY_TOOL_SPEC"
     RECORDED = "MOCK_STRATEGY_TRACING"
 
 
-class InjectedError(Record, frozen=True):
-    """An answer that says what went wrong."""
+def _strategy(raw: Any) -> Any:
+    """ADK writes the number of a strategy."""
+    strategies = list(Strategy)
+    return strategies[raw] if type(raw) is int and 0 <= raw < len(strategies) else raw
 
-    injected_http_error_code: int
-    error_message: str
+
+class InjectedError(OptionRecord, frozen=True):
+    """An answer that reports an error."""
+
+    injected_http_error_code: Annotated[int, Meta(description="the code of the error, such as 500")]
+    error_message: Annotated[str, Meta(description="the message of the error")]
 
     @property
     def response(self) -> dict[str, Json]:
@@ -43,141 +46,142 @@ class InjectedError(Record, frozen=True):
         return {"error_code": self.injected_http_error_code, "error_message": self.error_message}
 
 
-class InjectionConfig(Record, frozen=True):
+class InjectionConfig(OptionRecord, frozen=True):
     """An answer in place of the tool's, for calls that have these arguments among theirs."""
 
-    injection_probability: Probability = 1.0
-    match_args: dict[str, Json] = {}
-    injected_latency_seconds: Seconds = 0.0
-    random_seed: int | None = None
-    injected_error: InjectedError | None = None
-    injected_response: dict[str, Json] | None = None
-    invalidates: bool = False
+    injection_probability: Annotated[
+        float, Meta(ge=0, le=1, description="how probable the injection is in each call that matches")
+    ] = 1.0
+    match_args: Annotated[
+        dict[str, Json], Meta(description="arguments that a call must have; an empty object matches every call")
+    ] = {}
+    injected_latency_seconds: Annotated[float, Meta(ge=0, le=120, description="how long the answer is delayed")] = 0.0
+    random_seed: Annotated[
+        int | None, Meta(description="the seed of the probability; null is the `random_seed` of the environment")
+    ] = None
+    injected_error: Annotated[InjectedError | None, Meta(description="the error that the call returns")] = None
+    injected_response: Annotated[dict[str, Json] | None, Meta(description="the answer that the call returns")] = None
+    invalidates: Annotated[
+        bool, Meta(description="whether an attempt with this injection counts against the environment, not the agent")
+    ] = False
+
+    def conflicts(self) -> Iterator[Problem]:
+        """Yield that there is no answer, or that there are two."""
+        if (self.injected_error is None) == (self.injected_response is None):
+            yield "", "must have exactly one of injected_error and injected_response"
 
 
-class SimulatedTool(Record, frozen=True):
-    """One tool: what is injected, and else who answers."""
+class SimulatedTool(OptionRecord, frozen=True):
+    """One tool: its injections, and who answers the other calls."""
 
-    tool_name: str
-    injection_configs: tuple[InjectionConfig, ...] = ()
-    mock_strategy_type: Strategy = Strategy.REAL
+    tool_name: Annotated[str, Meta(description="the name of the tool")]
+    injection_configs: Annotated[
+        tuple[InjectionConfig, ...], Meta(description="answers in place of the tool's; the first that matches counts")
+    ] = ()
+    mock_strategy_type: Annotated[
+        Strategy,
+        Prepared(_strategy, besides="0 to 2"),
+        Meta(
+            description="who answers the other calls: the real tool, a language model (`..._TOOL_SPEC`), or the "
+            "recorded answers in `tracing` (`..._TRACING`)"
+        ),
+    ] = Strategy.REAL
+
+    def conflicts(self) -> Iterator[Problem]:
+        """Yield that nothing is simulated."""
+        if not self.injection_configs and self.mock_strategy_type is Strategy.REAL:
+            yield "", "must have injection_configs or a mock_strategy_type"
 
 
-class Chaos(Record, frozen=True):
-    """Something that happens to the answers of tools, whoever gave them; `tool_name` is a glob.
+class Chaos(OptionRecord, frozen=True):
+    """A change of the answers of tools, whoever gave them."""
 
-    `seconds` is how long a timeout takes.
-    """
+    effect: Annotated[Effect, Meta(description="what happens to the answer")]
+    probability: Annotated[
+        float, Meta(ge=0, le=1, description="how probable the effect is in each call that matches")
+    ] = 1.0
+    tool_name: Annotated[str, Meta(description="the tools, as a glob such as `get_*`")] = "*"
+    match_args: Annotated[
+        dict[str, Json], Meta(description="arguments that a call must have; an empty object matches every call")
+    ] = {}
+    random_seed: Annotated[
+        int | None, Meta(description="the seed of the probability; null is the `random_seed` of the environment")
+    ] = None
+    seconds: Annotated[float, Meta(ge=0, le=120, description="how long a timeout takes")] = 0.0
+    invalidates: Annotated[
+        bool, Meta(description="whether an attempt with this effect counts against the environment, not the agent")
+    ] = False
 
-    effect: Effect
-    probability: Probability = 1.0
-    tool_name: str = "*"
-    match_args: dict[str, Json] = {}
-    random_seed: int | None = None
-    seconds: Seconds = 0.0
-    invalidates: bool = False
 
+class EnvironmentOptions(OptionRecord, frozen=True):
+    """`environment_simulation_config`: who answers the tool calls, and which faults are injected."""
 
-class EnvironmentOptions(Record, frozen=True):
-    """`environment_simulation_config`. `random_seed` is that of the entries that have none of their own.
-
-    `environment_data` and `tracing` are texts, or JSON.
-    """
-
-    tool_simulation_configs: tuple[SimulatedTool, ...] = ()
-    simulation_model: str = DEFAULT_MODEL
-    simulation_model_configuration: dict[str, Json] = {}
-    environment_data: Json = None
-    tracing: Json = None
-    chaos_effects: tuple[Chaos, ...] = ()
-    random_seed: int = 0
+    tool_simulation_configs: Annotated[
+        tuple[SimulatedTool, ...], Meta(description="the tools that are simulated; other tools are called normally")
+    ] = ()
+    simulation_model: Annotated[str, Meta(description="the model that plays tools")] = DEFAULT_MODEL
+    simulation_model_configuration: Annotated[
+        dict[str, Json], Keys(ModelSettings), Meta(description="the settings of the model")
+    ] = {}
+    environment_data: Annotated[
+        Json, Meta(description="what the model that plays tools knows of the world: a text, or JSON")
+    ] = None
+    tracing: Annotated[
+        Json,
+        Meta(
+            description="recorded answers: a recording of any format, or `[{tool_name, args, response}]`, as JSON or "
+            "its text"
+        ),
+    ] = None
+    chaos_effects: Annotated[
+        tuple[Chaos, ...], Meta(description="changes of the answers of tools, whoever gave them")
+    ] = ()
+    random_seed: Annotated[int, Meta(description="the seed of the entries that have no seed of their own")] = 0
 
     @property
     def plays(self) -> bool:
         """Whether a language model plays a tool."""
-        return any(one.mock_strategy_type is Strategy.PLAYED for one in self.tool_simulation_configs)
+        return any(tool.mock_strategy_type is Strategy.PLAYED for tool in self.tool_simulation_configs)
+
+    @property
+    def replayed(self) -> tuple[str, ...]:
+        """The tools whose calls get recorded answers."""
+        tools = self.tool_simulation_configs
+        return tuple(tool.tool_name for tool in tools if tool.mock_strategy_type is Strategy.RECORDED)
 
     @property
     def tool_names(self) -> tuple[str, ...]:
-        """The tools that are named, without those that are globs."""
-        named = [one.tool_name for one in self.tool_simulation_configs]
-        named += [one.tool_name for one in self.chaos_effects if not set("*?") & set(one.tool_name)]
-        return tuple(dict.fromkeys(named))
+        """The names of tools in the configuration, without globs."""
+        names = [tool.tool_name for tool in self.tool_simulation_configs]
+        names += [chaos.tool_name for chaos in self.chaos_effects if not set("*?") & set(chaos.tool_name)]
+        return tuple(dict.fromkeys(names))
+
+    def conflicts(self) -> Iterator[Problem]:
+        """Yield what is wrong with the tools together, and with the recorded answers."""
+        if not self.tool_simulation_configs and not self.chaos_effects:
+            yield "tool_simulation_configs", "must hold at least one tool, or there must be chaos_effects"
+        names = [tool.tool_name for tool in self.tool_simulation_configs]
+        for i, name in enumerate(names):
+            if name in names[:i]:
+                yield f"tool_simulation_configs/{i}/tool_name", f"names {name!r} a second time"
+        if not self.replayed:
+            return
+        try:
+            examples = examples_in(self.tracing)
+        except ValueError as error:
+            yield "tracing", str(error)
+            return
+        for name in self.replayed:
+            if name not in examples:
+                yield "tracing", f"holds no recorded answer of {name!r}{nearest(name, examples)}"
 
 
-def environment_options(raw: Mapping[str, Json], *, lenient: bool = False) -> tuple[EnvironmentOptions, list[str]]:
-    """Return the options in an `environment_simulation_config`, in snake_case or camelCase, and warnings.
+def environment_options(
+    raw: Mapping[str, Json], *, pointer: str = f"/{KEY}", lenient: bool = False
+) -> tuple[EnvironmentOptions, list[str]]:
+    """Return the options in an `environment_simulation_config`, and warnings.
 
-    Raises ConfigError that lists every problem; an unknown key is a warning where `lenient`.
+    Raises ConfigError that lists every problem.
     """
-    reading = Options(_INNER, lenient=lenient)
-    return reading.read_whole(raw, EnvironmentOptions, _AT, _check), reading.warnings
-
-
-def examples_of(options: EnvironmentOptions) -> Examples:
-    """Return the recorded answers in `tracing`; raises ConfigError where it holds none."""
-    try:
-        return examples_in(options.tracing)
-    except ValueError as error:
-        raise ConfigError(f"{pointer((_AT, 'tracing'))}: {error}") from None
-
-
-def _strategy(reading: Options, raw: Any, at: Place) -> Any:
-    """ADK writes the number of a strategy; its name is read as well."""
-    strategies = [one.value for one in Strategy]
-    if type(raw) is int and 0 <= raw < len(strategies):
-        return strategies[raw]
-    return _one_of(strategies, reading, raw, at, besides=f", or 0 to {len(strategies) - 1}")
-
-
-def _one_of(allowed: Sequence[str], reading: Options, raw: Any, at: Place, *, besides: str = "") -> Any:
-    if raw not in allowed:
-        hint = nearest(raw, allowed) if isinstance(raw, str) else ""
-        reading.wrong(at, f"must be one of {', '.join(allowed)}{besides}, got {shown(raw)}{hint}")
-    return raw
-
-
-def _injections(reading: Options, raw: Any, at: Place) -> list[InjectionConfig | None]:
-    found = reading.all_of(raw, InjectionConfig, at)
-    for i, one in enumerate(found):
-        if one is not None and (one.injected_error is None) == (one.injected_response is None):
-            reading.wrong((at, i), "must have exactly one of injected_error and injected_response")
-    return found
-
-
-_INNER: Inner = {
-    "tool_simulation_configs": lambda reading, raw, at: reading.all_of(raw, SimulatedTool, at),
-    "chaos_effects": lambda reading, raw, at: reading.all_of(raw, Chaos, at),
-    "injection_configs": _injections,
-    "injected_error": lambda reading, raw, at: reading.read(raw, InjectedError, at),
-    "mock_strategy_type": _strategy,
-    "simulation_model_configuration": settings,
-    "effect": lambda reading, raw, at: _one_of(get_args(Effect), reading, raw, at),
-}
-"""The fields that hold more than one value, or one of few, with what reads them."""
-
-
-def _check(options: EnvironmentOptions, reading: Options) -> None:
-    """Note what the single fields cannot tell."""
-    at = (_AT, "tool_simulation_configs")
-    if not options.tool_simulation_configs and not options.chaos_effects:
-        reading.wrong(at, "must hold at least one tool, or there must be chaos_effects")
-    seen: set[str] = set()
-    for i, tool in enumerate(options.tool_simulation_configs):
-        if tool.tool_name in seen:
-            reading.wrong(((at, i), "tool_name"), f"names {tool.tool_name!r} a second time")
-        seen.add(tool.tool_name)
-        if not tool.injection_configs and tool.mock_strategy_type is Strategy.REAL:
-            reading.wrong((at, i), "must have injection_configs or a mock_strategy_type")
-    recorded = [one.tool_name for one in options.tool_simulation_configs if one.mock_strategy_type is Strategy.RECORDED]
-    if not recorded:
-        return
-    try:
-        examples = examples_of(options)
-    except ConfigError as error:
-        reading.problems.append(str(error))
-        return
-    for name in recorded:
-        if name not in examples:
-            hint = nearest(name, examples)
-            reading.wrong((_AT, "tracing"), f"holds no answer of {name!r}, which is to answer from it{hint}")
+    reader = OptionReader(lenient=lenient)
+    return reader.read_whole(raw, EnvironmentOptions, pointer), reader.warnings

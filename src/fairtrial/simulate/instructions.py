@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from jinja2 import nodes
     from jinja2.sandbox import SandboxedEnvironment
 
-AT = "/user_simulator_config/custom_instructions"
 _REQUIRED = ("stop_signal", "conversation_plan", "conversation_history")
 _NAMES = (*_REQUIRED, "persona")
 _PLACEHOLDERS = ("Template", "Output", "TemplateData", "Name", "Const", "Getattr", "Getitem", "Filter", "Call")
@@ -41,9 +40,9 @@ def validated(template: str, *, persona: bool) -> str:
     try:
         _check(_sandbox().parse(template), persona=persona)
     except TemplateSyntaxError as error:
-        raise ConfigError(f"{AT}: line {error.lineno}: is not a Jinja template: {error.message}") from None
+        raise ConfigError(f"line {error.lineno}: is not a Jinja template: {error.message}") from None
     except (RecursionError, ValueError) as error:
-        raise ConfigError(f"{AT}: is nested too deeply, or holds a number that is too large: {error}") from None
+        raise ConfigError(f"is nested too deeply, or holds a number that is too large: {error}") from None
     return template
 
 
@@ -54,13 +53,13 @@ def _check(tree: nodes.Template, *, persona: bool) -> None:
     required = _NAMES if persona else _REQUIRED
     lacking = [name for name in required if name not in used]
     if lacking:
-        raise ConfigError(f"{AT}: must use {', '.join('{{ ' + name + ' }}' for name in lacking)}")
+        raise ConfigError(f"must use {', '.join('{{ ' + name + ' }}' for name in lacking)}")
     for name in sorted(used - set(_NAMES)):
-        raise ConfigError(f"{AT}: uses {name!r}, which nothing fills{nearest(name, _NAMES)}")
+        raise ConfigError(f"uses {name!r}, which nothing fills{nearest(name, _NAMES)}")
     for node in tree.find_all(nodes.Node):
         problem = _problem(node)
         if problem:
-            raise ConfigError(f"{AT}: line {node.lineno}: {problem}")
+            raise ConfigError(f"line {node.lineno}: {problem}")
     _check_loops(tree, "persona")
 
 
@@ -108,7 +107,7 @@ def _check_loops(node: nodes.Node, source: str) -> None:
         over: Any = child.iter
         if getattr(over, "attr", "") not in _LISTS or getattr(over.node, "name", "") != source:
             lists = " or ".join(f"{source}.{name}" for name in (_LISTS[:1] if source == "persona" else _LISTS[1:]))
-            raise ConfigError(f"{AT}: line {child.lineno}: may loop over {lists} here")
+            raise ConfigError(f"line {child.lineno}: may loop over {lists} here")
         _check_loops(child, getattr(child.target, "name", ""))
 
 

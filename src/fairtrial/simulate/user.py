@@ -16,9 +16,9 @@ from fairtrial.records.case import EvalCase, Persona, Scenario
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.reply import Prompt
 from fairtrial.records.trace import Invocation, Message, ToolCall, ToolResult, Trace
-from fairtrial.simulate.instructions import AT, custom_prompt, validated
+from fairtrial.simulate.instructions import custom_prompt, validated
 from fairtrial.simulate.personas import persona_of
-from fairtrial.simulate.user_options import UserOptions
+from fairtrial.simulate.user_options import KEY, UserOptions
 from fairtrial.text.display import compact
 
 
@@ -39,11 +39,12 @@ class SimulatedUsers:
             check_persona(case)
             template = self.options.custom_instructions
             if case.scenario is not None and template is not None:
-                validated(template, persona=case.scenario.persona is not None)
                 try:
+                    validated(template, persona=case.scenario.persona is not None)
                     self(case, 1).prompt(Trace())
-                except SimulatorError as error:
-                    raise ConfigError(f"{AT}: case {case.id!r}: {error}") from None
+                except (ConfigError, SimulatorError) as error:
+                    place = f"/{KEY}/custom_instructions"
+                    raise ConfigError(f"{place}: case {case.id!r}: {error}") from None
 
     def __call__(self, case: EvalCase, attempt: int) -> SimulatedUser:
         """Return the user of one conversation."""

@@ -2,73 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from fairtrial.config.wording import shown
-from fairtrial.errors import collecting
-from fairtrial.formats.reading import Place
+from msgspec import Meta
+
+from fairtrial.config.option import NOT_BLANK, Keys, Prepared
+from fairtrial.config.reader import OptionReader, OptionRecord, Problem
+from fairtrial.errors import ConfigError
 from fairtrial.llm.model import DEFAULT_MODEL
-from fairtrial.records.record import Json, Record
+from fairtrial.llm.model_settings import ModelSettings
+from fairtrial.records.record import Json
 from fairtrial.simulate.instructions import validated
-from fairtrial.simulate.option_reading import Inner, Options, settings
 
 KEY = "user_simulator_config"
 STOP_SIGNAL = "</finished>"
 NO_SPEECH = "simulated users that speak (llm_audio) are not built yet; allowed: llm_backed"
-_AT: Place = ((), KEY)
 
 
-class UserOptions(Record, frozen=True):
-    """`user_simulator_config`: who plays the users, and for how long.
+def _type(raw: Any) -> Any:
+    """ADK writes null for the type of older files."""
+    return "llm_backed" if raw is None else raw
 
-    `max_allowed_invocations` counts the starting prompt; -1 is no limit. `custom_instructions` is a Jinja template that
-    takes the place of ours. Of a simulator that speaks (`llm_audio`) the other options are not read: it is not built.
-    """
 
-    type: Literal["llm_backed", "llm_audio"] = "llm_backed"
-    model: str = DEFAULT_MODEL
-    model_configuration: dict[str, Json] = {}
-    max_allowed_invocations: int = 20
-    custom_instructions: str | None = None
-    include_function_calls: bool = False
-    stop_signal: str = STOP_SIGNAL
+class UserOptions(OptionRecord, frozen=True):
+    """`user_simulator_config`: who plays the users, and for how long."""
+
+    type: Annotated[
+        Literal["llm_backed", "llm_audio"],
+        Prepared(_type),
+        Meta(description="`llm_audio` (users that speak) is not built yet; its other options are not read"),
+    ] = "llm_backed"
+    model: Annotated[str, Meta(description="the model that plays the users")] = DEFAULT_MODEL
+    model_configuration: Annotated[
+        dict[str, Json], Keys(ModelSettings), Meta(description="the settings of the model")
+    ] = {}
+    max_allowed_invocations: Annotated[
+        int, Meta(ge=-1, description="the most messages of a user, the starting prompt included; -1 is no limit")
+    ] = 20
+    custom_instructions: Annotated[
+        str | None, Meta(description="a Jinja template in place of the built-in instructions")
+    ] = None
+    include_function_calls: Annotated[
+        bool, Meta(description="show the user the agent's tool calls and their results")
+    ] = False
+    stop_signal: Annotated[str, Meta(pattern=NOT_BLANK, description="what the user says to end the conversation")] = (
+        STOP_SIGNAL
+    )
 
     @property
     def cap(self) -> int | None:
         """The most invocations of a conversation; None is no limit."""
         return None if self.max_allowed_invocations < 0 else self.max_allowed_invocations
 
+    def conflicts(self) -> Iterator[Problem]:
+        """Yield what is wrong with the template."""
+        # Without Jinja no user can be simulated, but recordings can be scored.
+        if self.custom_instructions is not None and find_spec("jinja2"):
+            try:
+                validated(self.custom_instructions, persona=False)
+            except ConfigError as error:
+                yield "custom_instructions", str(error)
 
-def user_options(raw: Mapping[str, Json], *, lenient: bool = False) -> tuple[UserOptions, list[str]]:
-    """Return the options in a `user_simulator_config`, in snake_case or camelCase, and warnings.
 
-    Raises ConfigError that lists every problem: unknown keys (warnings where `lenient`), wrong values, instructions
-    that lack a placeholder.
-    """
+def user_options(
+    raw: Mapping[str, Json], *, pointer: str = f"/{KEY}", lenient: bool = False
+) -> tuple[UserOptions, list[str]]:
+    """Return the options in a `user_simulator_config`, and warnings. Raises ConfigError that lists every problem."""
     if raw.get("type") == "llm_audio":
-        return UserOptions(type="llm_audio"), [f"/{KEY}/type: {NO_SPEECH}"]
-    reading = Options(_INNER, lenient=lenient)
-    return reading.read_whole(raw, UserOptions, _AT, _check), reading.warnings
-
-
-def _check(options: UserOptions, reading: Options) -> None:
-    """Note what the types cannot tell."""
-    if options.max_allowed_invocations < -1:
-        reading.wrong((_AT, "max_allowed_invocations"), f"must be -1 or more, got {options.max_allowed_invocations}")
-    if not options.stop_signal.strip():
-        reading.wrong((_AT, "stop_signal"), "must not be blank")
-    # Without Jinja nobody is simulated, but what was recorded can be scored.
-    if options.custom_instructions is not None and find_spec("jinja2"):
-        with collecting(reading.problems):
-            validated(options.custom_instructions, persona=False)
-
-
-def _type(reading: Options, raw: Any, at: Place) -> Any:
-    if raw != "llm_backed":
-        reading.wrong(at, f"must be llm_backed, got {shown(raw)}")
-    return raw
-
-
-_INNER: Inner = {"type": _type, "model_configuration": settings}
+        return UserOptions(type="llm_audio"), [f"{pointer}/type: {NO_SPEECH}"]
+    reader = OptionReader(lenient=lenient)
+    return reader.read_whole(raw, UserOptions, pointer), reader.warnings

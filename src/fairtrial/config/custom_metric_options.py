@@ -1,0 +1,70 @@
+"""Where is a user's own metric, and which values can it have? The options of an entry of `custom_metrics`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+from msgspec import Meta
+
+from fairtrial.config.reader import OptionRecord, Problem
+from fairtrial.records.score import Range
+
+
+class CodeConfig(OptionRecord, frozen=True):
+    """Where the code of a metric is."""
+
+    name: Annotated[
+        str,
+        Meta(
+            description="the import path of a function `(trace, case)`, or of ADK's four arguments",
+            examples=["package.module.function"],
+        ),
+    ]
+
+
+class Interval(OptionRecord, frozen=True):
+    """The values of a metric, from the lowest to the highest."""
+
+    min_value: Annotated[float | None, Meta(description="the lowest value; null is unbounded")] = None
+    open_at_min: Annotated[bool, Meta(description="whether every value is above `min_value`")] = False
+    max_value: Annotated[float | None, Meta(description="the highest value; null is unbounded")] = None
+    open_at_max: Annotated[bool, Meta(description="whether every value is below `max_value`")] = False
+
+    def conflicts(self) -> Iterator[Problem]:
+        """Yield that the interval is empty."""
+        low, high = self.min_value, self.max_value
+        if low is not None and high is not None and low > high:
+            yield "", f"min_value must be at most max_value, got {low:g} and {high:g}"
+
+
+class MetricValueInfo(OptionRecord, frozen=True):
+    """What is known of the values of a metric."""
+
+    interval: Annotated[Interval | None, Meta(description="the values of the metric; default: 0 to 1")] = None
+
+
+class MetricInfo(OptionRecord, frozen=True):
+    """What is known of a metric."""
+
+    metric_name: Annotated[str, Meta(description="ADK's name of the metric; not used")] = ""
+    description: Annotated[str | None, Meta(description="what the metric measures; not used")] = None
+    metric_value_info: Annotated[MetricValueInfo | None, Meta(description="the values of the metric")] = None
+    requires_threshold: Annotated[bool, Meta(description="ADK's hint for user interfaces; not used")] = True
+
+
+class CustomMetricOptions(OptionRecord, frozen=True):
+    """One entry of `custom_metrics`."""
+
+    code_config: Annotated[CodeConfig, Meta(description="where the code of the metric is")]
+    metric_info: Annotated[MetricInfo | None, Meta(description="what is known of the metric")] = None
+    description: Annotated[str, Meta(description="what the metric measures; not used")] = ""
+
+    @property
+    def range(self) -> Range:
+        """The values of the metric; 0 to 1 if the file does not say otherwise."""
+        info = self.metric_info and self.metric_info.metric_value_info
+        interval = info and info.interval
+        if not interval or interval == Interval():
+            return Range()
+        return Range(interval.min_value, interval.max_value, interval.open_at_min, interval.open_at_max)

@@ -1,0 +1,26 @@
+"""What does a configuration file say? Its parts as they stand there, before anything is made of them."""
+
+from __future__ import annotations
+
+from fairtrial.records.record import Extra, Json, Record
+
+
+class ConfigPart(Record, frozen=True):
+    """One part of a configuration: its name, its value as the file spells it, and its JSON pointer.
+
+    For example, `"response_match_score": 0.8` in `criteria` has the pointer "/criteria/response_match_score".
+    """
+
+    name: str
+    value: Json = None
+    pointer: str = ""
+
+
+class EvalConfig(Record, frozen=True):
+    """The criteria of a run, the users' own metrics, and the options of simulated users and tools."""
+
+    criteria: tuple[ConfigPart, ...]
+    custom_metrics: tuple[ConfigPart, ...] = ()
+    user_simulator: ConfigPart | None = None
+    environment: ConfigPart | None = None
+    extra: Extra = None

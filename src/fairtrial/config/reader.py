@@ -1,0 +1,202 @@
+"""Are these options known, given once, of the right type and in range? The one reader of options.
+
+Every problem has the JSON pointer of the option, in the spelling of the file: a file that says `numSamples: 0` gets
+"/judge_model_options/numSamples: must be a whole number of at least 1, got 0".
+"""
+
+from __future__ import annotations
+
+import math
+import typing
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from fairtrial.config.option import (
+    Keys,
+    Option,
+    Prepared,
+    ReadWith,
+    allowed_values,
+    options_of,
+    unannotated,
+    without_null,
+)
+from fairtrial.config.spelling import camel, snake, spellings
+from fairtrial.config.wording import choices, shown
+from fairtrial.errors import ConfigError, nearest
+from fairtrial.records.record import Json, Record
+from fairtrial.text.pointer import escape
+
+S = TypeVar("S", bound=Record)
+Problem = tuple[str, str]
+"""The pointer of an option, and what is wrong with it."""
+
+
+class OptionError(ConfigError):
+    """Options cannot be used. The pointers in `found` begin with the name of an option, without a slash."""
+
+    def __init__(self, found: Iterable[Problem]) -> None:
+        self.found = tuple(found)
+        super().__init__(*(f"{pointer}: {problem}" if pointer else problem for pointer, problem in self.found))
+
+
+class OptionReader:
+    """Reads options, and collects problems and warnings. An unknown option is a warning if `lenient`."""
+
+    def __init__(self, *, lenient: bool = False) -> None:
+        self.found: list[Problem] = []
+        self.warnings: list[str] = []
+        self.lenient = lenient
+
+    @property
+    def problems(self) -> list[str]:
+        """Every problem behind its pointer."""
+        return [f"{pointer}: {problem}" for pointer, problem in self.found]
+
+    def note(self, pointer: str, problem: str) -> None:
+        """Note a problem."""
+        self.found.append((pointer, problem))
+
+    def read(self, raw: Json, kind: type[S], pointer: str) -> S | None:
+        """Return an object whose keys are the options of a Struct; None if it has problems."""
+        before = len(self.found)
+        values = self.values(raw, options_of(kind), pointer)
+        if len(self.found) > before:
+            return None
+        try:
+            return kind(**values)
+        except OptionError as error:
+            for place, problem in error.found:
+                self.note(pointer + spelt(raw, place), problem)
+        return None
+
+    def read_whole(self, raw: Json, kind: type[S], pointer: str) -> S:
+        """Return an object whose keys are the options of a Struct; raises ConfigError that lists every problem."""
+        options = self.read(raw, kind, pointer)
+        if options is None:
+            raise ConfigError(*self.problems)
+        return options
+
+    def values(self, raw: Json, options: Sequence[Option], pointer: str, *, open_ended: bool = False) -> dict[str, Any]:
+        """Return the checked options of an object under our names; the options that are wrong are left out.
+
+        Unknown keys are returned as they are if `open_ended`.
+        """
+        if not isinstance(raw, Mapping):
+            self.note(pointer, f"must be an object, got {shown(raw)}")
+            return {}
+        known = {option.name: option for option in options}
+        names = spellings(*known)
+        given: dict[str, str] = {}
+        values: dict[str, Any] = {}
+        for key, value in raw.items():
+            place = f"{pointer}/{escape(str(key))}"
+            name = names.get(key) or (_open_name(key) if open_ended else None)
+            if name is None:
+                self._unknown(place, key, options)
+            elif name in given:
+                self.note(place, f"stands there twice, as {given[name]!r} and as {key!r}; keep one")
+            elif name in known:
+                before = len(self.found)
+                checked = self.check(value, known[name], place)
+                values |= {name: checked} if len(self.found) == before else {}
+            else:
+                values[name] = value
+            given.setdefault(name or key, key)
+        for name, option in known.items():
+            if option.required and name not in given:
+                self.note(pointer, f"must have {name!r}")
+        return values
+
+    def check(self, raw: Any, option: Option, pointer: str) -> Any:
+        """Return the value of one option, and note its problems."""
+        return option.default if raw is None and option.takes_null else self._typed(raw, option.annotation, pointer)
+
+    def _typed(self, raw: Any, annotation: Any, pointer: str) -> Any:
+        given = raw
+        for extra in unannotated(annotation)[1]:
+            if isinstance(extra, ReadWith):
+                return extra.read(raw, self, pointer)
+            if isinstance(extra, Keys):
+                return self.values(raw, options_of(extra.kind), pointer)
+            if isinstance(extra, Prepared):
+                raw = extra.prepare(raw)
+        kind = without_null(annotation)
+        if isinstance(kind, type) and issubclass(kind, Record):
+            return raw if isinstance(raw, kind) else self.read(raw, kind, pointer)
+        # msgspec would read an array in one go. Its items are read one by one, because each problem needs its pointer.
+        if typing.get_origin(kind) is tuple and isinstance(raw, list | tuple):
+            item = typing.get_args(kind)[0]
+            return tuple(self._typed(value, item, f"{pointer}/{i}") for i, value in enumerate(raw))
+        try:
+            value = msgspec.convert(raw, annotation)
+        except msgspec.ValidationError:
+            self._misfit(given, annotation, pointer)
+            return raw
+        if isinstance(value, float) and not math.isfinite(value):
+            self._misfit(given, annotation, pointer)
+        return value
+
+    def _misfit(self, raw: Any, annotation: Any, pointer: str) -> None:
+        names = choices(without_null(annotation))
+        hint = nearest(raw, names) if isinstance(raw, str) else ""
+        self.note(pointer, f"must be {allowed_values(annotation)}, got {shown(raw)}{hint}")
+
+    def _unknown(self, pointer: str, key: str, options: Sequence[Option]) -> None:
+        known = [option.name for option in options if not option.tolerated]
+        problem = f"is not a known option{nearest(str(key), spellings(*known)) or '; allowed: ' + ', '.join(known)}"
+        if self.lenient:
+            self.warnings.append(f"{pointer}: {problem}")
+        else:
+            self.note(pointer, problem)
+
+
+def check_options(made: Any) -> None:
+    """Check and convert the options of a dataclass or Struct that is being made in Python. Raises OptionError.
+
+    A metric calls this in `__post_init__`, so that `ToolTrajectory(match_type="SORTED")` is refused as in a file.
+    """
+    reader = OptionReader()
+    for option in options_of(made.__class__):
+        value = reader.check(getattr(made, option.name), option, option.name)
+        if isinstance(made, msgspec.Struct):
+            msgspec.structs.force_setattr(made, option.name, value)
+        else:
+            object.__setattr__(made, option.name, value)
+    if reader.found:
+        raise OptionError(reader.found)
+
+
+class OptionRecord(Record, frozen=True):
+    """A record of options. Files and Python are checked alike: a record with a wrong option cannot be made."""
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        if found := tuple(self.conflicts()):
+            raise OptionError(found)
+
+    def conflicts(self) -> Iterator[Problem]:
+        """Yield what is wrong although each option by itself is right."""
+        return iter(())
+
+
+def spelt(raw: Json, place: str) -> str:
+    """Return a place below an object as a JSON pointer, with each key as the object spells it."""
+    pointer = ""
+    for token in place.split("/") if place else ():
+        key = token
+        if isinstance(raw, Mapping):
+            key = next((given for given in raw if given == token or snake(str(given)) == token), token)
+            raw = raw.get(key)
+        elif isinstance(raw, list | tuple):
+            raw = raw[int(token)] if token.isdecimal() and int(token) < len(raw) else None
+        pointer += f"/{key}"
+    return pointer
+
+
+def _open_name(key: str) -> str:
+    """The snake_case name of an unknown key. A key that is not camelCase stays as it is."""
+    name = snake(key)
+    return name if camel(name) == key else key
