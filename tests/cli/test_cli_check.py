@@ -138,10 +138,13 @@ def test_a_persona_that_nobody_knows_is_a_problem() -> None:
     ("options", "problem"),
     [
         ({"max_allowed_invocation": 3}, "/max_allowed_invocation: is not a known option; did you mean"),
-        ({"stop_signal": 5}, "/stop_signal: expected `str`, got `int`"),
+        ({"stop_signal": 5}, "/stop_signal: must be a string that is not blank, got 5"),
         ({"custom_instructions": "{{ plan }}"}, "/custom_instructions: must use {{ stop_signal }}"),
         ({"model": "nobody"}, ": model 'nobody' names no provider"),
-        ({"model_configuration": {"temprature": 1}}, ": setting 'temprature' is unknown"),
+        (
+            {"model_configuration": {"temprature": 1}},
+            "/model_configuration/temprature: is not a known option",
+        ),
     ],
 )
 def test_what_nobody_simulates_with_is_checked_too(options: dict[str, object], problem: str) -> None:

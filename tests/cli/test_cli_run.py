@@ -235,7 +235,7 @@ def test_lenient_makes_unknown_options_warnings() -> None:
     strict = run("trips.evalset.json", "--only", "good", "--config", "newer.json")
     lenient = run("trips.evalset.json", "--only", "good", "--config", "newer.json", "--lenient")
     assert (strict.code, lenient.code) == (2, 0)
-    assert "newer.json: /criteria/response_match_score/colour: is not an option" in strict.err
+    assert "newer.json: /criteria/response_match_score/colour: is not a known option" in strict.err
     assert "warning: newer.json: /criteria/response_match_score/colour" in lenient.err
 
 

@@ -109,7 +109,7 @@ def test_a_reply_that_is_none_is_the_simulators_failure(
 def test_a_setting_that_nobody_knows_is_named_with_its_place(tmp_path: Path) -> None:
     """The settings of the simulator's model are checked before anything runs."""
     config = {**CONFIG, "user_simulator_config": {"model": "openai/user", "model_configuration": {"tempreture": 1}}}
-    with pytest.raises(UsageError, match="/user_simulator_config: setting 'tempreture' is unknown"):
+    with pytest.raises(UsageError, match="/model_configuration/tempreture: is not a known option"):
         api.evaluate(files(tmp_path, config), echo)
 
 

@@ -276,7 +276,7 @@ def test_the_reason_leaves_out_arguments_that_a_superset_may_have() -> None:
     [
         ({"match_type": "SORTED"}, "match_type: must be one of EXACT, IN_ORDER, ANY_ORDER, got 'SORTED'"),
         ({"scope": "turn"}, "scope: must be one of invocation, conversation, got 'turn'"),
-        ({"partial": "F1"}, "partial: must be one of f1, edit or null, got 'F1'"),
+        ({"partial": "F1"}, "partial: must be one of f1, edit, or null, got 'F1'"),
         ({"forbidden_tools": "f"}, "forbidden_tools: must be an array of strings, got 'f'"),
     ],
 )

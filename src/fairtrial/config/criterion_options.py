@@ -43,7 +43,7 @@ def read_criterion(
     else:
         alone = Annotated[float, Prepared(_number, besides="an object with options"), Meta(**_limits(scale))]
         values = {"threshold": reader.check(part.value, Option("threshold", alone), part.pointer)}
-    if reader.found:
+    if reader.misfits:
         raise ConfigError(*reader.problems)
     return values, reader.warnings
 
@@ -52,7 +52,7 @@ def threshold_of(raw: Any, scale: Range, place: str) -> float:
     """Return a threshold that was given in Python; raises ConfigError as for a file."""
     reader = OptionReader()
     value = reader.check(raw, Option("threshold", threshold_option(scale).annotation), place)
-    if reader.found:
+    if reader.misfits:
         raise ConfigError(*reader.problems)
     return float(value)
 

@@ -24,7 +24,7 @@ from fairtrial.config.option import (
     without_null,
 )
 from fairtrial.config.spelling import camel, snake, spellings
-from fairtrial.config.wording import choices, shown
+from fairtrial.config.wording import choices, format_value
 from fairtrial.errors import ConfigError, nearest
 from fairtrial.records.record import Json, Record
 from fairtrial.text.pointer import escape
@@ -35,41 +35,41 @@ Problem = tuple[str, str]
 
 
 class OptionError(ConfigError):
-    """Options cannot be used. The pointers in `found` begin with the name of an option, without a slash."""
+    """Options cannot be used. The pointers in `misfits` begin with the name of an option, without a slash."""
 
-    def __init__(self, found: Iterable[Problem]) -> None:
-        self.found = tuple(found)
-        super().__init__(*(f"{pointer}: {problem}" if pointer else problem for pointer, problem in self.found))
+    def __init__(self, misfits: Iterable[Problem]) -> None:
+        self.misfits = tuple(misfits)
+        super().__init__(*(f"{pointer}: {problem}" if pointer else problem for pointer, problem in self.misfits))
 
 
 class OptionReader:
     """Reads options, and collects problems and warnings. An unknown option is a warning if `lenient`."""
 
     def __init__(self, *, lenient: bool = False) -> None:
-        self.found: list[Problem] = []
+        self.misfits: list[Problem] = []
         self.warnings: list[str] = []
         self.lenient = lenient
 
     @property
     def problems(self) -> list[str]:
         """Every problem behind its pointer."""
-        return [f"{pointer}: {problem}" for pointer, problem in self.found]
+        return [f"{pointer}: {problem}" for pointer, problem in self.misfits]
 
     def note(self, pointer: str, problem: str) -> None:
         """Note a problem."""
-        self.found.append((pointer, problem))
+        self.misfits.append((pointer, problem))
 
     def read(self, raw: Json, kind: type[S], pointer: str) -> S | None:
         """Return an object whose keys are the options of a Struct; None if it has problems."""
-        before = len(self.found)
+        before = len(self.misfits)
         values = self.values(raw, options_of(kind), pointer)
-        if len(self.found) > before:
+        if len(self.misfits) > before:
             return None
         try:
             return kind(**values)
         except OptionError as error:
-            for place, problem in error.found:
-                self.note(pointer + spelt(raw, place), problem)
+            for place, problem in error.misfits:
+                self.note(pointer + file_pointer(raw, place), problem)
         return None
 
     def read_whole(self, raw: Json, kind: type[S], pointer: str) -> S:
@@ -85,28 +85,28 @@ class OptionReader:
         Unknown keys are returned as they are if `open_ended`.
         """
         if not isinstance(raw, Mapping):
-            self.note(pointer, f"must be an object, got {shown(raw)}")
+            self.note(pointer, f"must be an object, got {format_value(raw)}")
             return {}
-        known = {option.name: option for option in options}
-        names = spellings(*known)
-        given: dict[str, str] = {}
+        by_name = {option.name: option for option in options}
+        names = spellings(*by_name)
+        first_keys: dict[str, str] = {}
         values: dict[str, Any] = {}
         for key, value in raw.items():
             place = f"{pointer}/{escape(str(key))}"
-            name = names.get(key) or (_open_name(key) if open_ended else None)
-            if name is None:
-                self._unknown(place, key, options)
-            elif name in given:
-                self.note(place, f"stands there twice, as {given[name]!r} and as {key!r}; keep one")
-            elif name in known:
-                before = len(self.found)
-                checked = self.check(value, known[name], place)
-                values |= {name: checked} if len(self.found) == before else {}
-            else:
+            name = names.get(key) or (_open_name(key) if open_ended else "")
+            first_key = first_keys.setdefault(name or key, key)
+            if not name:
+                self._note_unknown(place, key, options)
+            elif key != first_key:
+                self.note(place, f"stands there twice, as {first_key!r} and as {key!r}; keep one")
+            elif name not in by_name:
                 values[name] = value
-            given.setdefault(name or key, key)
-        for name, option in known.items():
-            if option.required and name not in given:
+            else:
+                before = len(self.misfits)
+                checked = self.check(value, by_name[name], place)
+                values |= {name: checked} if len(self.misfits) == before else {}
+        for name, option in by_name.items():
+            if option.required and name not in first_keys:
                 self.note(pointer, f"must have {name!r}")
         return values
 
@@ -115,12 +115,16 @@ class OptionReader:
         return option.default if raw is None and option.takes_null else self._typed(raw, option.annotation, pointer)
 
     def _typed(self, raw: Any, annotation: Any, pointer: str) -> Any:
-        given = raw
+        original = raw
         for extra in unannotated(annotation)[1]:
             if isinstance(extra, ReadWith):
                 return extra.read(raw, self, pointer)
             if isinstance(extra, Keys):
-                return self.values(raw, options_of(extra.kind), pointer)
+                # ADK writes null for every setting of a model that was not set, known here or not.
+                settings = (
+                    {key: value for key, value in raw.items() if value is not None} if isinstance(raw, Mapping) else raw
+                )
+                return self.values(settings, options_of(extra.kind), pointer)
             if isinstance(extra, Prepared):
                 raw = extra.prepare(raw)
         kind = without_null(annotation)
@@ -133,40 +137,40 @@ class OptionReader:
         try:
             value = msgspec.convert(raw, annotation)
         except msgspec.ValidationError:
-            self._misfit(given, annotation, pointer)
+            self._misfit(original, annotation, pointer)
             return raw
         if isinstance(value, float) and not math.isfinite(value):
-            self._misfit(given, annotation, pointer)
+            self._misfit(original, annotation, pointer)
         return value
 
     def _misfit(self, raw: Any, annotation: Any, pointer: str) -> None:
         names = choices(without_null(annotation))
         hint = nearest(raw, names) if isinstance(raw, str) else ""
-        self.note(pointer, f"must be {allowed_values(annotation)}, got {shown(raw)}{hint}")
+        self.note(pointer, f"must be {allowed_values(annotation)}, got {format_value(raw)}{hint}")
 
-    def _unknown(self, pointer: str, key: str, options: Sequence[Option]) -> None:
-        known = [option.name for option in options if not option.tolerated]
-        problem = f"is not a known option{nearest(str(key), spellings(*known)) or '; allowed: ' + ', '.join(known)}"
+    def _note_unknown(self, pointer: str, key: str, options: Sequence[Option]) -> None:
+        names = [option.name for option in options if not option.tolerated]
+        problem = f"is not a known option{nearest(str(key), spellings(*names)) or '; allowed: ' + ', '.join(names)}"
         if self.lenient:
             self.warnings.append(f"{pointer}: {problem}")
         else:
             self.note(pointer, problem)
 
 
-def check_options(made: Any) -> None:
+def check_options(owner: Any) -> None:
     """Check and convert the options of a dataclass or Struct that is being made in Python. Raises OptionError.
 
     A metric calls this in `__post_init__`, so that `ToolTrajectory(match_type="SORTED")` is refused as in a file.
     """
     reader = OptionReader()
-    for option in options_of(made.__class__):
-        value = reader.check(getattr(made, option.name), option, option.name)
-        if isinstance(made, msgspec.Struct):
-            msgspec.structs.force_setattr(made, option.name, value)
+    for option in options_of(owner.__class__):
+        value = reader.check(getattr(owner, option.name), option, option.name)
+        if isinstance(owner, msgspec.Struct):
+            msgspec.structs.force_setattr(owner, option.name, value)
         else:
-            object.__setattr__(made, option.name, value)
-    if reader.found:
-        raise OptionError(reader.found)
+            object.__setattr__(owner, option.name, value)
+    if reader.misfits:
+        raise OptionError(reader.misfits)
 
 
 class OptionRecord(Record, frozen=True):
@@ -174,15 +178,15 @@ class OptionRecord(Record, frozen=True):
 
     def __post_init__(self) -> None:
         check_options(self)
-        if found := tuple(self.conflicts()):
-            raise OptionError(found)
+        if conflicts := tuple(self.conflicts()):
+            raise OptionError(conflicts)
 
     def conflicts(self) -> Iterator[Problem]:
         """Yield what is wrong although each option by itself is right."""
         return iter(())
 
 
-def spelt(raw: Json, place: str) -> str:
+def file_pointer(raw: Json, place: str) -> str:
     """Return a place below an object as a JSON pointer, with each key as the object spells it."""
     pointer = ""
     for token in place.split("/") if place else ():

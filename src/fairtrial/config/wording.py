@@ -17,7 +17,7 @@ _WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: 
 _PLURALS = {str: "strings", int: "whole numbers", float: "numbers"}
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """Return a short text for a JSON value in a message. For example, `[1, 2]` is "an array of 2"."""
     if value is None or isinstance(value, bool):
         return str(value).lower() if value is not None else "null"

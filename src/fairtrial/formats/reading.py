@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from fairtrial.config.spelling import snake
-from fairtrial.config.wording import shown
+from fairtrial.config.wording import format_value
 from fairtrial.errors import FormatError, nearest
 from fairtrial.formats.right_forms import right_form
 from fairtrial.records.case import SessionInput
@@ -80,7 +80,7 @@ class Diagnostics:
 
     def wanted(self, at: Place, allowed: str, got: Any) -> None:
         """Note a value of the wrong type."""
-        self.error(at, f"must be {allowed}, got {shown(got)}")
+        self.error(at, f"must be {allowed}, got {format_value(got)}")
 
     def unknown(self, at: Place, key: str, names: Iterable[str], *, open_ended: bool = False) -> None:
         """Note an unknown key: an error, since nothing reads its value; a warning if the reader is lenient.

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from fairtrial.config.reader import OptionReader, OptionRecord, Problem
-from fairtrial.config.wording import shown
+from fairtrial.config.wording import format_value
 from fairtrial.errors import ConfigError, nearest
 from fairtrial.importing import import_path
 from fairtrial.records.equality import same
@@ -223,7 +223,7 @@ class MatcherRule(OptionRecord, frozen=True):
 def read_rules(raw: Any, reader: OptionReader, pointer: str) -> Mapping[str, Any] | None:
     """Return the option `match` as it is, and note what is wrong with its matchers."""
     if not isinstance(raw, Mapping):
-        reader.note(pointer, f"must be an object {{TOOL: MATCHER or {{ARGUMENT: MATCHER}}}}, got {shown(raw)}")
+        reader.note(pointer, f"must be an object {{TOOL: MATCHER or {{ARGUMENT: MATCHER}}}}, got {format_value(raw)}")
         return None
     for tool, rules in raw.items():
         place = f"{pointer}/{escape(str(tool))}"
@@ -240,7 +240,7 @@ def _check_rule(rule: Any, reader: OptionReader, pointer: str) -> None:
         reader.read(rule, MatcherRule, pointer)
     elif not isinstance(rule, str) or rule not in _NAMED:
         hint = nearest(rule, _NAMED) if isinstance(rule, str) else ""
-        reader.note(pointer, f"{_ALLOWED}, got {shown(rule)}{hint}")
+        reader.note(pointer, f"{_ALLOWED}, got {format_value(rule)}{hint}")
 
 
 def _tool(rules: Any) -> Matcher | dict[str, Matcher]:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from fairtrial.config.criterion_options import read_criterion
 from fairtrial.config.custom_metric_options import CustomMetricOptions
 from fairtrial.config.eval_config import ConfigPart, EvalConfig
-from fairtrial.config.reader import OptionError, OptionReader, spelt
+from fairtrial.config.reader import OptionError, OptionReader, file_pointer
 from fairtrial.errors import ConfigError, collecting, nearest
 from fairtrial.judge.judges import Judges
 from fairtrial.llm.vertex_service import NAME as VERTEX
@@ -105,7 +105,7 @@ def _signed(criterion: Criterion, backend: str) -> Criterion:
 
 
 def _place(part: ConfigPart, option: str) -> str:
-    return part.pointer + spelt(part.value, option)
+    return part.pointer + file_pointer(part.value, option)
 
 
 @contextmanager
@@ -114,7 +114,7 @@ def _at(part: ConfigPart, option: str = "") -> Iterator[None]:
     try:
         yield
     except OptionError as error:
-        raise ConfigError(*(f"{_place(part, pointer)}: {problem}" for pointer, problem in error.found)) from None
+        raise ConfigError(*(f"{_place(part, pointer)}: {problem}" for pointer, problem in error.misfits)) from None
     except ConfigError as error:
         raise ConfigError(f"{_place(part, option)}: {error}") from None
 
@@ -132,7 +132,7 @@ def _criterion(known: CatalogEntry, metric: Metric, threshold: float | None) -> 
 
 
 def _custom(part: ConfigPart, definition: ConfigPart, options: CustomMetricOptions, *, lenient: bool) -> Built:
-    place = definition.pointer + spelt(definition.value, "code_config/name")
+    place = definition.pointer + file_pointer(definition.value, "code_config/name")
     function, four = import_metric(options.code_config.name, place)
     values, warnings = read_criterion(part, [INTERIM], options.range, lenient=lenient, open_ended=four)
     threshold = values.pop("threshold", None)

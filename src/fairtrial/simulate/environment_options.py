@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
@@ -177,7 +177,7 @@ class EnvironmentOptions(OptionRecord, frozen=True):
 
 
 def environment_options(
-    raw: Mapping[str, Json], *, pointer: str = f"/{KEY}", lenient: bool = False
+    raw: Json, *, pointer: str = f"/{KEY}", lenient: bool = False
 ) -> tuple[EnvironmentOptions, list[str]]:
     """Return the options in an `environment_simulation_config`, and warnings.
 

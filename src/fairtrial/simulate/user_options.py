@@ -66,11 +66,9 @@ class UserOptions(OptionRecord, frozen=True):
                 yield "custom_instructions", str(error)
 
 
-def user_options(
-    raw: Mapping[str, Json], *, pointer: str = f"/{KEY}", lenient: bool = False
-) -> tuple[UserOptions, list[str]]:
+def user_options(raw: Json, *, pointer: str = f"/{KEY}", lenient: bool = False) -> tuple[UserOptions, list[str]]:
     """Return the options in a `user_simulator_config`, and warnings. Raises ConfigError that lists every problem."""
-    if raw.get("type") == "llm_audio":
+    if isinstance(raw, Mapping) and raw.get("type") == "llm_audio":
         return UserOptions(type="llm_audio"), [f"{pointer}/type: {NO_SPEECH}"]
     reader = OptionReader(lenient=lenient)
     return reader.read_whole(raw, UserOptions, pointer), reader.warnings

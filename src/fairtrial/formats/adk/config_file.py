@@ -26,8 +26,7 @@ def config(raw: Any, reading: Diagnostics) -> EvalConfig:
         return tuple(ConfigPart(key, value, pointer((at, key))) for key, value in entries.items())
 
     def part(name: str) -> ConfigPart | None:
-        value = reading.mapping(known, name, ())
-        return None if value is None else ConfigPart(name, value, pointer(((), keys[name])))
+        return ConfigPart(name, known[name], pointer(((), keys[name]))) if name in known else None
 
     return EvalConfig(
         parts("criteria"),

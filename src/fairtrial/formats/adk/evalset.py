@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from fairtrial.config.spelling import spellings
-from fairtrial.config.wording import shown
+from fairtrial.config.wording import format_value
 from fairtrial.formats.adk import content
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.right_forms import is_no_expectation
@@ -283,7 +283,7 @@ def rubric(raw: Any, at: Place, reading: Diagnostics) -> Rubric:
     if "rubric_content" not in known:
         reading.error(at, "must have 'rubric_content': {'text_property': '...'}")
     elif type(known["rubric_content"]) is not dict:
-        got = shown(known["rubric_content"])
+        got = format_value(known["rubric_content"])
         reading.error((at, "rubric_content"), f"must be an object {{'text_property': '...'}}, got {got}")
     else:
         inner, unknown = reading.fields(known["rubric_content"], _RUBRIC_TEXT, (at, "rubric_content"))
