@@ -49,7 +49,7 @@ def read_criterion(
 
 
 def threshold_of(raw: Any, scale: Range, place: str) -> float:
-    """Return a threshold that was given in Python; raises ConfigError as for a file."""
+    """Return a threshold from Python. Raises ConfigError as for a file."""
     reader = OptionReader()
     value = reader.check(raw, Option("threshold", threshold_option(scale).annotation), place)
     if reader.misfits:

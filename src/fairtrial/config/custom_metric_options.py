@@ -1,4 +1,4 @@
-"""Where is a user's own metric, and which values can it have? The options of an entry of `custom_metrics`."""
+"""Which function is a user's own metric, and which values can it have? The options of an entry of `custom_metrics`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fairtrial.records.score import Range
 
 
 class CodeConfig(OptionRecord, frozen=True):
-    """Where the code of a metric is."""
+    """The function that is the metric."""
 
     name: Annotated[
         str,
@@ -39,13 +39,13 @@ class Interval(OptionRecord, frozen=True):
 
 
 class MetricValueInfo(OptionRecord, frozen=True):
-    """What is known of the values of a metric."""
+    """The values of a metric."""
 
     interval: Annotated[Interval | None, Meta(description="the values of the metric; default: 0 to 1")] = None
 
 
 class MetricInfo(OptionRecord, frozen=True):
-    """What is known of a metric."""
+    """ADK's information about a metric. Only the interval of its values is used."""
 
     metric_name: Annotated[str, Meta(description="ADK's name of the metric; not used")] = ""
     description: Annotated[str | None, Meta(description="what the metric measures; not used")] = None
@@ -56,13 +56,13 @@ class MetricInfo(OptionRecord, frozen=True):
 class CustomMetricOptions(OptionRecord, frozen=True):
     """One entry of `custom_metrics`."""
 
-    code_config: Annotated[CodeConfig, Meta(description="where the code of the metric is")]
-    metric_info: Annotated[MetricInfo | None, Meta(description="what is known of the metric")] = None
+    code_config: Annotated[CodeConfig, Meta(description="the function that is the metric")]
+    metric_info: Annotated[MetricInfo | None, Meta(description="ADK's information about the metric")] = None
     description: Annotated[str, Meta(description="what the metric measures; not used")] = ""
 
     @property
     def range(self) -> Range:
-        """The values of the metric; 0 to 1 if the file does not say otherwise."""
+        """The values of the metric. They are 0 to 1 if the file does not give an interval."""
         info = self.metric_info and self.metric_info.metric_value_info
         interval = info and info.interval
         if not interval or interval == Interval():

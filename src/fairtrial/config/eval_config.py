@@ -1,4 +1,4 @@
-"""What does a configuration file say? Its parts as they stand there, before anything is made of them."""
+"""Which parts does a configuration file have? The parts are raw; the readers of options check them later."""
 
 from __future__ import annotations
 

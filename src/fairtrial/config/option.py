@@ -43,9 +43,9 @@ class Keys:
 
 @dataclasses.dataclass(frozen=True)
 class ReadWith:
-    """An annotation: `read(raw, reader, pointer)` returns the value, and notes its problems with the reader."""
+    """An annotation: `read_option(raw, reader, pointer)` returns the value, and notes its problems with the reader."""
 
-    read: Callable[[Any, OptionReader, str], Any]
+    read_option: Callable[[Any, OptionReader, str], Any]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Option:
 
     @property
     def description(self) -> str:
-        """What the option does."""
+        """The documentation of the option."""
         return _description(self.annotation)
 
     @property

@@ -60,7 +60,7 @@ class OptionReader:
         self.misfits.append((pointer, problem))
 
     def read(self, raw: Json, kind: type[S], pointer: str) -> S | None:
-        """Return an object whose keys are the options of a Struct; None if it has problems."""
+        """Return an object whose keys are the options of a Struct, or None if it has problems."""
         before = len(self.misfits)
         values = self.values(raw, options_of(kind), pointer)
         if len(self.misfits) > before:
@@ -73,14 +73,14 @@ class OptionReader:
         return None
 
     def read_whole(self, raw: Json, kind: type[S], pointer: str) -> S:
-        """Return an object whose keys are the options of a Struct; raises ConfigError that lists every problem."""
+        """Return an object whose keys are the options of a Struct. Raises ConfigError that lists every problem."""
         options = self.read(raw, kind, pointer)
         if options is None:
             raise ConfigError(*self.problems)
         return options
 
     def values(self, raw: Json, options: Sequence[Option], pointer: str, *, open_ended: bool = False) -> dict[str, Any]:
-        """Return the checked options of an object under our names; the options that are wrong are left out.
+        """Return the checked options of an object under our names. Wrong options are left out.
 
         Unknown keys are returned as they are if `open_ended`.
         """
@@ -118,13 +118,9 @@ class OptionReader:
         original = raw
         for extra in unannotated(annotation)[1]:
             if isinstance(extra, ReadWith):
-                return extra.read(raw, self, pointer)
+                return extra.read_option(raw, self, pointer)
             if isinstance(extra, Keys):
-                # ADK writes null for every setting of a model that was not set, known here or not.
-                settings = (
-                    {key: value for key, value in raw.items() if value is not None} if isinstance(raw, Mapping) else raw
-                )
-                return self.values(settings, options_of(extra.kind), pointer)
+                return self.values(_without_nulls(raw), options_of(extra.kind), pointer)
             if isinstance(extra, Prepared):
                 raw = extra.prepare(raw)
         kind = without_null(annotation)
@@ -182,7 +178,7 @@ class OptionRecord(Record, frozen=True):
             raise OptionError(conflicts)
 
     def conflicts(self) -> Iterator[Problem]:
-        """Yield what is wrong although each option by itself is right."""
+        """Yield the problems of options that are right by themselves, but not together."""
         return iter(())
 
 
@@ -198,6 +194,11 @@ def file_pointer(raw: Json, place: str) -> str:
             raw = raw[int(token)] if token.isdecimal() and int(token) < len(raw) else None
         pointer += f"/{key}"
     return pointer
+
+
+def _without_nulls(raw: Json) -> Json:
+    """An object without its nulls. ADK writes null for every setting of a model that was not set."""
+    return {key: value for key, value in raw.items() if value is not None} if isinstance(raw, Mapping) else raw
 
 
 def _open_name(key: str) -> str:

@@ -1,4 +1,4 @@
-"""How is the name of a key spelt? Files use snake_case and camelCase; records use snake_case."""
+"""How is the name of a key spelt? Files use snake_case and camelCase, records snake_case."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ def camel(name: str) -> str:
 
 
 def snake(name: str) -> str:
-    """Return a camelCase name in snake_case; a name in snake_case stays as it is."""
+    """Return a camelCase name in snake_case. A name in snake_case stays as it is."""
     return "".join(f"_{char.lower()}" if char.isupper() else char for char in name)
 
 

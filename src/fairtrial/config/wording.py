@@ -44,7 +44,7 @@ def allowed(annotation: Any) -> str:
 
 
 def choices(annotation: Any) -> tuple[Any, ...]:
-    """Return the values of a Literal or Enum; none for another type."""
+    """Return the values of a Literal or Enum, or nothing for another type."""
     if typing.get_origin(annotation) is Literal:
         return typing.get_args(annotation)
     if isinstance(annotation, type) and issubclass(annotation, Enum):
