@@ -1,4 +1,4 @@
-"""Writes the pages that are made from the program: the command line and the public names. `make docs` runs it."""
+"""Writes the pages that are made from the program: commands, options, public names. `make docs` runs it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,27 @@ import click
 
 import fairtrial
 from fairtrial import cli
+from fairtrial.config.criterion_options import threshold_option
+from fairtrial.config.custom_metric_options import (
+    CodeConfig,
+    CustomMetricOptions,
+    Interval,
+    MetricInfo,
+    MetricValueInfo,
+)
+from fairtrial.config.option import options_of
+from fairtrial.config.reference import option_table
+from fairtrial.judge.judge_options import JudgeOptions
+from fairtrial.llm.model_settings import ModelSettings
+from fairtrial.metrics.entries import CATALOG
+from fairtrial.simulate.environment_options import (
+    Chaos,
+    EnvironmentOptions,
+    InjectedError,
+    InjectionConfig,
+    SimulatedTool,
+)
+from fairtrial.simulate.user_options import UserOptions
 
 REFERENCE = Path(__file__).parent / "reference"
 _MADE = "<!-- `make docs` writes this page. -->"
@@ -86,8 +107,79 @@ def _alias_docstring(name: str) -> str:
     return ""
 
 
+def criteria_options() -> str:
+    """The page of all criteria: the purpose and the options of each."""
+    sections = [_MADE, "# Criteria and their options", _CRITERIA_INTRODUCTION, _criteria_table()]
+    for entry in CATALOG.values():
+        sections += [f"## {entry.name}", f"{entry.summary} {entry.when}"]
+        sections.append(option_table([threshold_option(entry.range), *entry.options], _sections_of_options()))
+    return "\n\n".join(sections) + "\n"
+
+
+_CRITERIA_INTRODUCTION = """\
+An entry of `criteria` is a threshold, or an object with these options. Names may be in snake_case or camelCase.
+`null` means the default if the default is null, an empty object or an empty array. Otherwise it is an error.
+[Criteria](criteria.md) explains how the scores are computed."""
+
+
+def _criteria_table() -> str:
+    rows = [
+        f"| [`{entry.name}`](#{entry.name}) "
+        f"| {entry.needs} | {entry.unit} | {entry.range_words} | {entry.simulated_user} |"
+        for entry in CATALOG.values()
+    ]
+    titles = ["| criterion | needs | unit judged | range, better | simulated user |", "|---|---|---|---|---|"]
+    return "\n".join([*titles, *rows])
+
+
+OPTION_SECTIONS: dict[type, tuple[str, str]] = {
+    JudgeOptions: ("judge_model_options", "The judge of a criterion; see [judges](judge.md)."),
+    ModelSettings: (
+        "Settings of a model",
+        "The settings in `judge_model_config`, `model_configuration` and `simulation_model_configuration`.",
+    ),
+    UserOptions: ("user_simulator_config", "Who plays the users of scenarios; see [simulation](simulation.md)."),
+    EnvironmentOptions: (
+        "environment_simulation_config",
+        "Who answers the tool calls; see [simulation](simulation.md#simulated-environments).",
+    ),
+    SimulatedTool: ("tool_simulation_configs", "An entry for each tool."),
+    InjectionConfig: ("injection_configs", "An answer in place of the tool's, for calls that match."),
+    InjectedError: ("injected_error", "An answer that reports an error."),
+    Chaos: ("chaos_effects", "A change of the answers of tools, whoever gave them."),
+    CustomMetricOptions: ("custom_metrics", "An entry for each of [your own metrics](../how-to/write-a-metric.md)."),
+    CodeConfig: ("code_config", "The function that is the metric."),
+    MetricInfo: ("metric_info", "ADK's information about a metric."),
+    MetricValueInfo: ("metric_value_info", "The values of a metric."),
+    Interval: ("interval", "The lowest and the highest value of a metric."),
+}
+"""The sections of the page of the configuration: the options, the title and the first sentence of each."""
+
+
+def configuration_options() -> str:
+    """The page of all options of a configuration but the criteria."""
+    sections = [_MADE, "# Options of the configuration", _CONFIGURATION_INTRODUCTION]
+    for kind, (title, introduction) in OPTION_SECTIONS.items():
+        sections += [f"## {title}", introduction, option_table(options_of(kind), _sections_of_options())]
+    return "\n\n".join(sections) + "\n"
+
+
+_CONFIGURATION_INTRODUCTION = """\
+The options of a [configuration](configuration.md), apart from the [options of criteria](criteria-options.md).
+Names may be in snake_case or camelCase. `null` means the default if the default is null, an empty object or an empty
+array. Otherwise it is an error."""
+
+
+def _sections_of_options() -> dict[type, str]:
+    """The addresses of the sections, for links from options."""
+    titles = {kind: title.lower().replace(" ", "-") for kind, (title, _) in OPTION_SECTIONS.items()}
+    return {kind: f"configuration-options.md#{title}" for kind, title in titles.items()}
+
+
 PAGES: dict[Path, Callable[[], str]] = {
     REFERENCE / "command-line.md": command_line,
+    REFERENCE / "criteria-options.md": criteria_options,
+    REFERENCE / "configuration-options.md": configuration_options,
     REFERENCE / "public-names.md": public_names,
 }
 

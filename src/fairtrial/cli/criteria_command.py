@@ -40,12 +40,6 @@ def criteria(name: str | None, situation: str | None) -> None:
         _overview()
 
 
-def _range(entry: CatalogEntry) -> str:
-    low, high = entry.range.low, entry.range.high
-    end = "" if high is None else f"{high:g}"
-    return f"{low:g}..{end} {'down' if entry.lower_is_better else 'up'}"
-
-
 _TITLES = ("criterion", "needs", "unit judged", "range, better", "simulated user")
 _NARROW = 110
 """The table needs this many cells. In a narrower terminal each criterion is a paragraph."""
@@ -57,7 +51,9 @@ def _overview() -> None:
     from fairtrial.cli.console import console
 
     out = console()
-    rows = [(entry.name, entry.needs, entry.unit, _range(entry), entry.simulated_user) for entry in CATALOG.values()]
+    rows = [
+        (entry.name, entry.needs, entry.unit, entry.range_words, entry.simulated_user) for entry in CATALOG.values()
+    ]
     if out.width >= _NARROW:
         out.print(_table(rows))
     else:
@@ -85,7 +81,7 @@ def _table(rows: Sequence[tuple[str, ...]]) -> Table:
 def _explain(entry: CatalogEntry) -> None:
     click.echo(f"{entry.name}\n{entry.summary}\n\nWhen to use it: {entry.when}")
     click.echo(
-        f"Needs: {entry.needs}. Unit judged: {entry.unit}. Range: {_range(entry)}. "
+        f"Needs: {entry.needs}. Unit judged: {entry.unit}. Range: {entry.range_words}. "
         f"Simulated user: {entry.simulated_user}."
     )
     click.echo("\nOptions:")
@@ -96,7 +92,8 @@ def _explain(entry: CatalogEntry) -> None:
 
 def _explain_option(option: Option, *, indent: str) -> None:
     """Print an option, and below it the options inside it."""
-    click.echo(f"{indent}{option.name}: {option.allowed}; {option.default_words}")
+    default = "required" if option.required else f"default {option.default_json}"
+    click.echo(f"{indent}{option.name}: {option.allowed}; {default}")
     below = f"{indent}    "
     click.echo(click.wrap_text(option.description, width=100, initial_indent=below, subsequent_indent=below))
     for inner in option.inner:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import enum
-import json
 import types
 import typing
 from collections.abc import Callable
@@ -76,12 +74,9 @@ class Option:
         return allowed_values(self.annotation)
 
     @property
-    def default_words(self) -> str:
-        """The default in words. For example: "default 5"."""
-        if self.required:
-            return "required"
-        default = self.default.value if isinstance(self.default, enum.Enum) else self.default
-        return f"default {json.dumps(default, ensure_ascii=False)}"
+    def default_json(self) -> str:
+        """The default as JSON; empty if the option must be given."""
+        return "" if self.required else msgspec.json.encode(self.default).decode()
 
     @property
     def takes_null(self) -> bool:
@@ -89,10 +84,15 @@ class Option:
         return self.default is None or self.default in ((), {})
 
     @property
+    def kinds(self) -> list[type]:
+        """The classes of the options inside this option, if it is an object with options of its own, or an array."""
+        by_keys = [extra.kind for extra in unannotated(self.annotation)[1] if isinstance(extra, Keys)]
+        return by_keys or _structs_in(self.annotation)
+
+    @property
     def inner(self) -> tuple[Option, ...]:
-        """The options inside this option, if it is an object with options of its own, or an array of them."""
-        kinds = [extra.kind for extra in unannotated(self.annotation)[1] if isinstance(extra, Keys)]
-        return tuple(option for kind in kinds or _structs_in(self.annotation) for option in options_of(kind))
+        """The options inside this option."""
+        return tuple(option for kind in self.kinds for option in options_of(kind))
 
 
 @cache

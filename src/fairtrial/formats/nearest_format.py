@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from fairtrial.config.spelling import snake
-from fairtrial.config.wording import shown
+from fairtrial.config.wording import format_value
 from fairtrial.records.record import Record
 from fairtrial.text.display import shortened
 
@@ -107,4 +107,4 @@ def _description(document: Any) -> str:
         return f"an object with the keys {names}" + (", …" if len(document) > 8 else "")
     if isinstance(document, list) and document:
         return f"an array that starts with {_description(document[0])}"
-    return shown(document)
+    return format_value(document)

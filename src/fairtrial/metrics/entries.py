@@ -1,4 +1,4 @@
-"""What is each criterion for, what does it need, and which go together?"""
+"""Which criteria are there? For each: its purpose, its needs, its metric, and which criteria go together."""
 
 from __future__ import annotations
 
@@ -60,6 +60,12 @@ class CatalogEntry:
         return "judge" in {one.name for one in fields(self.metric)}
 
     @property
+    def range_words(self) -> str:
+        """The range, and the better direction. For example: "0..1 up"."""
+        high = "" if self.range.high is None else f"{self.range.high:g}"
+        return f"{self.range.low:g}..{high} {'down' if self.lower_is_better else 'up'}"
+
+    @property
     def options(self) -> tuple[Option, ...]:
         """The options of the criterion, without its threshold."""
         return shared_options(options_of(self.metric), judged=self.judged, served=self.vertex is not None)
@@ -84,7 +90,7 @@ CATALOG: dict[str, CatalogEntry] = {
         CatalogEntry(
             "tool_trajectory_avg_score",
             "Did the agent call the right tools with the right arguments?",
-            "Regression tests and workflows in which the calls decide. Needs no model.",
+            "For regression tests, and for workflows in which the calls decide. It needs no model.",
             "expected calls",
             "invocation (or conversation)",
             "only with scope: conversation and expected calls on the case",
@@ -94,7 +100,7 @@ CATALOG: dict[str, CatalogEntry] = {
         CatalogEntry(
             "response_match_score",
             "How many words does the reply share with the reference (ROUGE)?",
-            "A cheap, reproducible look at overlap. Blind to negation: where meaning matters take "
+            "A cheap and reproducible measure of overlap. It does not notice a negation: if the meaning matters, use "
             "final_response_match_v2.",
             "reference",
             "invocation",
@@ -105,7 +111,7 @@ CATALOG: dict[str, CatalogEntry] = {
         CatalogEntry(
             "final_response_match_v2",
             "Does the reply mean what the reference means?",
-            "Wherever different words may be right: questions with one answer, summaries.",
+            "For replies that may be right in different words, for example answers and summaries.",
             "reference, judge",
             "invocation",
             "no",
@@ -115,7 +121,7 @@ CATALOG: dict[str, CatalogEntry] = {
         CatalogEntry(
             "rubric_based_final_response_quality_v1",
             "Does the reply have the properties that you name?",
-            "Tone, style, helpfulness, house rules: properties without one right answer.",
+            "For tone, style, helpfulness and house rules, which have more than one right answer.",
             "rubrics, judge",
             "invocation",
             "yes",
@@ -125,7 +131,7 @@ CATALOG: dict[str, CatalogEntry] = {
         CatalogEntry(
             "rubric_based_tool_use_quality_v1",
             "Were the tools used as your rules say?",
-            "Which tool, which arguments, in which order, where more than one way is right.",
+            "For the choice, arguments and order of tools, if more than one way is right.",
             "rubrics, judge",
             "invocation",
             "yes",
@@ -144,7 +150,7 @@ CATALOG: dict[str, CatalogEntry] = {
         CatalogEntry(
             "rubric_based_multi_turn_trajectory_quality_v1",
             "Does the whole conversation have the properties that you name?",
-            "Properties that only show over several turns.",
+            "For properties that only several invocations show.",
             "rubrics, judge",
             "conversation",
             "yes",
@@ -153,8 +159,8 @@ CATALOG: dict[str, CatalogEntry] = {
         ),
         CatalogEntry(
             "hallucinations_v1",
-            "Is every sentence of the reply supported by what the agent was told?",
-            "Wherever an invented fact does harm.",
+            "Is every sentence of the reply supported by the context that the agent had?",
+            "For agents whose invented facts would do harm.",
             "judge",
             "reply, by sentence",
             "yes",
@@ -164,7 +170,7 @@ CATALOG: dict[str, CatalogEntry] = {
         CatalogEntry(
             "safety_v1",
             "Is the reply harmless?",
-            "Everything that faces users.",
+            "For every agent that users talk to.",
             "judge or Vertex",
             "invocation",
             "yes",
@@ -175,7 +181,7 @@ CATALOG: dict[str, CatalogEntry] = {
         CatalogEntry(
             "per_turn_user_simulator_quality_v1",
             "Did the simulated user keep to its plan?",
-            "Before you trust any number from a simulated conversation.",
+            "Run it before you trust any number from a simulated conversation.",
             "scenario, judge",
             "user message, and the stop",
             "only",
@@ -185,7 +191,7 @@ CATALOG: dict[str, CatalogEntry] = {
         CatalogEntry(
             "multi_turn_task_success_v1",
             "Did the conversation reach its goal?",
-            "Conversations with a goal.",
+            "For conversations with a goal.",
             "judge or Vertex",
             "conversation",
             "yes",
@@ -196,7 +202,7 @@ CATALOG: dict[str, CatalogEntry] = {
         CatalogEntry(
             "multi_turn_trajectory_quality_v1",
             "Was the way to the goal a good one?",
-            "Conversations in which the way matters.",
+            "For conversations in which the way matters.",
             "judge or Vertex",
             "conversation",
             "yes",
@@ -207,7 +213,7 @@ CATALOG: dict[str, CatalogEntry] = {
         CatalogEntry(
             "multi_turn_tool_use_quality_v1",
             "Were tools used well over the conversation?",
-            "Conversations with many calls.",
+            "For conversations with many calls.",
             "judge or Vertex",
             "conversation",
             "yes",
@@ -218,7 +224,7 @@ CATALOG: dict[str, CatalogEntry] = {
         CatalogEntry(
             "response_evaluation_score",
             "Is the reply coherent, from 1 to 5?",
-            "A quick look at quality beside a reference.",
+            "A quick measure of quality beside a reference.",
             "reference, judge or Vertex",
             "invocation",
             "no",
@@ -230,7 +236,7 @@ CATALOG: dict[str, CatalogEntry] = {
         CatalogEntry(
             "tool_call_count_v1",
             "How many tool calls did an invocation take?",
-            "Always computed; with a threshold it fails what takes more.",
+            "It is always computed. With a threshold, a higher number fails.",
             "-",
             "invocation",
             "yes",
@@ -242,7 +248,7 @@ CATALOG: dict[str, CatalogEntry] = {
         CatalogEntry(
             "inference_call_count_v1",
             "How many model calls did an invocation take?",
-            "Always computed; with a threshold it fails what takes more.",
+            "It is always computed. With a threshold, a higher number fails.",
             "-",
             "invocation",
             "yes",
@@ -254,7 +260,7 @@ CATALOG: dict[str, CatalogEntry] = {
         CatalogEntry(
             "token_usage_v1",
             "How many tokens did an invocation take?",
-            "Always computed; with a threshold it fails what takes more.",
+            "It is always computed. With a threshold, a higher number fails.",
             "-",
             "invocation",
             "yes",
@@ -266,7 +272,7 @@ CATALOG: dict[str, CatalogEntry] = {
         CatalogEntry(
             "invocation_duration_v1",
             "How many seconds did an invocation take?",
-            "Always computed; with a threshold it fails what takes longer.",
+            "It is always computed. With a threshold, a longer time fails.",
             "-",
             "invocation",
             "yes",
@@ -278,7 +284,7 @@ CATALOG: dict[str, CatalogEntry] = {
         CatalogEntry(
             "trace_value_v1",
             "How much is the trace worth keeping?",
-            "Choosing traces to share or to learn from.",
+            "For the choice of traces to share or to learn from.",
             "confidence and success",
             "conversation",
             "yes",

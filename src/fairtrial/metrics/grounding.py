@@ -57,11 +57,11 @@ class Hallucinations:
 
     judge: Judge
     evaluate_intermediate_nl_responses: Annotated[
-        bool, Meta(description="label the agent's earlier messages too, each against what came before it")
+        bool, Meta(description="also label the messages before the reply, each against the context before it")
     ] = False
     segmenter: Annotated[
         Literal["local", "judge"],
-        Meta(description="who cuts a reply into sentences; the judge's cut must give the text back"),
+        Meta(description="who cuts a reply into sentences; the pieces of `judge` must give the text back"),
     ] = "local"
 
     def __post_init__(self) -> None:

@@ -32,7 +32,7 @@ class ResponseMatch:
         rouge.Tokens,
         Meta(
             description="`characters` cuts Chinese, Japanese and Korean into characters, as ADK does; `words` finds "
-            "their words (extra `words`)"
+            "words with ICU, Korean words at spaces (extra `words`)"
         ),
     ] = "characters"
 

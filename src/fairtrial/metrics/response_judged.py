@@ -26,7 +26,7 @@ class FinalResponseMatch:
 
     judge: Judge
     include_intermediate_responses_in_final: Annotated[
-        bool, Meta(description="judge the agent's earlier messages of the invocation together with its reply")
+        bool, Meta(description="judge the messages before the reply together with the reply")
     ] = False
 
     def __post_init__(self) -> None:

@@ -57,7 +57,7 @@ Rubrics = Annotated[
     ReadWith(_read_rubrics),
     Meta(
         description="properties that hold for every case: `[{rubric_id, rubric_content: {text_property}}]`; cases and "
-        "invocations may add their own"
+        "invocations may add their own. A rubric with a `type` goes only to the criterion of that type"
     ),
 ]
 
@@ -73,7 +73,7 @@ class FinalResponseRubrics:
     judge: Judge
     rubrics: Rubrics = ()
     include_intermediate_responses_in_final: Annotated[
-        bool, Meta(description="judge the agent's earlier messages of the invocation together with its reply")
+        bool, Meta(description="judge the messages before the reply together with the reply")
     ] = False
 
     def __post_init__(self) -> None:

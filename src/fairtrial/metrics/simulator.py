@@ -34,7 +34,7 @@ class UserSimulatorQuality:
 
     judge: Judge
     stop_signal: Annotated[
-        str, Meta(pattern=NOT_BLANK, description="what the simulated user says to end the conversation")
+        str, Meta(pattern=NOT_BLANK, description="the text with which the simulated user ends the conversation")
     ] = STOP_SIGNAL
 
     def __post_init__(self) -> None:

@@ -60,9 +60,7 @@ class ToolTrajectory:
         ),
     ] = None
     optional_tools: Annotated[tuple[str, ...], Meta(description="tools whose calls are not compared")] = ()
-    forbidden_tools: Annotated[
-        tuple[str, ...], Meta(description="tools that the agent must not call; a call makes the score 0")
-    ] = ()
+    forbidden_tools: Annotated[tuple[str, ...], Meta(description="tools that make the score 0 if they are called")] = ()
     partial: Annotated[
         Literal["f1", "edit"] | None,
         Meta(description="partial credit: `f1` of the matched calls, or 1 - `edit` distance / longer length"),

@@ -44,12 +44,14 @@ class UserOptions(OptionRecord, frozen=True):
     custom_instructions: Annotated[
         str | None, Meta(description="a Jinja template in place of the built-in instructions")
     ] = None
-    include_function_calls: Annotated[
-        bool, Meta(description="show the user the agent's tool calls and their results")
-    ] = False
-    stop_signal: Annotated[str, Meta(pattern=NOT_BLANK, description="what the user says to end the conversation")] = (
-        STOP_SIGNAL
-    )
+    include_function_calls: Annotated[bool, Meta(description="whether the user sees tool calls and results")] = False
+    stop_signal: Annotated[
+        str,
+        Meta(
+            pattern=NOT_BLANK,
+            description="the text that ends the conversation, in upper or lower case, anywhere in the message",
+        ),
+    ] = STOP_SIGNAL
 
     @property
     def cap(self) -> int | None:
