@@ -133,15 +133,15 @@ def _criteria_table() -> str:
 
 
 OPTION_SECTIONS: dict[type, tuple[str, str]] = {
-    JudgeOptions: ("judge_model_options", "The judge of a criterion; see [judges](judge.md)."),
+    JudgeOptions: ("judge_model_options", "The judge of a criterion. See also [judges](judge.md)."),
     ModelSettings: (
         "Settings of a model",
         "The settings in `judge_model_config`, `model_configuration` and `simulation_model_configuration`.",
     ),
-    UserOptions: ("user_simulator_config", "Who plays the users of scenarios; see [simulation](simulation.md)."),
+    UserOptions: ("user_simulator_config", "Who plays the users of scenarios. See also [simulation](simulation.md)."),
     EnvironmentOptions: (
         "environment_simulation_config",
-        "Who answers the tool calls; see [simulation](simulation.md#simulated-environments).",
+        "Who answers the tool calls. See also [simulation](simulation.md#simulated-environments).",
     ),
     SimulatedTool: ("tool_simulation_configs", "An entry for each tool."),
     InjectionConfig: ("injection_configs", "An answer in place of the tool's, for calls that match."),

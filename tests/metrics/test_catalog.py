@@ -271,7 +271,7 @@ def test_an_open_end_of_a_range_is_no_threshold(here: str) -> None:
     ("path", "message"),
     [
         ("{here}.polit", "has no 'polit'; did you mean 'polite'?"),
-        ("{here}.number", "must be something to call"),
+        ("{here}.number", "must be callable"),
         ("{here}.three", "must take 2 arguments (trace, case)"),
         ("{here}.keyword", "got (trace, case, *, key)"),
         ("{here}.Needy", "cannot be made without arguments"),

@@ -26,7 +26,7 @@ def _number(raw: Any) -> Any:
 
 def threshold_option(scale: Range) -> Option:
     """Return the option `threshold` of a criterion with these values."""
-    meta = Meta(description="the value that passes; without a threshold the criterion only informs", **_limits(scale))
+    meta = Meta(description="the value that passes. Without a threshold the criterion only informs", **_limits(scale))
     return Option("threshold", Annotated[float, Prepared(_number), meta], None)
 
 

@@ -26,9 +26,9 @@ class CodeConfig(OptionRecord, frozen=True):
 class Interval(OptionRecord, frozen=True):
     """The values of a metric, from the lowest to the highest."""
 
-    min_value: Annotated[float | None, Meta(description="the lowest value; null is unbounded")] = None
+    min_value: Annotated[float | None, Meta(description="the lowest value. Null is unbounded")] = None
     open_at_min: Annotated[bool, Meta(description="whether every value is above `min_value`")] = False
-    max_value: Annotated[float | None, Meta(description="the highest value; null is unbounded")] = None
+    max_value: Annotated[float | None, Meta(description="the highest value. Null is unbounded")] = None
     open_at_max: Annotated[bool, Meta(description="whether every value is below `max_value`")] = False
 
     def conflicts(self) -> Iterator[Problem]:
@@ -41,16 +41,16 @@ class Interval(OptionRecord, frozen=True):
 class MetricValueInfo(OptionRecord, frozen=True):
     """The values of a metric."""
 
-    interval: Annotated[Interval | None, Meta(description="the values of the metric; default: 0 to 1")] = None
+    interval: Annotated[Interval | None, Meta(description="the values of the metric. Default: 0 to 1")] = None
 
 
 class MetricInfo(OptionRecord, frozen=True):
     """ADK's information about a metric. Only the interval of its values is used."""
 
-    metric_name: Annotated[str, Meta(description="ADK's name of the metric; not used")] = ""
-    description: Annotated[str | None, Meta(description="what the metric measures; not used")] = None
+    metric_name: Annotated[str, Meta(description="ADK's name of the metric. Not used")] = ""
+    description: Annotated[str | None, Meta(description="what the metric measures. Not used")] = None
     metric_value_info: Annotated[MetricValueInfo | None, Meta(description="the values of the metric")] = None
-    requires_threshold: Annotated[bool, Meta(description="ADK's hint for user interfaces; not used")] = True
+    requires_threshold: Annotated[bool, Meta(description="ADK's hint for user interfaces. Not used")] = True
 
 
 class CustomMetricOptions(OptionRecord, frozen=True):
@@ -58,7 +58,7 @@ class CustomMetricOptions(OptionRecord, frozen=True):
 
     code_config: Annotated[CodeConfig, Meta(description="the function that is the metric")]
     metric_info: Annotated[MetricInfo | None, Meta(description="ADK's information about the metric")] = None
-    description: Annotated[str, Meta(description="what the metric measures; not used")] = ""
+    description: Annotated[str, Meta(description="what the metric measures. Not used")] = ""
 
     @property
     def range(self) -> Range:

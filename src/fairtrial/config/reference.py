@@ -22,8 +22,8 @@ def _default(option: Option) -> str:
 
 
 def _text(option: Option, pages: Mapping[type, str]) -> str:
-    links = [f"[options]({pages[kind]})" for kind in option.kinds if kind in pages]
-    return "; ".join([option.description, *links])
+    links = [f"([options]({pages[kind]}))" for kind in option.kinds if kind in pages]
+    return " ".join([option.description, *links])
 
 
 def _cell(text: str) -> str:

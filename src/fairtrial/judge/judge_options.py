@@ -24,7 +24,7 @@ class JudgeOptions(OptionRecord, frozen=True):
         ),
     ] = DEFAULT_MODEL
     judge_models: Annotated[
-        tuple[str, ...], Meta(description="a panel of models in place of `judge_model`; vote i goes to model i mod m")
+        tuple[str, ...], Meta(description="a panel of models in place of `judge_model`. Vote i goes to model i mod m")
     ] = ()
     judge_model_config: Annotated[
         dict[str, Json] | None, Keys(ModelSettings), Meta(description="the settings of the model")
@@ -32,15 +32,15 @@ class JudgeOptions(OptionRecord, frozen=True):
     num_samples: Annotated[int, Meta(ge=1, description="how many votes on each question")] = 5
     parallelism_limit: Annotated[
         Annotated[int, Meta(ge=1)] | None,
-        Meta(description="the most calls of this criterion at once; null leaves the pace to the whole run"),
+        Meta(description="the most calls of this criterion at once. Null leaves the pace to the whole run"),
     ] = None
     base_url: Annotated[
         str | None,
         Meta(
-            description="where an OpenAI-compatible server listens; null is the provider's usual address, or "
+            description="where an OpenAI-compatible server listens. Null is the provider's usual address, or "
             "`OPENAI_BASE_URL`"
         ),
     ] = None
     structured_output: Annotated[
-        bool, Meta(description="false for a server that does not support JSON schemas; the prompt then asks for JSON")
+        bool, Meta(description="false for a server that does not support JSON schemas. The prompt then asks for JSON")
     ] = True

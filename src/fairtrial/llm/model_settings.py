@@ -13,7 +13,7 @@ class ModelSettings(Record, frozen=True):
     """The settings of a model: `judge_model_config`, `model_configuration` and `simulation_model_configuration`."""
 
     temperature: Annotated[
-        Annotated[float, Meta(ge=0, le=2)] | None, Meta(description="how random the replies are; 0 is the least random")
+        Annotated[float, Meta(ge=0, le=2)] | None, Meta(description="how random the replies are. 0 is the least random")
     ] = None
     top_p: Annotated[
         Annotated[float, Meta(ge=0, le=1)] | None,
@@ -45,7 +45,7 @@ class ModelSettings(Record, frozen=True):
     ] = None
     thinking_budget: Annotated[
         Annotated[int, Meta(ge=-1)] | None,
-        Meta(description="the most tokens of thoughts; -1 lets the model decide. Google, Anthropic"),
+        Meta(description="the most tokens of thoughts. -1 lets the model decide. Google, Anthropic"),
     ] = None
     thinking_config: Annotated[
         dict[str, Json] | None, Meta(description="ADK's form of `thinking_budget`: `{thinking_budget: 1024}`")

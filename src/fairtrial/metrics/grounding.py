@@ -61,7 +61,7 @@ class Hallucinations:
     ] = False
     segmenter: Annotated[
         Literal["local", "judge"],
-        Meta(description="who cuts a reply into sentences; the pieces of `judge` must give the text back"),
+        Meta(description="who cuts a reply into sentences. The pieces of `judge` must give the text back"),
     ] = "local"
 
     def __post_init__(self) -> None:

@@ -31,7 +31,7 @@ class ResponseMatch:
     tokens: Annotated[
         rouge.Tokens,
         Meta(
-            description="`characters` cuts Chinese, Japanese and Korean into characters, as ADK does; `words` finds "
+            description="`characters` cuts Chinese, Japanese and Korean into characters, as ADK does. `words` finds "
             "words with ICU, Korean words at spaces (extra `words`)"
         ),
     ] = "characters"

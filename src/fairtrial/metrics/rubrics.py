@@ -56,7 +56,7 @@ Rubrics = Annotated[
     tuple[Rubric, ...],
     ReadWith(_read_rubrics),
     Meta(
-        description="properties that hold for every case: `[{rubric_id, rubric_content: {text_property}}]`; cases and "
+        description="properties that hold for every case: `[{rubric_id, rubric_content: {text_property}}]`. Cases and "
         "invocations may add their own. A rubric with a `type` goes only to the criterion of that type"
     ),
 ]

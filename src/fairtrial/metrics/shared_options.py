@@ -26,7 +26,7 @@ class SharedOptions(Record, frozen=True):
         ),
     ] = None
     include_intermediate_responses_in_final: Annotated[
-        bool, Meta(description="ADK has this option in every criterion; it is not used here")
+        bool, Meta(description="ADK has this option in every criterion. It is not used here")
     ] = False
 
 

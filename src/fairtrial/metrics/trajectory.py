@@ -41,14 +41,14 @@ class ToolTrajectory:
         MatchType,
         Prepared(_match_type),
         Meta(
-            description="`EXACT`: the same calls in the same order; `IN_ORDER`: the expected calls in order, with "
-            "others between them; `ANY_ORDER`: the expected calls in any order, with others besides them"
+            description="`EXACT`: the same calls in the same order. `IN_ORDER`: the expected calls in order, with "
+            "others between them. `ANY_ORDER`: the expected calls in any order, with others besides them"
         ),
     ] = "EXACT"
     ignore_args: Annotated[bool, Meta(description="compare the names of the tools only")] = False
     scope: Annotated[
         Literal["invocation", "conversation"],
-        Meta(description="what is compared at once; `conversation` takes `expected_tool_uses` of the case, if set"),
+        Meta(description="what is compared at once. `conversation` takes `expected_tool_uses` of the case, if set"),
     ] = "invocation"
     match: Annotated[
         Mapping[str, Any] | None,

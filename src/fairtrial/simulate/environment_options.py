@@ -53,11 +53,11 @@ class InjectionConfig(OptionRecord, frozen=True):
         float, Meta(ge=0, le=1, description="how probable the injection is in each call that matches")
     ] = 1.0
     match_args: Annotated[
-        dict[str, Json], Meta(description="arguments that a call must have; an empty object matches every call")
+        dict[str, Json], Meta(description="arguments that a call must have. An empty object matches every call")
     ] = {}
     injected_latency_seconds: Annotated[float, Meta(ge=0, le=120, description="how long the answer is delayed")] = 0.0
     random_seed: Annotated[
-        int | None, Meta(description="the seed of the probability; null is the `random_seed` of the environment")
+        int | None, Meta(description="the seed of the probability. Null is the `random_seed` of the environment")
     ] = None
     injected_error: Annotated[InjectedError | None, Meta(description="the error that the call returns")] = None
     injected_response: Annotated[dict[str, Json] | None, Meta(description="the answer that the call returns")] = None
@@ -76,7 +76,7 @@ class SimulatedTool(OptionRecord, frozen=True):
 
     tool_name: Annotated[str, Meta(description="the name of the tool")]
     injection_configs: Annotated[
-        tuple[InjectionConfig, ...], Meta(description="answers in place of the tool's; the first that matches counts")
+        tuple[InjectionConfig, ...], Meta(description="answers in place of the tool's. The first that matches counts")
     ] = ()
     mock_strategy_type: Annotated[
         Strategy,
@@ -102,10 +102,10 @@ class Chaos(OptionRecord, frozen=True):
     ] = 1.0
     tool_name: Annotated[str, Meta(description="the tools, as a glob such as `get_*`")] = "*"
     match_args: Annotated[
-        dict[str, Json], Meta(description="arguments that a call must have; an empty object matches every call")
+        dict[str, Json], Meta(description="arguments that a call must have. An empty object matches every call")
     ] = {}
     random_seed: Annotated[
-        int | None, Meta(description="the seed of the probability; null is the `random_seed` of the environment")
+        int | None, Meta(description="the seed of the probability. Null is the `random_seed` of the environment")
     ] = None
     seconds: Annotated[float, Meta(ge=0, le=120, description="how long a timeout takes")] = 0.0
     invalidates: Annotated[
@@ -117,7 +117,7 @@ class EnvironmentOptions(OptionRecord, frozen=True):
     """`environment_simulation_config`: who answers the tool calls, and which faults are injected."""
 
     tool_simulation_configs: Annotated[
-        tuple[SimulatedTool, ...], Meta(description="the tools that are simulated; other tools are called normally")
+        tuple[SimulatedTool, ...], Meta(description="the tools that are simulated. Other tools are called normally")
     ] = ()
     simulation_model: Annotated[str, Meta(description="the model that plays tools")] = DEFAULT_MODEL
     simulation_model_configuration: Annotated[

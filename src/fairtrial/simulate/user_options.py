@@ -32,14 +32,14 @@ class UserOptions(OptionRecord, frozen=True):
     type: Annotated[
         Literal["llm_backed", "llm_audio"],
         Prepared(_type),
-        Meta(description="`llm_audio` (users that speak) is not built yet; its other options are not read"),
+        Meta(description="`llm_audio` (users that speak) is not built yet. Its other options are not read"),
     ] = "llm_backed"
     model: Annotated[str, Meta(description="the model that plays the users")] = DEFAULT_MODEL
     model_configuration: Annotated[
         dict[str, Json], Keys(ModelSettings), Meta(description="the settings of the model")
     ] = {}
     max_allowed_invocations: Annotated[
-        int, Meta(ge=-1, description="the most messages of a user, the starting prompt included; -1 is no limit")
+        int, Meta(ge=-1, description="the most messages of a user, the starting prompt included. -1 is no limit")
     ] = 20
     custom_instructions: Annotated[
         str | None, Meta(description="a Jinja template in place of the built-in instructions")
