@@ -51,7 +51,7 @@ _HOMES = {
     "InvocationDuration": "fairtrial.metrics.efficiency",
     "Judge": "fairtrial.judge.judge",
     "JudgeError": "fairtrial.errors",
-    "JudgeOptions": "fairtrial.judge.judges",
+    "JudgeOptions": "fairtrial.judge.judge_options",
     "Judges": "fairtrial.judge.judges",
     "Message": "fairtrial.records.trace",
     "Metric": "fairtrial.records.result",
@@ -132,7 +132,7 @@ if TYPE_CHECKING:
     from fairtrial.errors import SimulatorError as SimulatorError
     from fairtrial.errors import UsageError as UsageError
     from fairtrial.judge.judge import Judge as Judge
-    from fairtrial.judge.judges import JudgeOptions as JudgeOptions
+    from fairtrial.judge.judge_options import JudgeOptions as JudgeOptions
     from fairtrial.judge.judges import Judges as Judges
     from fairtrial.llm.budget import Budget as Budget
     from fairtrial.llm.model import CallError as CallError
