@@ -74,7 +74,7 @@ _HOMES = {
     "ResponseEvaluation": "fairtrial.metrics.response_evaluation",
     "ResponseMatch": "fairtrial.metrics.response",
     "Rubric": "fairtrial.records.rubric",
-    "Run": "fairtrial.api",
+    "Run": "fairtrial.api.execution",
     "RunInfo": "fairtrial.records.run",
     "Safety": "fairtrial.metrics.safety",
     "Scenario": "fairtrial.records.case",
@@ -104,23 +104,22 @@ _HOMES = {
     "UserSimulatorQuality": "fairtrial.metrics.simulator",
     "VectorCache": "fairtrial.valuation.novelty",
     "Verdict": "fairtrial.records.result",
-    "evaluate": "fairtrial.api",
-    "load_eval_set": "fairtrial.api",
-    "load_recordings": "fairtrial.api",
-    "save_eval_set": "fairtrial.api",
-    "score": "fairtrial.api",
-    "value": "fairtrial.api",
+    "evaluate": "fairtrial.api.evaluation",
+    "load_eval_set": "fairtrial.api.eval_files",
+    "load_recordings": "fairtrial.api.eval_files",
+    "save_eval_set": "fairtrial.api.eval_files",
+    "score": "fairtrial.api.evaluation",
+    "value": "fairtrial.valuation.single",
 }
 __all__ = sorted(_HOMES)  # noqa: PLE0605  (names are imported when first used: `import fairtrial` stays light)
 
 if TYPE_CHECKING:
-    from fairtrial.api import Run as Run
-    from fairtrial.api import evaluate as evaluate
-    from fairtrial.api import load_eval_set as load_eval_set
-    from fairtrial.api import load_recordings as load_recordings
-    from fairtrial.api import save_eval_set as save_eval_set
-    from fairtrial.api import score as score
-    from fairtrial.api import value as value
+    from fairtrial.api.eval_files import load_eval_set as load_eval_set
+    from fairtrial.api.eval_files import load_recordings as load_recordings
+    from fairtrial.api.eval_files import save_eval_set as save_eval_set
+    from fairtrial.api.evaluation import evaluate as evaluate
+    from fairtrial.api.evaluation import score as score
+    from fairtrial.api.execution import Run as Run
     from fairtrial.errors import AgentError as AgentError
     from fairtrial.errors import CaseError as CaseError
     from fairtrial.errors import ConfigError as ConfigError
@@ -204,6 +203,7 @@ if TYPE_CHECKING:
     from fairtrial.records.trace import Trace as Trace
     from fairtrial.records.trace import Usage as Usage
     from fairtrial.valuation.novelty import VectorCache as VectorCache
+    from fairtrial.valuation.single import value as value
     from fairtrial.valuation.trace_value import TraceValue as TraceValue
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from fairtrial.agents import agent_of
 from fairtrial.api.blocking import blocking
 from fairtrial.errors import UsageError
+from fairtrial.formats.adk.write import scenario_json
 from fairtrial.llm.model import DEFAULT_MODEL, NamedModel
 from fairtrial.llm.model_options import ModelOptions
 from fairtrial.llm.model_pool import ModelPool, check_model
 from fairtrial.protocols import Agent, Documented
 from fairtrial.records.case import EvalCase, Scenario
+from fairtrial.records.record import Json
 from fairtrial.records.trace import About
 from fairtrial.simulate.scenarios import described_agent, write_scenarios
 
@@ -45,6 +47,11 @@ def scenarios(
 
     found: list[Scenario] = blocking(go())
     return found
+
+
+def scenarios_file(found: Sequence[Scenario]) -> dict[str, Json]:
+    """Return the content of a file of scenarios, as ADK lays it out."""
+    return {"scenarios": [scenario_json(scenario) for scenario in found]}
 
 
 async def _about(target: Agent) -> About | None:

@@ -26,7 +26,7 @@ from fairtrial.valuation import embed as embedding
 from fairtrial.valuation.chunk import Document, KeepFilter, ValuedChunk
 from fairtrial.valuation.dimensions import weights_of
 from fairtrial.valuation.novelty_index import check_mode
-from fairtrial.valuation.single import WITHOUT_EMBEDDER, shared_cache, value
+from fairtrial.valuation.single import WITHOUT_EMBEDDER
 from fairtrial.valuation.trace_value import ScoringContext
 
 __all__ = [
@@ -36,8 +36,6 @@ __all__ = [
     "ValueReport",
     "ValuedChunk",
     "plan_value",
-    "shared_cache",
-    "value",
 ]
 
 PATIENCE = 16

@@ -23,7 +23,7 @@ lenient = click.option("--lenient", is_flag=True, help="Unknown options and miss
 
 def stored(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the option that says which store to read."""
-    from fairtrial.store import DEFAULT_URL  # SQL is imported only where it is used
+    from fairtrial.api import DEFAULT_URL  # SQL is imported only where it is used
 
     option = click.option("--store", default=DEFAULT_URL, show_default=True, metavar="URL", help="Any SQLAlchemy URL.")
     return option(command)

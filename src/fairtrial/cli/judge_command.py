@@ -6,8 +6,8 @@ import sys
 
 import click
 
+from fairtrial.api import DEFAULT_MODEL
 from fairtrial.cli import exit_codes, flags
-from fairtrial.llm.model import DEFAULT_MODEL
 
 
 @click.group()
@@ -36,14 +36,12 @@ def ping(judge_model: str | None, config: str | None, run: str | None, store: st
     fairtrial judge ping --config test_config.json
     fairtrial judge ping --judge-model openai/my-model --run 20260102
     """  # noqa: D301
-    from fairtrial.api.ping import cost_of
-    from fairtrial.api.ping import ping as send
+    from fairtrial import api
     from fairtrial.cli.dotenv_files import read_environment
-    from fairtrial.judge.judges import Judges
     from fairtrial.text.display import visible
 
     read_environment(config=config, paths=["."])
-    answers = send(Judges(model=judge_model), config)
+    answers = api.ping(api.Judges(model=judge_model), config)
     for one in answers:
         mark = "✗" if one.problem else "✓"
         cost = "" if one.cost is None else f", ${one.cost:.6f}"
@@ -53,7 +51,7 @@ def ping(judge_model: str | None, config: str | None, run: str | None, store: st
             click.echo(f"    {visible(one.problem)}")
     if run is not None:
         for name in dict.fromkeys(one.model for one in answers):
-            calls, cost_then = cost_of(run, store, name)
+            calls, cost_then = api.cost_of(run, store, name)
             said = "an unknown price" if cost_then is None else f"${cost_then:.4f}"
             click.echo(f"run {run}: {calls} calls, with {visible(name)} {said}")
     sys.exit(exit_codes.FAILED if any(one.problem for one in answers) else exit_codes.OK)

@@ -8,11 +8,9 @@ from typing import Any
 
 import click
 
+from fairtrial.api import Budget, Judges, ModelOptions
 from fairtrial.cli.flags import with_options
 from fairtrial.errors import UsageError
-from fairtrial.judge.judges import Judges
-from fairtrial.llm.budget import Budget
-from fairtrial.llm.model_options import ModelOptions
 
 _OF_THE_RUN = ("judge_model", "votes", "all_votes")
 

@@ -15,7 +15,6 @@ from fairtrial.cli.dotenv_files import read_environment
 from fairtrial.cli.judge_flags import call_options, models_of
 from fairtrial.cli.output_files import FileToWrite
 from fairtrial.cli.progress import Progress
-from fairtrial.judge.judges import Judges
 from fairtrial.records.attempt import Recording
 from fairtrial.text.display import shortened, visible
 
@@ -72,7 +71,7 @@ def record(
         reply_timeout=reply_timeout,
         only=list(only),
         lenient=lenient,
-        judges=Judges(models=models_of(calls)),
+        judges=api.Judges(models=models_of(calls)),
     )
     for warning in plan.warnings:
         click.echo(f"warning: {visible(warning)}", err=True)

@@ -8,12 +8,12 @@ from typing import Any
 
 import click
 
+from fairtrial.api import DEFAULT_MODEL
 from fairtrial.cli import exit_codes
 from fairtrial.cli.dotenv_files import read_environment
 from fairtrial.cli.judge_flags import call_options, models_of
 from fairtrial.cli.output_files import FileToWrite
 from fairtrial.errors import CaseError, UsageError
-from fairtrial.llm.model import DEFAULT_MODEL
 
 
 @click.command()
@@ -39,7 +39,6 @@ def scenarios(agent: str, count: int, instruction: str, model: str, output: Path
 
     from fairtrial import api
     from fairtrial.cli.output import stdout_as_stderr
-    from fairtrial.formats.adk.write import scenario_json
 
     read_environment(agent=agent, paths=["."])
     try:
@@ -47,7 +46,7 @@ def scenarios(agent: str, count: int, instruction: str, model: str, output: Path
             found = api.scenarios(agent, count=count, instruction=instruction, model=model, models=models_of(calls))
     except CaseError as error:
         raise UsageError(f"{model}: {error}") from None
-    text = json.dumps({"scenarios": [scenario_json(one) for one in found]}, ensure_ascii=False, indent=2)
+    text = json.dumps(api.scenarios_file(found), ensure_ascii=False, indent=2)
     if output is None:
         click.echo(text)
     else:

@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from fairtrial import api
+from fairtrial.api import Match
 from fairtrial.cli.dotenv_files import read_environment
 from fairtrial.cli.judge_flags import judge_options, judges_of
 from fairtrial.cli.output import Common, common_options, go
-from fairtrial.loading import Match
 
 
 @click.command()
