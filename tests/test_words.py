@@ -19,7 +19,6 @@ NOT_YET_REWRITTEN = {
     "cli": 49,
     "formats": 53,
     "judge": 55,
-    "llm": 49,
     "loading": 59,
     "metrics": 50,
     "records": 69,

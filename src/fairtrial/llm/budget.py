@@ -14,11 +14,12 @@ from fairtrial.records.reply import Prompt, Reply
 
 @dataclass
 class Budget:
-    """A limit on calls and on US dollars; None is no limit. `calls` and `cost` are what was spent so far.
+    """A limit on calls and on US dollars. None means unlimited. `calls` and `cost` count the use so far.
 
-    Every run that gets the same budget spends from it, also runs in other threads. Under a limit on cost, a call is
-    made only if it fits beside the calls in flight, and each of them is assumed to cost as much as the most expensive
-    call so far. Until one price is known, one call is in flight at a time. A call of unknown price uses the budget up.
+    Every run that gets the same budget spends from it, also runs in other threads. If there is a limit on cost, a call
+    is made only if it fits beside the calls in flight. Each call in flight counts with the price of the most expensive
+    call so far. Until the first price is known, one call is in flight at a time. A call of unknown price uses the
+    budget up.
     """
 
     max_calls: int | None = None
@@ -32,7 +33,7 @@ class Budget:
     _waiting: list[asyncio.Future[None]] = field(init=False, repr=False, compare=False, default_factory=list)
 
     async def reserve(self) -> None:
-        """Wait until one more call may be made; `UnsentError` if the budget is used up."""
+        """Wait until one more call may be made. Raises `UnsentError` if the budget is used up."""
         while (turn := self._take()) is not None:
             await turn
 

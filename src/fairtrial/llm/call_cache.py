@@ -1,4 +1,4 @@
-"""Nothing is paid for twice: replies by the key of their call, and calls under way that others wait for."""
+"""A cache of calls, so that the same call is never paid twice."""
 
 from __future__ import annotations
 
@@ -14,32 +14,35 @@ from fairtrial.records.reply import Prompt, Reply
 
 @dataclass
 class CallCache:
-    """The replies of a run, kept in the mapping that it is handed; `earlier` are those of a run to be reused."""
+    """The replies of a run by the keys of their calls. `earlier` holds the replies of a run to reuse.
+
+    If two tasks need the same call at the same time, the second waits for the reply of the first.
+    """
 
     replies: MutableMapping[str, Reply] = field(default_factory=dict)
     earlier: Mapping[str, Reply] = field(default_factory=dict)
-    asked: int = 0
-    _under_way: dict[str, asyncio.Future[Reply]] = field(init=False, default_factory=dict)
+    calls: int = 0
+    _in_flight: dict[str, asyncio.Future[Reply]] = field(init=False, default_factory=dict)
 
     async def reply(self, key: str, model: Model, prompt: Prompt) -> Reply:
-        """Return the reply of that key, asking the model only where nobody has and nobody is."""
+        """Return the reply for a key. Calls the model only if the reply is neither stored nor in flight."""
         while True:
-            known = self.replies.get(key)
-            if known is not None:
-                return known
-            if (reused := self.earlier.get(key)) is not None:
-                self.replies[key] = reused
-                return reused
-            if (other := self._under_way.get(key)) is None:
-                return await self._ask(key, model, prompt)
-            await asyncio.wait([other])
-            if not other.cancelled():
-                return other.result()
+            stored = self.replies.get(key)
+            if stored is not None:
+                return stored
+            if (earlier := self.earlier.get(key)) is not None:
+                self.replies[key] = earlier
+                return earlier
+            if (pending := self._in_flight.get(key)) is None:
+                return await self._call(key, model, prompt)
+            await asyncio.wait([pending])
+            if not pending.cancelled():
+                return pending.result()
 
-    async def _ask(self, key: str, model: Model, prompt: Prompt) -> Reply:
+    async def _call(self, key: str, model: Model, prompt: Prompt) -> Reply:
         promise: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-        self._under_way[key] = promise
-        self.asked += 1
+        self._in_flight[key] = promise
+        self.calls += 1
         try:
             reply = await model(prompt)
             self.replies[key] = reply
@@ -48,23 +51,23 @@ class CallCache:
             raise
         except BaseException as error:
             promise.set_exception(error)
-            promise.exception()  # nobody may be waiting for it; the caller gets it anyway
+            promise.exception()  # marks the exception as seen, since the caller gets it even if no other task waits
             raise
         else:
             promise.set_result(reply)
             return reply
         finally:
-            del self._under_way[key]
+            del self._in_flight[key]
 
 
 @dataclass(frozen=True)
 class Cached:
-    """A model that is asked only what the ledger does not know."""
+    """A model that is called only if the cache lacks the reply."""
 
     model: Model
     signature: Mapping[str, Json]
-    ledger: CallCache
+    cache: CallCache
 
     async def __call__(self, prompt: Prompt) -> Reply:
-        """Answer from the ledger, else from the model."""
-        return await self.ledger.reply(call_key(self.signature, prompt), self.model, prompt)
+        """Answer from the cache, or else from the model."""
+        return await self.cache.reply(call_key(self.signature, prompt), self.model, prompt)

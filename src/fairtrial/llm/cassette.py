@@ -1,6 +1,6 @@
-"""Calls written to a file, and answered from it: the same run again, without a network.
+"""Calls of models in a file, from which a run can be replayed without a network.
 
-A cassette is JSON lines: a head, then one line for each call with its key and its reply, or why there was none.
+A cassette is JSON lines: a head, then a line for each call with its key and either its reply or its failure.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from fairtrial.records.reply import Prompt, Reply
 
 
 class CassetteHead(Record, frozen=True):
-    """The first line: which layout the others have."""
+    """The first line: the version of the layout."""
 
     fairtrial_cassette: int
 
 
 class CassetteEntry(Record, frozen=True):
-    """One call: of which prompt, and its reply or its failure; `sent` is whether it was made at all."""
+    """One call with its prompt, and its reply or its failure. If `sent` is False, the call was never made."""
 
     key: str
     prompt: str
@@ -41,16 +41,16 @@ class CassetteEntry(Record, frozen=True):
 
 
 class MissingEntryError(UsageError):
-    """A cassette that is replayed does not know a call."""
+    """A replayed cassette lacks a call."""
 
 
 @dataclass
 class CassetteWriter:
-    """Writes each call once, as soon as it is over. What is in the file already stays until there is a first call."""
+    """Writes each call once, when it ends. The old content of the file stays until the first call."""
 
     path: Path
     _file: IO[bytes] = field(init=False)
-    _written: set[str] = field(init=False, default_factory=set)
+    _keys: set[str] = field(init=False, default_factory=set)
 
     def __post_init__(self) -> None:
         self._file = self.path.open("ab")
@@ -63,12 +63,12 @@ class CassetteWriter:
             self._write(CassetteHead(fairtrial_cassette=1))
 
     def add(self, entry: CassetteEntry) -> None:
-        """Write an entry whose key is not in the file."""
-        if not self._written:
+        """Write an entry, unless the file has its key."""
+        if not self._keys:
             self._file.truncate(0)
             self._write(CassetteHead(fairtrial_cassette=1))
-        if entry.key not in self._written:
-            self._written.add(entry.key)
+        if entry.key not in self._keys:
+            self._keys.add(entry.key)
             self._write(entry)
 
     def close(self) -> None:
@@ -81,13 +81,13 @@ class CassetteWriter:
 
 
 def _lock(file: IO[bytes]) -> None:
-    """Lock a file until it is closed; OSError if it is locked already. Windows has no such lock."""
+    """Lock a file until it is closed. Raises OSError if it is locked already. On Windows, nothing is locked."""
     if fcntl is not None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def load_cassette(path: Path) -> dict[str, CassetteEntry]:
-    """Read a cassette; entries by key. Raises `FormatError` with every line that cannot be read."""
+    """Return the entries of a cassette by key. Raises `FormatError` with every line that cannot be read."""
     try:
         lines = path.read_bytes().splitlines()
     except OSError as problem:
@@ -96,7 +96,7 @@ def load_cassette(path: Path) -> dict[str, CassetteEntry]:
     try:
         msgspec.json.decode(lines[0] if lines else b"", type=CassetteHead)
     except (msgspec.DecodeError, msgspec.ValidationError):
-        raise FormatError(str(path), ["line 1: this is no cassette"]) from None
+        raise FormatError(str(path), ["line 1: this is not a cassette"]) from None
     entries: dict[str, CassetteEntry] = {}
     for number, line in enumerate(lines[1:], 2):
         try:
@@ -116,31 +116,31 @@ class RecordedModel:
 
     model: Model
     signature: Mapping[str, Json]
-    recorder: CassetteWriter
+    writer: CassetteWriter
 
     async def __call__(self, prompt: Prompt) -> Reply:
-        """Answer, and write down what was answered, or why nothing was."""
+        """Return the reply of the model, and write the call with its reply or its failure."""
         key, name = call_key(self.signature, prompt), f"{prompt.id}/{prompt.version}"
         try:
             reply = await self.model(prompt)
         except CallError as failure:
             sent = not isinstance(failure, UnsentError)
-            self.recorder.add(CassetteEntry(key=key, prompt=name, failure=str(failure), sent=sent))
+            self.writer.add(CassetteEntry(key=key, prompt=name, failure=str(failure), sent=sent))
             raise
-        self.recorder.add(CassetteEntry(key=key, prompt=name, reply=reply))
+        self.writer.add(CassetteEntry(key=key, prompt=name, reply=reply))
         return reply
 
 
 @dataclass(frozen=True)
 class ReplayedModel:
-    """A cassette in place of a model; there is nothing behind it that could open a socket."""
+    """A cassette in place of a model. It never opens a connection."""
 
     signature: Mapping[str, Json]
     entries: Mapping[str, CassetteEntry]
     path: str = ""
 
     async def __call__(self, prompt: Prompt) -> Reply:
-        """Answer as it was answered then; `MissingEntryError` for a call that was not made then."""
+        """Return the recorded reply. Raises `MissingEntryError` if the cassette lacks the call."""
         key = call_key(self.signature, prompt)
         entry = self.entries.get(key)
         if entry is None:

@@ -1,4 +1,4 @@
-"""How text is shown to a model so that it can be told from instructions, whatever it says."""
+"""Fences around text in a prompt, which the text itself cannot close."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fairtrial.records.record import Json
 
 
 def sendable(text: str) -> str:
-    """Return the text with lone surrogates, which no encoding can carry, replaced by U+FFFD."""
+    """Return the text with U+FFFD in place of lone surrogates, which no encoding can carry."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -23,20 +23,20 @@ def sendable(text: str) -> str:
 def nonce(question: Json) -> str:
     """Return the first 128 bits of the SHA-256 of a question in canonical JSON, as 32 hexadecimal digits.
 
-    A text that is part of the question cannot contain it: it would have to contain the hash of itself.
+    A text that is part of the question cannot contain the nonce, because it would have to contain its own hash.
     """
     return hashlib.sha256(msgspec.json.encode(question, order="deterministic")).hexdigest()[:32]
 
 
 class Fences:
-    """Puts texts between marks that none of them can contain."""
+    """Puts texts between marks that no text can contain."""
 
     def __init__(self, texts: Mapping[str, str], question: Json) -> None:
         self.texts = {name: sendable(text) for name, text in texts.items()}
         self.mark = nonce([question, self.texts])
         for name, text in self.texts.items():
             if self.mark in text:
-                raise JudgeError(f"{name}: contains the mark that was to fence it; the question cannot be asked safely")
+                raise JudgeError(f"{name}: contains the mark of its own fence; the question cannot be asked safely")
 
     def __call__(self, name: str) -> str:
         """Return the text of that name, byte for byte, between its marks."""

@@ -1,4 +1,4 @@
-"""What is a language model, seen from here: something that answers one prompt with one reply."""
+"""A language model under its name, its errors, and the key of a call."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from fairtrial.records.record import Json
 from fairtrial.records.reply import Prompt, Reply
 
 DEFAULT_MODEL = "gemini-2.5-flash"
-"""The model that judges, plays users and tools, and writes scenarios, where none is named."""
+"""The model that judges, plays users and tools, and writes scenarios, if the user names no other model."""
 
 
 class CallError(CaseError):
-    """A call got no reply, and asking again now would not help."""
+    """A call got no reply, and a second attempt would not help."""
 
 
 class UnsentError(CallError):
-    """A call was not made at all: the budget is used up, or the other side does not answer any more."""
+    """A call was not made, for example because the budget is used up."""
 
 
 class RefusedError(CallError):
-    """A call got no reply this time; the same call may succeed later.
+    """A call got no reply this time, but the same call may succeed later.
 
-    `overload` says that the other side asked for fewer calls; `after` is how many seconds it asked to wait.
+    `overload` is True if the server asks for fewer calls. `after` is the wait in seconds that the server asks for.
     """
 
     def __init__(self, cause: str, *, overload: bool = False, after: float | None = None) -> None:
@@ -38,16 +38,16 @@ class RefusedError(CallError):
 
 
 class UnusableModelError(UsageError):
-    """No call to this model can succeed: no key, no such model, no server."""
+    """No call of this model can succeed, for example because its key is missing."""
 
 
 @dataclass(frozen=True)
 class NamedModel:
     """A model under the name and the settings that its numbers are stored with.
 
-    Without `model` the name stands for a provider's model or for one of the caller's `custom_models`, and a run
-    connects it. `base_url` is where an OpenAI-compatible server listens; `structured` False leaves the form of the
-    reply to the prompt, for servers that do not know JSON schemas.
+    If `model` is None, the name stands for a model of a provider or for an entry of `custom_models`, and a run
+    connects it. `base_url` is the address of an OpenAI-compatible server. If `structured` is False, only the prompt
+    describes the form of the reply. For example, some local servers do not support JSON schemas.
     """
 
     name: str
@@ -73,7 +73,7 @@ class NamedModel:
 
 
 def call_key(signature: Mapping[str, Json], prompt: Prompt) -> str:
-    """Return what identifies a call: SHA-256 of (model, settings, schema, prompt), then draw and ask."""
+    """Return the key that identifies a call: SHA-256 of (model, settings, schema, prompt), then draw and ask."""
     content = [signature, prompt.schema, prompt.system, prompt.text]
     digest = hashlib.sha256(msgspec.json.encode(content, order="deterministic")).hexdigest()
     return f"{digest}.{prompt.draw}.{prompt.ask}"

@@ -1,4 +1,4 @@
-"""Under which limits are models called, and which of them are the caller's own?"""
+"""Under which limits are models called, and which models are the caller's own?"""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ModelOptions:
     `custom_models` are models of your own, by the names under which criteria, users and tools ask for them.
     `cassette` is a file of recorded calls: in `cassette_mode` "record" the run writes the file, in "replay" the file
     answers every call and no connection is opened. `budget` limits calls and cost; several runs that get the same
-    `Budget` object share it. `concurrency` is the largest number of calls in flight; `timeout` is in seconds per call.
+    `Budget` object share it. `concurrency` is the largest number of calls in flight. `timeout` is in seconds per call.
     """
 
     custom_models: Mapping[str, Model] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Where does a run get its models? Each is opened once, behind cassette, cache, budget and pace."""
+"""The models of a run. Each model is opened once, behind cassette, cache, budget and pace."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from fairtrial.records.ballot import Ballot
 
 
 def check_model(model: NamedModel, options: ModelOptions) -> None:
-    """Raise `ConfigError` if no run with these options could call a model; no connection is opened.
+    """Raise `ConfigError` if no run with these options could call a model. No connection is opened.
 
-    The name or a setting may be unknown, Vertex AI may lack its extra or its project, and a budget in money needs a
-    model whose price is known. Models of the caller and models that a cassette replays always pass.
+    For example, the name or a setting is unknown, or Vertex AI lacks its extra or its project. A budget in money needs
+    a model whose price is known. Models of the caller and models that a cassette replays always pass.
     """
     if options.replays or model.model is not None or model.name in options.custom_models:
         return
@@ -59,15 +59,15 @@ class HasPanel(Protocol):
 
 
 def discard(ballot: Ballot) -> None:
-    """Keep nothing."""
+    """Ignore a ballot."""
 
 
 class ModelPool:
     """The models of one run: enter the pool, connect every model, check them, and leave it after the last call.
 
-    A call passes the cassette that records, the cache, the budget and the pace, in this order, because a reply from
-    the cache costs neither money nor time. Each model at each endpoint has a pace of its own, because that is what
-    providers limit. If a cassette is replayed, nothing stands behind a name but the entries of the cassette.
+    A call passes the recording cassette, the cache, the budget and the pace, in this order. A reply from the cache
+    costs neither money nor time. Each model at each endpoint has a pace of its own, because providers limit each model
+    separately. If a cassette is replayed, its entries are the only models.
     `keep` receives every ballot of the run's judges.
     """
 
@@ -81,7 +81,7 @@ class ModelPool:
         self._options = options or ModelOptions()
         self._cache = cache or CallCache()
         self._budget = self._options.budget or Budget()
-        self._connected: dict[tuple[object, ...], NamedModel] = {}
+        self._connections: dict[tuple[object, ...], NamedModel] = {}
         self._vertex: Vertex | None = None
         self._places = Places(self._options.concurrency)
         self._paces: dict[Address | None, Pace] = {}
@@ -111,21 +111,21 @@ class ModelPool:
         self._stack.callback(self._recorder.close)
 
     def connected(self, model: NamedModel) -> NamedModel:
-        """Return the model with this run's own connection behind its name; equal models share a connection.
+        """Return the model with this run's own connection behind its name. Equal models share a connection.
 
         Raises `ConfigError` as `check_model` does.
         """
         key = (model.name, repr(sorted(model.settings.items())), model.base_url, model.structured, id(model.model))
-        if key not in self._connected:
-            self._connected[key] = model.through(self._connection(model))
-        return self._connected[key]
+        if key not in self._connections:
+            self._connections[key] = model.through(self._connection(model))
+        return self._connections[key]
 
     def vertex(self, model: NamedModel, metric: str) -> NamedModel:
         """Return Vertex AI's evaluation service, and note for `check` which of its metrics the run asks for."""
-        connected = self.connected(model)
+        service = self.connected(model)
         if self._vertex is not None:
             self._vertex.metrics.add(metric)
-        return connected
+        return service
 
     def _connection(self, model: NamedModel) -> Model:
         options = self._options
@@ -148,7 +148,7 @@ class ModelPool:
         return Paced(provider, self._pace(endpoint))
 
     def _pace(self, endpoint: Address | None) -> Pace:
-        """Return the pace of a model at an endpoint, or of the service; settings of calls do not matter."""
+        """Return the pace of a model at an endpoint, or of the service, whatever the settings of its calls."""
         if endpoint not in self._paces:
             most = self._options.concurrency or Pace.most
             start, timeout = min(Pace.start, most), self._options.timeout
@@ -156,7 +156,7 @@ class ModelPool:
         return self._paces[endpoint]
 
     async def check(self) -> None:
-        """Open every connection, and find out whether each model can be called; `UnusableModelError` if not."""
+        """Open every connection, and raise `UnusableModelError` if a model cannot be called."""
         for provider in self._providers:
             await self._stack.enter_async_context(provider)
             await provider.check()

@@ -1,4 +1,4 @@
-"""How fast calls may go out: a pace for each model at each endpoint, that learns what the other side allows."""
+"""The pace of calls to a model at an endpoint, which adapts to the limits of the server."""
 
 from __future__ import annotations
 
@@ -15,45 +15,45 @@ from fairtrial.protocols import Model
 from fairtrial.records.reply import Prompt, Reply
 
 WINDOW = 1.0
-"""Seconds over which the rate of accepted calls is measured; providers count by the second or the minute."""
+"""Seconds over which the rate of accepted calls is measured. Providers count by the second or the minute."""
 
 HOLD = 10.0
-"""Seconds without a refusal after which a known limit is tried out again."""
+"""Seconds without a refusal after which a learnt limit is raised again."""
 
 PATIENCE = 120.0
-"""The longest wait, in seconds, that another side may ask for."""
+"""The longest wait, in seconds, that a server may ask for."""
 
 PAUSE = 0.5
-"""Seconds before a call that failed is made again; twice as long for each further failure."""
+"""Seconds before the second attempt of a call. The wait doubles with each further failure."""
 
 
 @dataclass(eq=False)
 class Ticket:
-    """One call on its way: when it went out, with how many others, and in which epoch."""
+    """One call in flight: its start, the number of other calls at its start, and its epoch."""
 
-    sent: float
-    others: int
+    start: float
+    in_flight: int
     epoch: int
-    ended: int
+    completions: int
     refused: bool = False
 
 
 @dataclass(eq=False)
 class Places:
-    """How many calls may be in flight at all the paces of a run together; None is unbounded."""
+    """The number of calls that may be in flight in all paces of a run together. None means unlimited."""
 
     most: int | None = None
-    taken: int = 0
+    in_use: int = 0
     paces: deque[Pace] = field(default_factory=deque)
 
     @property
     def free(self) -> bool:
         """Whether one more call may go out."""
-        return self.most is None or self.taken < self.most
+        return self.most is None or self.in_use < self.most
 
     def leave(self) -> None:
-        """Give a place back: to each pace in turn, so that none waits for another to be done."""
-        self.taken -= 1
+        """Release a place. The paces take turns, so that no pace waits until another has finished."""
+        self.in_use -= 1
         self.paces.rotate()
         for pace in tuple(self.paces):
             pace.admit()
@@ -63,14 +63,15 @@ class Places:
 class Pace:
     """Decides when the next call goes out.
 
-    Two limits are learnt. Calls in flight: starts at `start`, three more for every success (one more after the first
-    refusal), halves on a refusal and comes back to what was accepted. Calls a second: free, until a refusal comes at a
-    number in flight that was accepted before; then just below the accepted rate. What a refusal taught is tried out
-    again after a while. Whatever it learns, no more than `most` calls are in flight.
+    A pace learns two limits. The limit on calls in flight starts at `start`. It grows by three with every success, or
+    by one after the first refusal. It halves on a refusal and grows back to the number that the server accepted. The
+    limit on calls a second is unset until the server refuses a number in flight that it accepted before. The limit then
+    is just below the accepted rate. After a while without refusals, both limits grow again. At most `most` calls are in
+    flight in any case.
 
-    A refusal stops all calls for as long as the other side asks, else for a quarter of a second, twice as long for
-    each further refusal in a row. After `rounds` in a row, or `losses` calls in a row that failed for good, the pace is
-    closed: every call fails at once, with the cause.
+    A refusal stops all calls for as long as the server asks. If the server names no wait, it is a quarter of a second,
+    and doubles with each further refusal in a row. The pace closes after `rounds` refusals in a row, or after `losses`
+    failed calls in a row. Every call of a closed pace fails at once, with the cause.
     """
 
     start: int = 16
@@ -89,7 +90,7 @@ class Pace:
     _rate_known: bool = field(init=False, default=False)
     _flying: int = field(init=False, default=0)
     _proven: int = field(init=False, default=0)
-    _ended: int = field(init=False, default=0)
+    _completions: int = field(init=False, default=0)
     _crowded: bool = field(init=False, default=False)
     _epoch: int = field(init=False, default=0)
     _in_a_row: int = field(init=False, default=0)
@@ -107,7 +108,7 @@ class Pace:
         self.places.paces.append(self)
 
     async def enter(self, *, again: bool = False) -> Ticket:
-        """Wait until a call may go out; calls that were refused before go first. `UnsentError` once it is closed."""
+        """Wait until a call may go out. Refused calls go first. Raises `UnsentError` if the pace is closed."""
         if self.closed:
             raise UnsentError(self.closed)
         turn: asyncio.Future[Ticket] = asyncio.get_running_loop().create_future()
@@ -124,37 +125,37 @@ class Pace:
             raise
 
     def leave(self) -> None:
-        """Note that a call has ended."""
+        """Count the end of a call."""
         self._flying -= 1
         self.places.leave()
 
-    def accepted(self, ticket: Ticket) -> None:
-        """Note that a call was answered."""
+    def accept(self, ticket: Ticket) -> None:
+        """Count a call with a reply."""
         now = asyncio.get_running_loop().time()
         if ticket.epoch == self._epoch:
             self._in_a_row = 0
-            self._proven = max(self._proven, ticket.others + 1)
-        self._ended += 1
+            self._proven = max(self._proven, ticket.in_flight + 1)
+        self._completions += 1
         self._lost_in_a_row = 0
         self._grow(now)
         self.leave()
 
-    def lost(self, why: str) -> None:
-        """Note that a call has failed for good; after `losses` of them in a row the pace is closed."""
+    def lose(self, reason: str) -> None:
+        """Count a call that failed for good. After `losses` failures in a row, the pace closes."""
         self._lost_in_a_row += 1
         if self._lost_in_a_row >= self.losses:
-            self._close(f"gave up after {self._lost_in_a_row} failed calls in a row: {why}")
+            self._close(f"gave up after {self._lost_in_a_row} failed calls in a row: {reason}")
 
-    def refused(self, ticket: Ticket, refusal: RefusedError) -> None:
-        """Note that a call was refused for being one too many."""
+    def refuse(self, ticket: Ticket, refusal: RefusedError) -> None:
+        """Count a call that the server refused because of overload."""
         now = asyncio.get_running_loop().time()
         self.refusals += 1
         ticket.refused = True
         if refusal.after is not None and refusal.after > PATIENCE:
-            self._close(f"the other side asks to wait {refusal.after:g} s: {refusal}")
-        standing = self._flying - 1 + self._ended - ticket.ended
-        # At a number that was accepted before it is the rate, unless that was slowed down before: the other side may
-        # still have counted a call that was just over.
+            self._close(f"the server asks to wait {refusal.after:g} s: {refusal}")
+        standing = self._flying - 1 + self._completions - ticket.completions
+        # If the server accepted this number in flight before, the rate caused the refusal. After the rate was lowered,
+        # a slightly smaller number counts as accepted: the server may have counted a call that had just ended.
         first = ticket.epoch == self._epoch
         if first:
             self._crowded = standing + 1 > self._proven * (0.75 if self._rate_known else 1.0)
@@ -169,7 +170,7 @@ class Pace:
         self.leave()
 
     def _learn(self, standing: int, now: float) -> None:
-        """Draw the conclusions of the first refusal of an epoch."""
+        """Lower the limits after the first refusal of an epoch."""
         self._limit = max(1.0, min(self._limit, standing) / 2)
         rate = max(1.0, self._recent(now) / WINDOW)
         if self._crowded:
@@ -177,18 +178,18 @@ class Pace:
         elif self._rate is None or not self._rate_known:
             self._rate, self._rate_known = 0.95 * rate, True
         else:
-            # So soon after a pause there is nothing to measure; only a row of refusals says: much less.
+            # Soon after a pause there is no rate to measure. Only several refusals in a row lower it by much.
             measured = rate if now - self._open_at >= WINDOW else self._rate
             self._rate = min(0.95 * measured, self._rate * (0.8 if self._in_a_row > 3 else 0.95))
         self._quiet_since = now
 
     def _recent(self, now: float) -> int:
-        """Return how many calls went out in the window and were not refused."""
+        """Return the number of calls in the window that were not refused."""
         self._forget(now)
         return sum(not ticket.refused for ticket in self._standing)
 
     def _forget(self, now: float) -> None:
-        while self._standing and self._standing[0].sent < now - WINDOW:
+        while self._standing and self._standing[0].start < now - WINDOW:
             self._standing.popleft()
 
     def _pause(self, refusal: RefusedError, now: float) -> None:
@@ -200,7 +201,7 @@ class Pace:
         self._open_at = max(self._open_at, now + wait * (1 + 0.1 * self.jitter()))
 
     def _grow(self, now: float) -> None:
-        """Allow a little more after a success."""
+        """Raise the limits a little after a success."""
         quiet = now - self._quiet_since > HOLD
         if self._limit + 1 <= self._ceiling:
             self._limit = min(self._ceiling, self._limit + (1 if self.refusals else 3))
@@ -215,15 +216,15 @@ class Pace:
             elif quiet:
                 self._rate *= 1.002
 
-    def _close(self, why: str) -> None:
-        self.closed = self.closed or why
+    def _close(self, reason: str) -> None:
+        self.closed = self.closed or reason
         while self._waiting:
             turn = self._waiting.popleft()
             if not turn.done():
-                turn.set_exception(UnsentError(why))
+                turn.set_exception(UnsentError(reason))
 
     def admit(self) -> None:
-        """Send out what may go out now, and wake up again when the next may."""
+        """Start the calls that may go out now, and set a timer for the next call."""
         loop = asyncio.get_running_loop()
         now = loop.time()
         while self._waiting and self._flying < int(self._limit) and self.places.free:
@@ -236,25 +237,25 @@ class Pace:
             turn = self._waiting.popleft()
             if turn.done():
                 continue
-            ticket = Ticket(now, self._flying, self._epoch, self._ended)
+            ticket = Ticket(now, self._flying, self._epoch, self._completions)
             turn.set_result(ticket)
             self._forget(now)
             self._standing.append(ticket)
             self._flying += 1
-            self.places.taken += 1
+            self.places.in_use += 1
             if self._rate is not None:
                 self._next_at = max(now, self._next_at) + 1 / self._rate
 
 
 @dataclass(frozen=True)
 class Paced:
-    """A model whose calls go out at a shared pace, with a timeout each, and again where that may help."""
+    """A model whose calls go out at a shared pace, with a timeout for each attempt and several attempts."""
 
     model: Model
     pace: Pace
 
     async def __call__(self, prompt: Prompt) -> Reply:
-        """Answer, after as many attempts as it takes; `CallError` where they are used up."""
+        """Return the reply of the first attempt that succeeds. Raises `CallError` after the last attempt."""
         attempt = failed = 0
         while True:
             attempt += 1
@@ -264,7 +265,7 @@ class Paced:
                     reply = await self.model(prompt)
             except RefusedError as refusal:
                 if refusal.overload:
-                    self.pace.refused(ticket, refusal)
+                    self.pace.refuse(ticket, refusal)
                     continue
                 self.pace.leave()
                 problem = str(refusal)
@@ -273,23 +274,23 @@ class Paced:
                 problem = f"no reply within {self.pace.timeout:g} s"
             except CallError as failure:
                 self.pace.leave()
-                self.pace.lost(str(failure))
+                self.pace.lose(str(failure))
                 raise
             except BaseException:
                 self.pace.leave()
                 raise
             else:
-                self.pace.accepted(ticket)
-                seconds = asyncio.get_running_loop().time() - ticket.sent
+                self.pace.accept(ticket)
+                seconds = asyncio.get_running_loop().time() - ticket.start
                 return msgspec.structs.replace(reply, attempts=attempt, seconds=seconds)
             failed += 1
             if failed == self.pace.attempts:
-                self.pace.lost(problem)
+                self.pace.lose(problem)
                 raise CallError(f"no reply after {failed} attempts: {problem}")
             await asyncio.sleep(PAUSE * 2 ** (failed - 1) * (0.5 + self.pace.jitter()))
 
     async def _enter(self, *, again: bool) -> Ticket:
-        """Wait for the call's turn; one that was sent before is not unsent, even if the pace is closed by now."""
+        """Wait for the turn of a call. If the pace closes after a first attempt, the call counts as sent."""
         try:
             return await self.pace.enter(again=again)
         except UnsentError as closed:
@@ -298,7 +299,7 @@ class Paced:
 
 @dataclass(frozen=True)
 class Limited:
-    """A model whose calls wait for a place: what bounds a criterion's calls in flight, to all models of its panel."""
+    """A model whose calls wait for a place. It bounds the calls in flight of a criterion, over its whole panel."""
 
     model: Model
     places: asyncio.Semaphore = field(repr=False, compare=False)

@@ -1,4 +1,4 @@
-"""How a question becomes the text of a prompt.
+"""Templates of prompts.
 
 Each template is a file with a version in its first line and two blocks, `system` and `question`.
 """
@@ -31,17 +31,17 @@ def source(name: str) -> str:
 @cache
 def version(name: str) -> str:
     """Return the version that a template's first line states."""
-    found = VERSION.match(source(name))
-    if not found:
+    head = VERSION.match(source(name))
+    if not head:
         raise ConfigError(f"template {name!r}: its first line must be {{#- version: ... -#}}")
-    return found[1]
+    return head[1]
 
 
 def render(name: str, texts: Mapping[str, str], *, schema: dict[str, Json] | None = None, **values: Json) -> Prompt:
     """Make the prompt of a template.
 
-    `texts` is what others wrote; templates can reach it only through `fenced(NAME)`. `values` are our own words and
-    numbers. Equal arguments give equal prompts.
+    `texts` holds text from outside, which templates can reach only through `fenced(NAME)`. `values` are words and
+    numbers of this package. Equal arguments give equal prompts.
     """
     fenced = Fences(texts, [name, version(name), values])
     template = _compiled(name)

@@ -1,4 +1,4 @@
-"""Which model a name means, and how it is called: all providers through pydantic-ai, which is loaded when needed."""
+"""The models of providers, all called through pydantic-ai. The library is loaded when a model is first called."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ SETTINGS = {
     "frequency_penalty": "frequency_penalty",
     "thinking": "thinking",
 }
-"""Names of settings, as in `judge_model_config` and `model_configuration`, and what the library calls them."""
+"""Names of settings in `judge_model_config` and `model_configuration`, with their names in the library."""
 
 ADK_BUDGET = 10_240
-"""The thinking budget that google-adk writes into a `thinking_config` where nobody asked for one."""
+"""The thinking budget that google-adk writes into a `thinking_config` by default."""
 
 KEYS = {
     "google": ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
@@ -62,7 +62,7 @@ OVERLOAD = {429, 503, 529}
 
 @dataclass(frozen=True)
 class Address:
-    """Where a model is found: provider, its name there, and the endpoint where it is not the usual one."""
+    """The address of a model: its provider, its name there, and its endpoint if it is not the provider's own."""
 
     provider: str
     model: str
@@ -70,9 +70,9 @@ class Address:
 
     @property
     def api_key(self) -> str:
-        """The key, from the environment; `UnusableModelError` where one is needed and there is none."""
+        """The key from the environment. Raises `UnusableModelError` if the provider needs a key and none is set."""
         names = KEYS[self.provider]
-        key = next((os.environ[one] for one in names if os.environ.get(one)), None)
+        key = next((os.environ[name] for name in names if os.environ.get(name)), None)
         if key is not None:
             return key
         if self.provider == "ollama" or (self.provider == "openai" and self.base_url):
@@ -83,18 +83,18 @@ class Address:
 def address(name: str, *, base_url: str | None = None) -> Address:
     """Resolve a model's name: `gemini-…`, `openai/…`, `anthropic/…`, `ollama/…`.
 
-    A name under a `base_url` of its own that says no provider is taken as one of an OpenAI-compatible server. Raises
-    `ConfigError` for an unknown provider.
+    A name without a provider, but with a `base_url`, belongs to an OpenAI-compatible server. Raises `ConfigError` for
+    an unknown provider.
     """
     provider, slash, rest = name.partition("/")
     if slash and provider in KEYS:
         model = rest
     else:
-        provider = next((known for prefix, known in PREFIXES.items() if name.startswith(prefix)), "")
+        provider = next((owner for prefix, owner in PREFIXES.items() if name.startswith(prefix)), "")
         provider = provider or ("openai" if base_url else "")
         model = name
     if not provider or not model:
-        names = [*(f"{known}/" for known in KEYS), *PREFIXES]
+        names = [*(f"{provider}/" for provider in KEYS), *PREFIXES]
         raise ConfigError(
             f"model {name!r} names no provider; begin it with one of {', '.join(names)}, or give base_url"
             f"{nearest(name.partition('/')[0] + '/', names)}"
@@ -106,21 +106,21 @@ def address(name: str, *, base_url: str | None = None) -> Address:
 
 
 def settings_for(provider: str, options: Mapping[str, Json]) -> dict[str, Any]:
-    """Translate a model's settings into the library's; `ConfigError` for a name that is not known."""
-    found: dict[str, Any] = {"max_retries": 0} if provider == "google" else {}
+    """Translate a model's settings into those of the library. Raises `ConfigError` for an unknown name."""
+    settings: dict[str, Any] = {"max_retries": 0} if provider == "google" else {}
     for name, value in options.items():
         if value is None:
             continue
         if name in SETTINGS:
-            found[SETTINGS[name]] = value
+            settings[SETTINGS[name]] = value
         elif name in {"thinking_budget", "thinking_config"}:
-            found |= _thinking(provider, value)
+            settings |= _thinking(provider, value)
         elif name == "safety_settings" and provider == "google":
-            found["google_safety_settings"] = value
+            settings["google_safety_settings"] = value
         else:
             names = ModelSettings.__struct_fields__
             raise ConfigError(f"setting {name!r} is unknown; must be one of {', '.join(names)}{nearest(name, names)}")
-    return found
+    return settings
 
 
 def _thinking(provider: str, value: Json) -> dict[str, Any]:
@@ -139,7 +139,7 @@ def _thinking(provider: str, value: Json) -> dict[str, Any]:
 class Provider:
     """A model at its provider. Enter it to hold its connections open, leave it to close them.
 
-    Its name and settings are read at once; its key is looked for, and the library loaded, when it is first used.
+    Its name and settings are checked at once. Its key is read, and the library is loaded, when it is first used.
     """
 
     address: Address
@@ -151,19 +151,19 @@ class Provider:
 
     def __post_init__(self) -> None:
         self._settings = settings_for(self.address.provider, self.options)
-        self._opened: ProviderModel | None = None
-        self._answered = False
+        self._library_model: ProviderModel | None = None
+        self._has_replied = False
         self._secrets = known_secrets()
 
     @property
     def _model(self) -> ProviderModel:
-        if self._opened is None:
-            self._opened = _build(self.address)
-        return self._opened
+        if self._library_model is None:
+            self._library_model = _build(self.address)
+        return self._library_model
 
     @property
     def _takes_schemas(self) -> bool:
-        """Whether the provider takes a JSON schema; older models have the form of the answer from the prompt."""
+        """Whether the provider takes a JSON schema. For older models, the prompt describes the form of the answer."""
         return self.structured and bool(self._model.profile.get("supports_json_schema_output"))
 
     async def __aenter__(self) -> Self:
@@ -174,10 +174,10 @@ class Provider:
         await self._stack.aclose()
 
     async def __call__(self, prompt: Prompt) -> Reply:
-        """Ask once; `RefusedError` where the same call may succeed later, `CallError` where it will not.
+        """Call the model once. Raises `RefusedError` if the same call may succeed later, and `CallError` otherwise.
 
-        `UnusableModelError` where key or model are refused before any call was answered: `check` cannot find that out
-        at a server that tells nothing of its models.
+        Raises `UnusableModelError` if the key or the model is refused before the first reply. For example, `check`
+        cannot find an unknown model at a server without a list of models.
         """
         from pydantic_ai import exceptions
         from pydantic_ai.direct import model_request
@@ -194,26 +194,26 @@ class Provider:
             return Reply(text="", stop=self._clean(f"content filter: {blocked}"))
         except exceptions.ModelHTTPError as error:
             failure = self._failure(error.status_code, error.headers or {}, error.body)
-            if error.status_code in UNUSABLE and not self._answered:
+            if error.status_code in UNUSABLE and not self._has_replied:
                 raise UnusableModelError(f"{self._where()}: {failure}") from None
             raise failure from None
         except exceptions.UserError as error:
             raise CallError(self._clean(str(error))) from None
-        except Exception as error:  # noqa: BLE001 - whatever a connection or an SDK raises, this call got no reply
+        except Exception as error:  # noqa: BLE001 - any exception of a connection or an SDK means that this call got no reply
             raise RefusedError(self._clean(f"{type(error).__name__}: {error}")) from None
-        self._answered = True
+        self._has_replied = True
         return self._reply(response)
 
     def _reply(self, response: ModelResponse) -> Reply:
         usage, text = response.usage, response.text or ""
-        counted = bool(usage.input_tokens or usage.output_tokens)
+        has_usage = bool(usage.input_tokens or usage.output_tokens)
         finish = response.finish_reason
         return Reply(
             text=self._clean(text),
             model=response.model_name or self.address.model,
-            input_tokens=usage.input_tokens if counted else None,
-            output_tokens=usage.output_tokens if counted else None,
-            cost=_price(response) if counted else None,
+            input_tokens=usage.input_tokens if has_usage else None,
+            output_tokens=usage.output_tokens if has_usage else None,
+            cost=_price(response) if has_usage else None,
             stop="" if finish in {None, "stop"} else str(finish),
         )
 
@@ -229,10 +229,10 @@ class Provider:
         return redact(text, self._secrets)
 
     async def check(self) -> None:
-        """Find out, without a call that costs, whether calls can succeed.
+        """Check that calls can succeed, without a call that costs money.
 
-        Raises `UnusableModelError` where nothing answers, the key is refused, or the server says that it has no such
-        model. A server that tells nothing of its models is taken at its word.
+        Raises `UnusableModelError` if the server does not answer, refuses the key, or does not list the model. If a
+        server has no list of models, the model counts as usable.
         """
         try:
             async with asyncio.timeout(CHECK_SECONDS):
@@ -244,7 +244,7 @@ class Provider:
         models, name = self._client_models(), self.address.model
         try:
             await (models.get(model=name) if self.address.provider == "google" else models.retrieve(name))
-        except Exception as error:  # noqa: BLE001 - three SDKs, three trees of errors; the status tells
+        except Exception as error:  # noqa: BLE001 - each SDK has its own errors, but all have a status
             status = getattr(error, "status_code", None) or getattr(error, "code", None)
             if not isinstance(status, int):
                 raise UnusableModelError(self._clean(f"{self._where()}: no answer ({error})")) from None
@@ -255,14 +255,14 @@ class Provider:
 
     async def _look_through(self, models: Any) -> None:
         try:
-            names = [str(one.id if hasattr(one, "id") else one.name) async for one in await _pages(models)]
-        except Exception:  # noqa: BLE001 - it tells nothing of its models
+            names = [str(model.id if hasattr(model, "id") else model.name) async for model in await _pages(models)]
+        except Exception:  # noqa: BLE001 - the server has no list of models
             return
-        known = [name.removeprefix("models/") for name in names]
-        if known and self.address.model not in known:
+        models_there = [name.removeprefix("models/") for name in names]
+        if models_there and self.address.model not in models_there:
             raise UnusableModelError(
-                f"{self._where()}: there is no such model (it has {', '.join(sorted(known)[:20])})"
-                f"{nearest(self.address.model, known)}"
+                f"{self._where()}: there is no such model (it has {', '.join(sorted(models_there)[:20])})"
+                f"{nearest(self.address.model, models_there)}"
             )
 
     def _where(self) -> str:
@@ -280,7 +280,7 @@ async def _pages(models: Any) -> Any:
 
 
 def price(at: Address, input_tokens: int, output_tokens: int) -> float | None:
-    """Return what that many tokens cost in US dollars; None where the model's price is not known."""
+    """Return the price of a number of tokens in US dollars, or None if the price of the model is unknown."""
     from genai_prices import Usage, calc_price
 
     usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens)
@@ -291,28 +291,28 @@ def price(at: Address, input_tokens: int, output_tokens: int) -> float | None:
 
 
 def price_known(at: Address) -> bool:
-    """Whether what a call costs can be told."""
+    """Return whether the price of a call is known."""
     return price(at, 1, 1) is not None
 
 
 def retry_after(headers: Mapping[str, str], body: object = None) -> float | None:
     """Return the seconds that a refusal asks to wait: Retry-After (seconds or a date), or Google's RetryInfo."""
-    milliseconds, given = headers.get("retry-after-ms"), headers.get("retry-after")
+    milliseconds, delay = headers.get("retry-after-ms"), headers.get("retry-after")
     try:
         if milliseconds:
             return max(0.0, float(milliseconds) / 1000)
-        if given and given.replace(".", "", 1).isdigit():
-            return float(given)
-        if given:
-            return max(0.0, (parsedate_to_datetime(given) - datetime.now(UTC)).total_seconds())
+        if delay and delay.replace(".", "", 1).isdigit():
+            return float(delay)
+        if delay:
+            return max(0.0, (parsedate_to_datetime(delay) - datetime.now(UTC)).total_seconds())
     except (ValueError, TypeError):
         return None
     error = body.get("error", body) if isinstance(body, dict) else None
     details = error.get("details") if isinstance(error, dict) else None
     for detail in details if isinstance(details, list) else ():
-        delay = detail.get("retryDelay") if isinstance(detail, dict) else None
-        if isinstance(delay, str) and delay.endswith("s") and delay[:-1].replace(".", "", 1).isdigit():
-            return float(delay[:-1])
+        seconds = detail.get("retryDelay") if isinstance(detail, dict) else None
+        if isinstance(seconds, str) and seconds.endswith("s") and seconds[:-1].replace(".", "", 1).isdigit():
+            return float(seconds[:-1])
     return None
 
 
@@ -355,20 +355,24 @@ def _build(at: Address) -> ProviderModel:
         from pydantic_ai.providers.anthropic import AnthropicProvider
 
         return AnthropicModel(
-            at.model, provider=_asking_once(AnthropicProvider(api_key=at.api_key, base_url=at.base_url))
+            at.model, provider=_without_retries(AnthropicProvider(api_key=at.api_key, base_url=at.base_url))
         )
     if at.provider == "ollama":
         from pydantic_ai.models.ollama import OllamaModel
         from pydantic_ai.providers.ollama import OllamaProvider
 
-        return OllamaModel(at.model, provider=_asking_once(OllamaProvider(api_key=at.api_key, base_url=at.base_url)))
+        return OllamaModel(
+            at.model, provider=_without_retries(OllamaProvider(api_key=at.api_key, base_url=at.base_url))
+        )
     from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.providers.openai import OpenAIProvider
 
-    return OpenAIChatModel(at.model, provider=_asking_once(OpenAIProvider(api_key=at.api_key, base_url=at.base_url)))
+    return OpenAIChatModel(
+        at.model, provider=_without_retries(OpenAIProvider(api_key=at.api_key, base_url=at.base_url))
+    )
 
 
-def _asking_once(provider: Any) -> Any:
-    """Tell a provider's client not to retry; told with each call, the library would make a client for each."""
+def _without_retries(provider: Any) -> Any:
+    """Switch off the retries of a client. An option of each call would make the library open a client per call."""
     provider.client.max_retries = 0
     return provider

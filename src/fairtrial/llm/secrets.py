@@ -1,4 +1,4 @@
-"""What must never be written down: the keys that this process knows."""
+"""The keys in the environment of this process, which must never be written to a file or a log."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _NAMES = re.compile(
 
 def known_secrets() -> tuple[str, ...]:
     """Return the values of environment variables that hold keys by their names, longest first."""
-    found = {value for name, value in os.environ.items() if _NAMES.search(name) and len(value) >= 8}
-    return tuple(sorted(found, key=len, reverse=True))
+    values = {value for name, value in os.environ.items() if _NAMES.search(name) and len(value) >= 8}
+    return tuple(sorted(values, key=len, reverse=True))
 
 
 def redact(text: str, secrets: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""What a reply says that should be JSON."""
+"""JSON in the reply of a model."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _WRAPPED = re.compile(r"\A```(?:json)?[ \t]*\n(.*)\n[ \t]*```\Z", re.DOTALL | re
 def read_json(text: str) -> Json:
     """Return the one JSON value that a reply consists of.
 
-    The whole reply must be that value, or one code block around it; nothing is searched for inside other text, since
-    text under judgement may be quoted there. Repeated keys, NaN and infinities are no JSON. Raises `ValueError`.
+    The whole reply must be that value, or one code block around it. Other text is not searched for JSON, because it may
+    quote the text under judgement. Raises `ValueError`, also for repeated keys, NaN and infinities.
     """
     stripped = text.strip().removeprefix("\ufeff")
     wrapped = _WRAPPED.match(stripped)
@@ -26,11 +26,11 @@ def read_json(text: str) -> Json:
 
 
 def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         raise ValueError("a key is given twice")
-    return found
+    return members
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")

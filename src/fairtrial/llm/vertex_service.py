@@ -1,4 +1,4 @@
-"""How is Vertex AI's Gen AI evaluation service asked? Through Google's SDK, which is loaded when it is first used."""
+"""Vertex AI's Gen AI evaluation service, called through Google's SDK. The SDK is loaded at the first call."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fairtrial.records.reply import Prompt, Reply
 
 NAME = "vertex"
 PROJECT, LOCATION, ENDPOINT = "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION", "GOOGLE_VERTEX_BASE_URL"
-_NEEDED = ("agentplatform", "pandas", "tqdm", "yaml")
+_MODULES = ("agentplatform", "pandas", "tqdm", "yaml")
 _SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 _COHERENCE = "coherence"
 _PROBE: dict[str, Any] = {
@@ -28,17 +28,17 @@ _PROBE: dict[str, Any] = {
 
 
 def installed() -> bool:
-    """Whether the extra `vertex` is there."""
-    return all(importlib.util.find_spec(module) is not None for module in _NEEDED)
+    """Return whether the extra `vertex` is installed."""
+    return all(importlib.util.find_spec(module) is not None for module in _MODULES)
 
 
 def configured() -> bool:
-    """Whether the environment says which project and location to use; a key says neither."""
+    """Return whether the environment names a project and a location. An API key names neither."""
     return bool(os.environ.get(PROJECT) and os.environ.get(LOCATION))
 
 
 def vertex_prompt(metric: str, instance: dict[str, Json]) -> Prompt:
-    """Return the call that has an instance evaluated by a metric of the service; both by the names of its SDK."""
+    """Return the prompt of a call that evaluates an instance by a metric. Both use the names of the SDK."""
     text = json.dumps({"metric": metric, "instance": instance}, ensure_ascii=False, sort_keys=True)
     return Prompt(id=NAME, version=metric, text=text)
 
@@ -47,8 +47,8 @@ def vertex_prompt(metric: str, instance: dict[str, Json]) -> Prompt:
 class Vertex:
     """The service. Enter it to hold its connections open, leave it to close them.
 
-    `metrics` are those that a run asks for. A reply's text is the service's result on one metric, as JSON. Credentials
-    are Google's application default credentials.
+    `metrics` are the metrics that a run uses. The text of a reply is the result of one metric, as JSON. Credentials are
+    Google's application default credentials.
     """
 
     project: str
@@ -56,14 +56,14 @@ class Vertex:
     metrics: set[str] = field(default_factory=set)
     endpoint: str | None = None
     _secrets: tuple[str, ...] = field(init=False, repr=False, default_factory=known_secrets)
-    _prompted: Any = field(init=False, repr=False, default=None)
+    _coherence_metric: Any = field(init=False, repr=False, default=None)
 
     def __post_init__(self) -> None:
-        self._opened: Any = None
+        self._sdk_client: Any = None
 
     @classmethod
     def from_environment(cls) -> Self:
-        """Return the service of the environment's project and location; `ConfigError` for what is missing."""
+        """Return the service of the project and location in the environment. Raises `ConfigError` without them."""
         if not installed():
             raise ConfigError(lacks_extra("backend 'vertex'", "vertex"))
         missing = [name for name in (PROJECT, LOCATION) if not os.environ.get(name)]
@@ -75,27 +75,27 @@ class Vertex:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._opened is not None:
-            await self._opened.aio.aclose()
+        if self._sdk_client is not None:
+            await self._sdk_client.aio.aclose()
 
     async def __call__(self, prompt: Prompt) -> Reply:
-        """Ask once; `RefusedError` where the same call may succeed later, `CallError` where it will not."""
-        asked = json.loads(prompt.text)
+        """Call the service once. Raises `RefusedError` if the same call may succeed later, else `CallError`."""
+        request = json.loads(prompt.text)
         try:
             client = await self._client()
-            metric = await self._coherence(client) if asked["metric"] == _COHERENCE else {"name": asked["metric"]}
-            call = {"metrics": [metric], "instance": _checked(asked["instance"])}
-            said = await client.aio.evals.evaluate_instances(metric_config=call)
-        except Exception as error:  # noqa: BLE001 - whatever a connection or the SDK raises, this call got no reply
+            metric = await self._coherence(client) if request["metric"] == _COHERENCE else {"name": request["metric"]}
+            call = {"metrics": [metric], "instance": _validated(request["instance"])}
+            response = await client.aio.evals.evaluate_instances(metric_config=call)
+        except Exception as error:  # noqa: BLE001 - any exception of a connection or the SDK means that this call got no reply
             raise self._failure(error) from None
-        results = [one.model_dump(mode="json", exclude_none=True) for one in said.metric_results or ()]
+        results = [result.model_dump(mode="json", exclude_none=True) for result in response.metric_results or ()]
         text = json.dumps(results[0] if results else {}, ensure_ascii=False)
-        return Reply(text=redact(text, self._secrets), model=f"{NAME}/{asked['metric']}")
+        return Reply(text=redact(text, self._secrets), model=f"{NAME}/{request['metric']}")
 
     async def check(self) -> None:
-        """Find out, without asking a model, whether calls can succeed: credentials, project, location, permission.
+        """Check the credentials, project, location and permission, without a call of a model.
 
-        Raises `UnusableModelError` where they cannot.
+        Raises `UnusableModelError` if calls cannot succeed.
         """
         try:
             async with asyncio.timeout(CHECK_SECONDS):
@@ -105,18 +105,18 @@ class Vertex:
                 await client.aio.evals.evaluate_instances(metric_config=_PROBE)
         except TimeoutError:
             raise UnusableModelError(f"{self._where()}: no answer within {CHECK_SECONDS:g} s") from None
-        except Exception as error:  # noqa: BLE001 - three libraries, three trees of errors
+        except Exception as error:  # noqa: BLE001 - three libraries with different errors are involved
             if getattr(error, "code", None) not in TRANSIENT:
-                raise UnusableModelError(f"{self._where()}: {self._said(error)}") from None
+                raise UnusableModelError(f"{self._where()}: {self._describe(error)}") from None
 
     async def _client(self) -> Any:
-        if self._opened is None:
-            self._opened = await asyncio.to_thread(self._open)
-        return self._opened
+        if self._sdk_client is None:
+            self._sdk_client = await asyncio.to_thread(self._open)
+        return self._sdk_client
 
     def _open(self) -> Any:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the SDK's own deprecations, which concern nobody here
+            warnings.simplefilter("ignore")  # the SDK's own deprecations do not concern the user
             import agentplatform
             import google.auth
 
@@ -131,37 +131,37 @@ class Vertex:
         return client
 
     async def _coherence(self, client: Any) -> Any:
-        """The one metric that the service keeps as a file with its prompt; the SDK reads it from Cloud Storage."""
-        if self._prompted is None:
+        """Return the metric whose prompt is a file of the service. The SDK reads the file from Cloud Storage."""
+        if self._coherence_metric is None:
             from agentplatform import types
 
             lazy = types.PrebuiltMetric.COHERENCE
-            self._prompted = await asyncio.to_thread(lazy.resolve, client._api_client)  # noqa: SLF001 - as the SDK does
-        return self._prompted
+            self._coherence_metric = await asyncio.to_thread(lazy.resolve, client._api_client)  # noqa: SLF001 - as the SDK does
+        return self._coherence_metric
 
     def _failure(self, error: Exception) -> CallError:
         if isinstance(error, CallError):
             return error
         status = getattr(error, "code", None)
         if isinstance(status, int) and status not in TRANSIENT:
-            return CallError(self._said(error))
+            return CallError(self._describe(error))
         headers = getattr(getattr(error, "response", None), "headers", None) or {}
         after = retry_after(headers, getattr(error, "details", None))
-        return RefusedError(self._said(error), overload=status in OVERLOAD, after=after)
+        return RefusedError(self._describe(error), overload=status in OVERLOAD, after=after)
 
-    def _said(self, error: Exception) -> str:
+    def _describe(self, error: Exception) -> str:
         status, message = getattr(error, "code", None), getattr(error, "message", None)
-        what = f"HTTP {status}: {message}" if isinstance(status, int) else f"{type(error).__name__}: {error}"
-        return redact(what[:500], self._secrets)
+        description = f"HTTP {status}: {message}" if isinstance(status, int) else f"{type(error).__name__}: {error}"
+        return redact(description[:500], self._secrets)
 
     def _where(self) -> str:
         return f"Vertex AI, project {self.project} in {self.location}"
 
 
-def _checked(instance: Json) -> Any:
+def _validated(instance: Json) -> Any:
     from agentplatform import types
 
     try:
         return types.EvaluationInstance.model_validate(instance)
     except ValueError as problem:
-        raise CallError(f"the service does not take it: {str(problem)[:300]}") from None
+        raise CallError(f"the service refuses the instance: {str(problem)[:300]}") from None
