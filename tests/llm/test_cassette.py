@@ -98,7 +98,7 @@ def test_every_broken_line_is_listed(tmp_path: Path) -> None:
 def test_what_is_no_cassette_is_said_so(tmp_path: Path, content: bytes) -> None:
     """An empty file, other JSON, no JSON."""
     (tmp_path / "c.jsonl").write_bytes(content)
-    with pytest.raises(FormatError, match="no cassette"):
+    with pytest.raises(FormatError, match="not a cassette"):
         load_cassette(tmp_path / "c.jsonl")
 
 
