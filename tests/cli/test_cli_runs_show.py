@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -60,7 +62,7 @@ def test_the_json_of_a_run_that_did_not_end_has_not_passed() -> None:
     store.add_result("20260101-000000-aaaaaa", CaseResult("a", 0, (Outcome("match", Score(1.0), 0.8),)))
     store.close()
     assert "NOT FINISHED, so far passed" in fairtrial("show", "2026", "--store", KEPT).out
-    assert fairtrial("show", "2026", "--json", "--store", KEPT).json["verdict"] == "unscored"
+    assert fairtrial("show", "2026", "--json", "-", "--store", KEPT).json["verdict"] == "unscored"
 
 
 def test_show_prints_the_report_again() -> None:
@@ -90,9 +92,9 @@ def test_show_takes_ids_and_globs(pattern: str, shown: set[str]) -> None:
 
 
 def test_show_json_is_the_report() -> None:
-    """`fairtrial show RUN --json` prints what --json wrote."""
+    """`fairtrial show RUN --json -` prints what --json wrote."""
     run_id = run()
-    assert fairtrial("show", run_id, "--json", "--store", KEPT).json == json.loads(Path("r.json").read_bytes())
+    assert fairtrial("show", run_id, "--json", "-", "--store", KEPT).json == json.loads(Path("r.json").read_bytes())
 
 
 @pytest.mark.parametrize(
@@ -122,18 +124,19 @@ def test_show_lists_what_spoiled_invalid_attempts() -> None:
     listed = shown[shown.index("invalid attempts") :].splitlines()
     assert [line.strip() for line in listed[1:]] == ["✗ blank  failed", said]
     assert said in fairtrial("show", run_id, "blank", "--store", KEPT).out
-    again = fairtrial("show", run_id, "--json", "--store", KEPT).json
+    again = fairtrial("show", run_id, "--json", "-", "--store", KEPT).json
     faults = [one["fault"] and one["fault"]["side"] for one in again["cases"]]
     assert faults == [None, "agent", "expectation"]
     assert again == json.loads(Path("r.json").read_bytes())
 
 
-def test_large_runs_are_shown_in_full() -> None:
-    """`fairtrial show` leaves nothing out, however many cases there are."""
+def test_large_runs_are_shown_by_their_failures_first_and_in_full_on_demand() -> None:
+    """`fairtrial show RUN` lists what did not pass; with --all it leaves nothing out."""
     write("trips.evalset.json", eval_set(*(f"good_{i}" for i in range(205)), "fail"))
     done = fairtrial("run", "trips.evalset.json", "--agent", "commands:obedient", "--store", KEPT)
     assert len(re.findall("^[✓✗] ", done.out, re.MULTILINE)) == 1 + 1
-    assert len(re.findall("^[✓✗] ", fairtrial("show", "2", "--store", KEPT).out, re.MULTILINE)) == 206 + 1
+    assert len(re.findall("^[✓✗] ", fairtrial("show", "2", "--store", KEPT).out, re.MULTILINE)) == 1 + 1
+    assert len(re.findall("^[✓✗] ", fairtrial("show", "2", "--all", "--store", KEPT).out, re.MULTILINE)) == 206 + 1
 
 
 @pytest.mark.parametrize(
@@ -152,3 +155,26 @@ def test_a_database_without_runs_is_no_store() -> None:
     Path("other.db").touch()
     done = fairtrial("runs", "--store", "sqlite:///other.db")
     assert (done.code, "sqlite:///other.db holds no fairtrial store" in done.err) == (2, True), done.err
+
+
+def spoil_bodies(run_id: str, where: str) -> None:
+    """Make the bodies of some results unreadable, so that whoever decodes them fails."""
+    with closing(sqlite3.connect("kept/here.db")) as database, database:
+        select = f"SELECT number FROM fairtrial_runs WHERE id = '{run_id}'"  # noqa: S608
+        database.execute(f"UPDATE fairtrial_results SET body = x'00' WHERE run = ({select}) AND {where}")  # noqa: S608
+
+
+def test_showing_a_case_decodes_its_own_results_only() -> None:
+    """So that it takes no longer in a run of 20,000 attempts."""
+    run_id = run()
+    spoil_bodies(run_id, "position != 0")
+    assert "✓ good  passed" in fairtrial("show", run_id, "good", "--store", KEPT).out
+
+
+def test_showing_a_large_run_decodes_what_it_lists_only() -> None:
+    """The numbers of a finished run are stored, and the attempts that passed are not looked at."""
+    write("trips.evalset.json", eval_set(*(f"good_{i}" for i in range(205)), "fail", "crash"))
+    run_id = run()
+    spoil_bodies(run_id, "verdict = 'passed'")
+    shown = fairtrial("show", run_id, "--store", KEPT)
+    assert (shown.code, re.findall(r"^[✓✗!] (\S+)", shown.out, re.MULTILINE)) == (0, ["fail", "crash", "FAILED:"])

@@ -102,7 +102,7 @@ def test_runs_that_share_a_new_store() -> None:
     runs = [line.split()[0] for line in fairtrial("runs", "--store", "sqlite:///shared/new.db").out.splitlines()[2:]]
     assert len(runs) == 3
     for run in runs:
-        assert len(fairtrial("show", run, "--json", "--store", "sqlite:///shared/new.db").json["cases"]) == 15
+        assert len(fairtrial("show", run, "--json", "-", "--store", "sqlite:///shared/new.db").json["cases"]) == 15
 
 
 def test_colour_is_for_terminals() -> None:

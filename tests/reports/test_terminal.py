@@ -249,7 +249,7 @@ def test_what_is_left_out_is_counted() -> None:
     """Of very many failures the first are shown, and the rest is counted with the way to see them."""
     shown = report([failed(i) for i in range(260)])
     listed = shown.count("✗ failed")
-    assert f"… and {260 - listed} more that did not pass; `fairtrial show {INFO.id}` lists them all" in shown
+    assert f"… and {260 - listed} more that did not pass; `fairtrial show {INFO.id} --all` lists them all" in shown
     assert report([failed(i) for i in range(260)], everything=True).count("✗ failed") == 260
 
 

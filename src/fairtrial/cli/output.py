@@ -18,13 +18,12 @@ from fairtrial import api
 from fairtrial.api import Plan, Run
 from fairtrial.cli import exit_codes, flags
 from fairtrial.cli.console import console, reader_may_leave
-from fairtrial.cli.output_files import FileToWrite
 from fairtrial.cli.progress import Progress
+from fairtrial.cli.report_files import ReportFiles, report_options
 from fairtrial.errors import UsageError
 from fairtrial.records.result import CaseResult, Verdict
-from fairtrial.reports import json_report
 from fairtrial.reports.summary_table import closing
-from fairtrial.reports.terminal import print_report
+from fairtrial.reports.terminal import DETAILED, LISTED, print_report
 from fairtrial.store import DEFAULT_URL
 from fairtrial.text.display import visible
 
@@ -37,24 +36,10 @@ _WARNINGS = 20
 
 
 @dataclass(frozen=True)
-class Output:
+class Output(ReportFiles):
     """Where the results of a run go."""
 
-    json_file: str | None
-    junit: Path | None
-    adk_results: Path | None
-    allow_unscored: bool
     quiet: bool
-
-    def __post_init__(self) -> None:
-        """Find out before anything runs that a report could not be written. Raises UsageError."""
-        for option, given in (("--json", self.json_file), ("--junit", self.junit)):
-            if given and str(given) != "-":
-                _make_room(option, Path(given).parent)
-                if Path(given).is_dir():
-                    raise UsageError(f"{option}: must be a file, got the folder {given}")
-        if self.adk_results:
-            _make_room("--adk-results", self.adk_results)
 
     def only_json_on_stdout(self) -> AbstractContextManager[object]:
         """Send to stderr what an agent, a metric or a process of theirs prints, where stdout is for JSON."""
@@ -88,14 +73,7 @@ _OPTIONS = (
     flags.lenient,
     flags.only,
     flags.concurrency,
-    click.option("--json", "json_file", metavar="FILE", help="Write the results as JSON; - is stdout."),
-    click.option("--junit", metavar="FILE", type=FileToWrite(), help="Write JUnit XML to a file."),
-    click.option(
-        "--adk-results",
-        metavar="DIR",
-        type=click.Path(path_type=Path),
-        help="Write ADK's .evalset_result.json, a file for each eval set.",
-    ),
+    report_options,
     click.option(
         "--store",
         default=DEFAULT_URL,
@@ -147,15 +125,6 @@ def stdout_as_stderr() -> Iterator[None]:
         yield
 
 
-def _make_room(option: str, folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"{option}: cannot write to the folder {folder}: {error.strerror}") from None
-    if not os.access(folder, os.W_OK):
-        raise UsageError(f"{option}: cannot write to the folder {folder}")
-
-
 def go(plan: Plan, store: str, output: Output, *, resumed: bool = False, reuse: str | None = None) -> int:
     """Run a plan with progress, write the reports, and return the exit code."""
     url = None if store == "none" else store
@@ -176,7 +145,7 @@ def go(plan: Plan, store: str, output: Output, *, resumed: bool = False, reuse: 
             again = "" if url == DEFAULT_URL else " --store URL"  # a URL may hold a password
             click.echo(f"what is finished is kept; go on with: fairtrial run --resume {plan.info.id}{again}", err=True)
         return exit_codes.INTERRUPTED
-    problems = _write_files(run, plan, output)
+    problems = output.write(run)
     with reader_may_leave():
         _print(run, output, store=url)
     if problems:
@@ -203,56 +172,25 @@ def _announce(plan: Plan, output: Output) -> None:
                 output.terminal.print(visible(f"{name}: backend {signed['backend']}"), style="dim")
 
 
-def _write_files(run: Run, plan: Plan, output: Output) -> list[str]:
-    """Write them before anything is printed: whoever reads the terminal may stop reading.
-
-    Return what could not be written, and why: the run is no less done.
-    """
-    problems: list[str] = []
-    for option, path, write in _files(run, plan, output):
-        try:
-            write(path)
-        except OSError as error:
-            problems.append(f"{option}: cannot write {path}: {error.strerror or error}")
-    return problems
+def print_run(console: Console, run: Run, *, everything: bool = False, show: str = "") -> None:
+    """Print the report of a run. Of a large run only the attempts that are shown are read from the store."""
+    large = sum(run.summary.cases.values()) > LISTED and not everything
+    results = run.not_passed(limit=DETAILED) if large else run.cases
+    print_report(console, run.info, run.summary, results, repeated=run.repeated, everything=everything, show=show)
 
 
-def _files(run: Run, plan: Plan, output: Output) -> Iterator[tuple[str, Path, Callable[[Path], object]]]:
-    if output.json_file and output.json_file != "-":
-        yield "--json", Path(output.json_file), lambda path: _write_json(run, path)
-    if output.junit:
-        from fairtrial.reports.junit import write as write_junit
-
-        allow = output.allow_unscored
-        yield (
-            "--junit",
-            output.junit,
-            lambda path: write_junit(path, run.info, run.summary, run.cases, allow_unscored=allow),
-        )
-    if output.adk_results:
-        from fairtrial.reports.adk_results import write as write_adk
-
-        yield (
-            "--adk-results",
-            output.adk_results,
-            lambda path: write_adk(path, run.info, plan.works, run.cases, run.recordings),
-        )
-
-
-def _write_json(run: Run, path: Path) -> None:
-    with path.open("wb") as file:
-        json_report.write(file, run.info, run.summary, run.cases)
+def show_command(run: Run, store: str | None, arguments: str = "") -> str:
+    """Return the command that shows a run again. It does not repeat a URL, which may hold a password."""
+    elsewhere = "" if store == DEFAULT_URL else " --store URL"
+    return f"fairtrial show {run.info.id}{arguments}{elsewhere}"
 
 
 def _print(run: Run, output: Output, *, store: str | None) -> None:
-    elsewhere = "" if store == DEFAULT_URL else " --store URL"  # a URL may hold a password
-    show = "" if store is None else f"fairtrial show {run.info.id}{elsewhere}"
+    show = "" if store is None else show_command(run, store)
     if output.quiet:
         output.terminal.print(closing(run.info, run.summary, show=show))
     else:
-        print_report(output.terminal, run.info, run.summary, run.cases, show=show)
-    if output.json_file == "-":
-        json_report.write(sys.stdout.buffer, run.info, run.summary, run.cases)
-        sys.stdout.buffer.flush()
+        print_run(output.terminal, run, show=show)
+    output.print_json(run)
     if show and not output.quiet:
-        output.terminal.print(f"run {run.info.id}; fairtrial show {run.info.id} [CASE]{elsewhere}", style="dim")
+        output.terminal.print(f"run {run.info.id}; {show_command(run, store, ' [CASE]')}", style="dim")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import groupby
 from pathlib import Path
@@ -13,8 +13,8 @@ import msgspec
 from msgspec.structs import replace
 
 from fairtrial.formats.adk.write import invocation_json
-from fairtrial.planned_case import PlannedCase
 from fairtrial.records.attempt import Recording
+from fairtrial.records.expectation import ExpectedCase
 from fairtrial.records.record import Json
 from fairtrial.records.result import CaseResult, Outcome, Verdict
 from fairtrial.records.run import RunInfo
@@ -37,20 +37,19 @@ _LONGEST = 60  # in characters: the name of a file has at most 255 bytes
 def write(
     folder: Path,
     info: RunInfo,
-    works: Sequence[PlannedCase],
+    expected: Sequence[ExpectedCase],
     results: Iterable[CaseResult],
     recordings: Iterable[tuple[int, Recording]],
 ) -> list[Path]:
     """Write one file for each eval set, named and laid out as ADK does, and return the files.
 
-    `results` and `recordings` come in file order. A case of several attempts is written once for each.
+    `results` and `recordings` come in file order. A case of several attempts is written once for each attempt.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    by_position = {work.position: work for work in works}
-    heard = ((position, recording) for position, recording in recordings if position in by_position)
-    pairs = zip(results, heard, strict=False)
+    by_position = {each.position: each for each in expected}
+    pairs = _pairs(results, recordings)
     created = datetime.fromisoformat(info.started).timestamp()
-    app = next((one.case.session_input.app_name for one in works if one.case.session_input), "") or "fairtrial"
+    app = next((each.case.session_input.app_name for each in expected if each.case.session_input), "") or "fairtrial"
     files: list[Path] = []
     taken: set[str] = set()
     for set_id, group in groupby(pairs, key=lambda pair: by_position[pair[0].position].eval_set):
@@ -59,11 +58,21 @@ def write(
         files.append(folder / f"{name}.evalset_result.json")
         with files[-1].open("wb") as file:
             file.write(_indented(about)[:-2] + b',\n  "eval_case_results": [')
-            for i, (result, (_, recording)) in enumerate(group):
+            for i, (result, recording) in enumerate(group):
                 case = _indented(_case(result, by_position[result.position], recording))
                 file.write((b",\n    " if i else b"\n    ") + case.replace(b"\n", b"\n    "))
             file.write(b'\n  ],\n  "creation_timestamp": %s\n}' % msgspec.json.encode(created))
     return files
+
+
+def _pairs(
+    results: Iterable[CaseResult], recordings: Iterable[tuple[int, Recording]]
+) -> Iterator[tuple[CaseResult, Recording]]:
+    """Yield each result with its recording. A run that was interrupted may have recordings without a result."""
+    remaining = iter(recordings)
+    for result in results:
+        place = (result.position, result.attempt)
+        yield result, next(found for position, found in remaining if (position, found.attempt) == place)
 
 
 def _indented(value: dict[str, Json]) -> bytes:
@@ -77,16 +86,16 @@ def _free(name: str, taken: set[str]) -> str:
     return free
 
 
-def _case(result: CaseResult, work: PlannedCase, recording: Recording) -> dict[str, Json]:
+def _case(result: CaseResult, expected: ExpectedCase, recording: Recording) -> dict[str, Json]:
     shown = [one for one in result.outcomes if one.verdict is not Verdict.NOT_APPLICABLE]
     return {
-        "eval_set_id": work.eval_set,
-        "eval_id": work.case.id,
+        "eval_set_id": expected.eval_set,
+        "eval_id": expected.case.id,
         "final_eval_status": _STATUS[result.verdict],
         "overall_eval_metric_results": [_metric(one, one.score, one.verdict) for one in shown],
-        "eval_metric_result_per_invocation": _invocations(recording.trace, work.case.conversation or (), shown),
+        "eval_metric_result_per_invocation": _invocations(recording.trace, expected.case.conversation or (), shown),
         "session_id": recording.trace.session_id or f"fairtrial-{result.title}-{result.attempt}",
-        "user_id": (work.case.session_input.user_id if work.case.session_input else "") or _USER,
+        "user_id": (expected.case.session_input.user_id if expected.case.session_input else "") or _USER,
     }
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from msgspec.structs import replace
@@ -24,9 +25,10 @@ from fairtrial.reports.spending import spending_lines
 from fairtrial.reports.summary_table import MARKS, closing, tables
 from fairtrial.text.display import shortened, visible
 
-_LISTED = 200
-"""Up to so many attempts are listed one by one; beyond, only those that did not pass."""
-_DETAILED = 50
+LISTED = 200
+"""Up to this number of attempts, a report lists each of them. Of a larger run it lists those that did not pass."""
+DETAILED = 50
+"""A report of a large run lists at most this number of attempts."""
 _TOKENS = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]|\w+|\s+|.", re.DOTALL)
 _DIFFED = 4000
 _PAIRS = 20_000
@@ -38,26 +40,26 @@ def print_report(
     summary: Summary,
     results: Iterable[CaseResult],
     *,
+    repeated: Collection[int] = (),
     everything: bool = False,
     show: str = "",
 ) -> None:
     """Print the results in file order, then the summary, then the verdict.
 
-    Of a large run only what did not pass, and not more of that than can be read, unless `everything` is asked for.
-    `show` is the command that shows the run again, empty where none would.
+    Of a large run only attempts that did not pass are printed, and at most 50 of them, unless `everything` is asked
+    for. The caller need not read the others: `results` may be those attempts alone, if `repeated` holds the positions
+    of the cases with several attempts. `show` is the command that shows the run again, or empty if there is none.
     """
-    large = sum(summary.cases.values()) > _LISTED and not everything
-    shown = hidden = 0
-    for result, several in attempts(results):
-        if large and result.verdict in (Verdict.PASSED, Verdict.INFORMATIONAL):
-            continue
-        if large and shown >= _DETAILED:
-            hidden += 1
-            continue
+    large = sum(summary.cases.values()) > LISTED and not everything
+    passing = (Verdict.PASSED, Verdict.INFORMATIONAL)
+    listed = ((result, several) for result, several in attempts(results) if result.verdict not in passing or not large)
+    shown = 0
+    for result, several in islice(listed, DETAILED if large else None):
         shown += 1
-        console.print(case(result, several=several))
-    if hidden:
-        elsewhere = f"`{show}` lists them all" if show else "--json FILE holds them all"
+        console.print(case(result, several=several or result.position in repeated))
+    hidden = sum(number for verdict, number in summary.cases.items() if verdict not in passing) - shown
+    if large and hidden:
+        elsewhere = f"`{show} --all` lists them all" if show else "--json FILE holds them all"
         console.print(Text(f"… and {hidden:,} more that did not pass; {elsewhere}", "dim"))
     console.print(tables(summary))
     console.print(closing(info, summary, show=show))
@@ -151,15 +153,24 @@ def _invalidations(result: CaseResult) -> Iterator[RenderableType]:
             yield _In(4, Text(visible(f"{fault.side}: {text}"), "yellow"))
 
 
-def invalid(results: Iterable[CaseResult]) -> Iterator[RenderableType]:
-    """Yield what spoiled each invalid attempt, for those who can repair it; nothing where all are valid."""
+def invalid(
+    results: Iterable[CaseResult], *, repeated: Collection[int] = (), hidden: int = 0
+) -> Iterator[RenderableType]:
+    """Yield the evidence of each invalid attempt, for people who can repair it; nothing if all attempts are valid.
+
+    `results` may be the invalid attempts alone, if `repeated` holds the positions of the cases with several attempts.
+    `hidden` is the number of further invalid attempts.
+    """
     first = True
     for result, several in attempts(results):
         if result.invalidations:
             if first:
                 yield Text("\ninvalid attempts, which say nothing about the agent until this is repaired", "bold")
             first = False
-            yield Group(_head(result, several=several), *_invalidations(result))
+            several_attempts = several or result.position in repeated
+            yield Group(_head(result, several=several_attempts), *_invalidations(result))
+    if hidden:
+        yield Text(f"… and {hidden:,} more invalid attempts; --all lists them all", "dim")
 
 
 def _without_cause(outcome: Outcome, cause: str) -> Outcome:
