@@ -17,7 +17,6 @@ NOT_YET_REWRITTEN = {
     "api": 62,
     "cli": 49,
     "formats": 53,
-    "judge": 55,
     "loading": 59,
     "metrics": 50,
     "records": 69,

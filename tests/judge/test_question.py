@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fairtrial.judge.question import Question, answer_schema, read
+from fairtrial.judge.question import Question, answer_schema, parse_reply
 from fairtrial.judge.voting import majority
 from fairtrial.records.ballot import JudgeAnswer
 from fairtrial.records.reply import Prompt
@@ -29,7 +29,7 @@ def entry(item: str, answer: Any = "yes", **more: Any) -> dict[str, Any]:
 
 def test_a_reply_in_form_is_read_whole() -> None:
     """Answer, rationale, quote and marks of each item."""
-    reading = read(answers(entry("i1", quote="q", marks=["m"]), entry("i2", "no")), ASKED)
+    reading = parse_reply(answers(entry("i1", quote="q", marks=["m"]), entry("i2", "no")), ASKED)
     assert reading.opinions == {"i1": JudgeAnswer("yes", "왜냐하면", "q", ("m",)), "i2": JudgeAnswer("no", "왜냐하면")}
     assert reading.problems == {}
 
@@ -37,13 +37,13 @@ def test_a_reply_in_form_is_read_whole() -> None:
 @pytest.mark.parametrize("answer", [" YES ", "Yes", "yes\n"])
 def test_case_and_space_around_an_answer_do_not_matter(answer: str) -> None:
     """Nothing else is forgiven."""
-    assert read(answers(entry("i1", answer)), ASKED).opinions["i1"].answer == "yes"
+    assert parse_reply(answers(entry("i1", answer)), ASKED).opinions["i1"].answer == "yes"
 
 
 @pytest.mark.parametrize("answer", ["no (not yes)", "예", "はい", "是", "true", True, 1, None, "", ["yes"], {"yes": 1}])
 def test_an_answer_outside_the_set_spoils_its_own_item_only(answer: Any) -> None:
     """The other item keeps its vote."""
-    reading = read(answers(entry("i1", answer), entry("i2")), ASKED)
+    reading = parse_reply(answers(entry("i1", answer), entry("i2")), ASKED)
     assert set(reading.opinions) == {"i2"}
     assert reading.problems["i1"].startswith("answer must be one of yes, no")
 
@@ -66,7 +66,7 @@ def test_an_answer_outside_the_set_spoils_its_own_item_only(answer: Any) -> None
 )
 def test_a_reply_that_has_lost_count_is_no_reply(reply: str) -> None:
     """Unknown and repeated ids, repeated keys, another shape, text around: nothing of it is taken."""
-    reading = read(reply, ASKED)
+    reading = parse_reply(reply, ASKED)
     assert reading.opinions == {}
     assert set(reading.problems) == set(ITEMS)
 
@@ -76,7 +76,7 @@ def test_a_reply_that_has_lost_count_is_no_reply(reply: str) -> None:
 )
 def test_what_goes_with_an_answer_must_be_in_form_too(more: dict[str, Any]) -> None:
     """Marks of the closed set, text for quote and rationale."""
-    assert set(read(answers(entry("i1", **more)), ASKED).problems) == set(ITEMS)
+    assert set(parse_reply(answers(entry("i1", **more)), ASKED).problems) == set(ITEMS)
 
 
 def test_the_schema_is_one_that_strict_providers_take() -> None:

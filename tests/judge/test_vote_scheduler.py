@@ -95,16 +95,16 @@ class Walk:
             if len(poll.draws) > len(rows):
                 return len(poll.draws) - len(rows)
             for draw in wave:
-                draw.hear(self.readings[rows[draw.number - 1]], CALL)
+                draw.add_reply(self.readings[rows[draw.number - 1]], CALL)
             poll.close_wave()
         for item in self.items:
-            assert possible(self._votes(poll, item), self.rule, self.k) == {poll.decided[item].result}, rows
+            assert possible(self._votes(poll, item), self.rule, self.k) == {poll.decisions[item].result}, rows
         self.ended += 1
         return 0
 
     def _none_too_many(self, poll: VoteScheduler, wave: list[PendingVote]) -> None:
         """Without any one of the calls, some item that is still open could not be decided by the others."""
-        undecided = [item for item in self.items if item not in poll.decided]
+        undecided = [item for item in self.items if item not in poll.decisions]
         votes = {item: self._votes(poll, item) for item in undecided}
         needed = {item: sum(draw.open(item) for draw in wave) for item in undecided}
         assert all(len(possible(votes[item], self.rule, self.k)) > 1 for item in undecided)

@@ -1,4 +1,4 @@
-"""What became of a question: every vote, whose, why, what it cost, and what they decided together."""
+"""The ids of ballots, and the cost of the judge calls behind a score."""
 
 from __future__ import annotations
 
@@ -15,55 +15,56 @@ from fairtrial.records.score import Score
 
 
 def ballot_id(keys: Iterable[str], k: int) -> str:
-    """Return the id of a ballot, by the keys of its calls and the number of votes: 32 hexadecimal digits."""
+    """Return the id of a ballot: 32 hexadecimal digits from the keys of its calls and the number of votes."""
     return hashlib.sha256(msgspec.json.encode([k, list(keys)])).hexdigest()[:32]
 
 
 class Reusable(Mapping[str, Reply]):
-    """The replies of an earlier run but for those that led to an abstention: those are asked for again."""
+    """The replies of an earlier run, without the replies that led to an abstention. Such calls are made again."""
 
     def __init__(self, replies: Mapping[str, Reply], ballots: Mapping[str, Ballot]) -> None:
         self._replies = replies
         votes = (vote for ballot in ballots.values() for vote in ballot.votes)
-        self._open = {call.key for vote in votes if vote.problems for call in vote.calls}
+        self._unusable = {call.key for vote in votes if vote.problems for call in vote.calls}
 
     def __getitem__(self, key: str) -> Reply:
-        if key in self._open:
+        if key in self._unusable:
             raise KeyError(key)
         return self._replies[key]
 
     def __iter__(self) -> Iterator[str]:
-        return (key for key in self._replies if key not in self._open)
+        return (key for key in self._replies if key not in self._unusable)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
 
 def ballots_of(score: Score) -> tuple[str, ...]:
-    """Return the ids of all ballots that a score rests on, its parts' included, each once."""
-    found = dict.fromkeys(score.ballots)
+    """Return the ids of all ballots behind a score and its parts, each once."""
+    ids = dict.fromkeys(score.ballots)
     for part in score.parts:
-        found |= dict.fromkeys(ballots_of(part))
-    return tuple(found)
+        ids |= dict.fromkeys(ballots_of(part))
+    return tuple(ids)
 
 
 def judge_stats(score: Score, ballots: Mapping[str, Ballot]) -> JudgeStats | None:
-    """Return what asking cost for a score; None where no ballot was held.
+    """Return the cost of the judge calls for a score, or None if there are no ballots.
 
-    Money and tokens are None where any call does not tell, agreement where there is no pair of votes.
+    Cost and tokens are None if a call does not report them. Agreement is None if there is no pair of votes.
     """
-    held = [ballots[one] for one in ballots_of(score) if one in ballots]
-    if not held:
+    score_ballots = [ballots[ballot] for ballot in ballots_of(score) if ballot in ballots]
+    if not score_ballots:
         return None
-    spent = sum((ballot.spent for ballot in held), ModelUsage())
-    own_equal, own, other_equal, other = (sum(column) for column in zip(*(b.agreements for b in held), strict=True))
+    usage = sum((ballot.spent for ballot in score_ballots), ModelUsage())
+    agreements = zip(*(ballot.agreements for ballot in score_ballots), strict=True)
+    own_equal, own_pairs, panel_equal, panel_pairs = (sum(column) for column in agreements)
     return JudgeStats(
-        calls=spent.calls,
-        calls_saved=sum(ballot.k - len(ballot.votes) for ballot in held),
-        abstentions=sum(ballot.abstentions for ballot in held),
-        cost=spent.cost,
-        self_agreement=own_equal / own if own else None,
-        panel_agreement=other_equal / other if other else None,
-        input_tokens=spent.input_tokens,
-        output_tokens=spent.output_tokens,
+        calls=usage.calls,
+        calls_saved=sum(ballot.k - len(ballot.votes) for ballot in score_ballots),
+        abstentions=sum(ballot.abstentions for ballot in score_ballots),
+        cost=usage.cost,
+        self_agreement=own_equal / own_pairs if own_pairs else None,
+        panel_agreement=panel_equal / panel_pairs if panel_pairs else None,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
     )

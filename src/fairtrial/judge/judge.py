@@ -1,4 +1,4 @@
-"""How a question is put to the vote, with the fewest calls that decide it."""
+"""A judge puts a question to the vote, with the fewest calls that decide it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TypeVar
 import msgspec
 
 from fairtrial.judge.ballot_costs import ballot_id
-from fairtrial.judge.question import Question, read
+from fairtrial.judge.question import Question, parse_reply
 from fairtrial.judge.vote_scheduler import PendingVote, VoteScheduler
 from fairtrial.llm.model import CallError, NamedModel, UnsentError, call_key
 from fairtrial.llm.model_pool import ModelPool, discard
@@ -26,7 +26,7 @@ T = TypeVar("T")
 class Judge:
     """Puts questions to the vote of one model, or of a panel.
 
-    `votes` is k; vote i goes to model i mod m of the panel. `all_votes` asks for every vote, even when the result is
+    `votes` is k. Vote i goes to model i mod m of the panel. `all_votes` asks for every vote, even when the result is
     certain. `parallelism_limit` bounds the calls in flight to all models of the panel together. `keep` receives every
     ballot.
     """
@@ -39,7 +39,7 @@ class Judge:
 
     @property
     def signature(self) -> dict[str, Json]:
-        """What the numbers depend on: models and settings, and how many votes are counted."""
+        """The models with their settings, and the number of votes: every score of the judge depends on them."""
         return {"panel": [voter.signature for voter in self.panel], "votes": self.votes}
 
     def connect_models(self, pool: ModelPool) -> Judge:
@@ -51,68 +51,68 @@ class Judge:
         return replace(self, panel=panel, keep=pool.keep)
 
     async def __call__(self, question: Question) -> Ballot:
-        """Ask until every item is settled.
+        """Request votes in waves until every item is settled, and return the ballot.
 
-        Failed calls become abstentions with their cause; errors that are not of this one question are raised, after
-        the calls that are under way have come back.
+        For example, with 5 votes, 3 that agree end the question. A failed call becomes an abstention with its cause. An
+        error that would stop every question is raised, after the calls in flight have ended.
         """
-        poll = VoteScheduler(question, self.panel, self.votes, all_votes=self.all_votes)
-        while wave := poll.next_wave():
+        scheduler = VoteScheduler(question, self.panel, self.votes, all_votes=self.all_votes)
+        while wave := scheduler.next_wave():
             outcomes = await asyncio.gather(*(_ask(question, draw) for draw in wave), return_exceptions=True)
             for outcome in outcomes:
                 if outcome is not None:
                     raise outcome
-            poll.close_wave()
-        ballot = poll.ballot()
+            scheduler.close_wave()
+        ballot = scheduler.ballot()
         self.keep(ballot)
         return ballot
 
     async def write(self, prompt: Prompt, parse: Callable[[str], T]) -> tuple[T | None, Ballot]:
-        """Have the first of the panel write something, and once more where `parse` raises ValueError of it.
+        """Let the first model of the panel write a text, and try once more if `parse` raises ValueError.
 
-        None where neither could be had; the ballot, whose only vote holds the calls, says why.
+        Returns None if both attempts fail. The only vote of the ballot holds the calls and the problem.
         """
-        voter, calls, written, problem = self.panel[0], list[JudgeCall](), None, ""
+        voter, calls, parsed, problem = self.panel[0], list[JudgeCall](), None, ""
         for ask in (1, 2):
-            asked = msgspec.structs.replace(prompt, ask=ask)
-            key = call_key(voter.signature, asked)
+            attempt = msgspec.structs.replace(prompt, ask=ask)
+            key = call_key(voter.signature, attempt)
             try:
-                reply = await voter(asked)
+                reply = await voter(attempt)
             except CallError as failure:
                 problem = str(failure)
-                calls.append(_unanswered(key, voter, failure))
+                calls.append(_failed_call(key, voter, failure))
                 break
             try:
-                written, problem = parse(reply.text), ""
-            except ValueError as unread:
-                problem = str(unread)
-            calls.append(_answered(key, voter, reply, problem))
-            if written is not None:
+                parsed, problem = parse(reply.text), ""
+            except ValueError as error:
+                problem = str(error)
+            calls.append(_judge_call(key, voter, reply, problem))
+            if parsed is not None:
                 break
         problems = {prompt.id: problem} if problem else {}
         vote = Vote(draw=1, voter=voter.name, wave=1, problems=problems, calls=tuple(calls))
         name = ballot_id([call_key(voter.signature, prompt)], 1)
         ballot = Ballot(name, f"{prompt.id}/{prompt.version}", 1, 1, (vote,), {})
         self.keep(ballot)
-        return written, ballot
+        return parsed, ballot
 
 
 async def _ask(question: Question, draw: PendingVote) -> None:
-    """Ask for a vote once, and read the reply into the draw."""
+    """Request a vote once, and add the reply to the draw."""
     voter = draw.voter
     prompt = msgspec.structs.replace(question.prompt, draw=str(draw.number), ask=len(draw.calls) + 1)
     key = call_key(voter.signature, prompt)
     try:
         reply = await voter(prompt)
     except CallError as failure:
-        draw.fail(question.items, _unanswered(key, voter, failure))
+        draw.fail(question.items, _failed_call(key, voter, failure))
         return
-    reading = read(reply.text, question)
-    problem = next((why for item, why in reading.problems.items() if item not in draw.opinions), "")
-    draw.hear(reading, _answered(key, voter, reply, problem))
+    parsed = parse_reply(reply.text, question)
+    problem = next((problem for item, problem in parsed.problems.items() if item not in draw.opinions), "")
+    draw.add_reply(parsed, _judge_call(key, voter, reply, problem))
 
 
-def _answered(key: str, voter: NamedModel, reply: Reply, problem: str) -> JudgeCall:
+def _judge_call(key: str, voter: NamedModel, reply: Reply, problem: str) -> JudgeCall:
     return JudgeCall(
         key=key,
         voter=voter.name,
@@ -125,5 +125,5 @@ def _answered(key: str, voter: NamedModel, reply: Reply, problem: str) -> JudgeC
     )
 
 
-def _unanswered(key: str, voter: NamedModel, failure: CallError) -> JudgeCall:
+def _failed_call(key: str, voter: NamedModel, failure: CallError) -> JudgeCall:
     return JudgeCall(key=key, voter=voter.name, problem=str(failure), sent=not isinstance(failure, UnsentError))

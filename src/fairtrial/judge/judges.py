@@ -1,4 +1,4 @@
-"""Which judge a criterion asks for: its options, and what the command line says for all of them."""
+"""The judges of a run: the options of each criterion, and the options of the command line for all criteria."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class Judges:
 
     @property
     def arguments(self) -> dict[str, Json]:
-        """The options that take precedence, for the run's manifest; empty if there are none."""
+        """The options that take precedence, for the run's manifest. It is empty if there are none."""
         options = {"judge_model": self.model, "votes": self.votes, "all_votes": self.all_votes or None}
         return {name: option for name, option in options.items() if option is not None}
 
     def judge(self, options: JudgeOptions | None = None) -> Judge:
-        """Return the judge that options describe; raises `ConfigError` if a run could not call one of its models."""
-        effective = self._overridden(options or JudgeOptions())
+        """Return the judge that options describe. Raises `ConfigError` if a model cannot be called."""
+        effective = self._with_precedence(options or JudgeOptions())
         names = effective.judge_models or (effective.judge_model,)
         settings = effective.judge_model_config or {}
         panel = tuple(
@@ -49,12 +49,12 @@ class Judges:
         return Judge(panel, effective.num_samples, self.all_votes, effective.parallelism_limit)
 
     def service(self, metric: str) -> Service:
-        """Return Vertex AI's evaluation service for one of its metrics; raises `ConfigError` if it cannot be called."""
+        """Return Vertex AI's evaluation service for a metric. Raises `ConfigError` if it cannot be called."""
         model = NamedModel(VERTEX)
         check_model(model, self.models)
         return Service(metric, model)
 
-    def _overridden(self, options: JudgeOptions) -> JudgeOptions:
+    def _with_precedence(self, options: JudgeOptions) -> JudgeOptions:
         if self.model is not None:
             names = tuple(name.strip() for name in self.model.split(",") if name.strip())
             if not names:

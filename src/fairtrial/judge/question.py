@@ -1,4 +1,4 @@
-"""What is asked, and how an answer is read."""
+"""A question to a judge, and the parser of its answer."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from fairtrial.records.reply import Prompt
 class Question:
     """One closed set of answers for one or several items.
 
-    `items` are the ids under which the prompt shows them. `marks` are words that an answer may carry beyond itself
-    (kinds of hazard, say). `check` returns what is wrong with an opinion on an item, or an empty string.
+    `items` are the ids of the items in the prompt. `marks` are words that may accompany an answer, for example kinds of
+    hazards. `check` returns the problem of an answer on an item, or an empty string.
     """
 
     prompt: Prompt
@@ -50,17 +50,17 @@ def answer_schema(
 
 
 class ParsedReply(Record, frozen=True):
-    """What a reply says: an opinion for each item that could be read, a problem for each that could not."""
+    """A parsed reply: an opinion for each readable item, and a problem for every other item."""
 
     opinions: dict[str, JudgeAnswer] = {}
     problems: dict[str, str] = {}
 
 
-def read(text: str, question: Question) -> ParsedReply:
-    """Read a reply item by item.
+def parse_reply(text: str, question: Question) -> ParsedReply:
+    """Parse a reply item by item.
 
-    An unknown or repeated id makes it unreadable as a whole: the judge has lost count, and every answer may be on the
-    wrong item. Otherwise each item stands for itself.
+    If an id is unknown or repeated, the whole reply is unreadable, because every answer may be on the wrong item.
+    Otherwise, a problem of one item does not affect the other items.
     """
     try:
         entries = _entries(read_json(text), question.items)
@@ -81,7 +81,7 @@ def read(text: str, question: Question) -> ParsedReply:
 def _entries(reply: Json, items: Sequence[str]) -> dict[str, dict[str, Json]]:
     answers = reply.get("answers") if isinstance(reply, dict) else None
     if not isinstance(answers, list):
-        raise ValueError("it is no object with a list 'answers'")  # noqa: TRY004 - for the reader it is one kind
+        raise ValueError("it is not an object with a list 'answers'")  # noqa: TRY004 - callers catch ValueError
     entries: dict[str, dict[str, Json]] = {}
     for entry in answers:
         name = entry.get("id") if isinstance(entry, dict) else None
@@ -94,22 +94,22 @@ def _entries(reply: Json, items: Sequence[str]) -> dict[str, dict[str, Json]]:
 
 
 def _opinion(item: str, entry: dict[str, Json], question: Question) -> JudgeAnswer:
-    given = entry.get("answer")
-    answer = given.strip().lower().replace(" ", "_").replace("-", "_") if isinstance(given, str) else ""
+    raw = entry.get("answer")
+    answer = raw.strip().lower().replace(" ", "_").replace("-", "_") if isinstance(raw, str) else ""
     if answer not in question.answers:
-        raise ValueError(f"answer must be one of {', '.join(question.answers)}, got {_short(given)}")
+        raise ValueError(f"answer must be one of {', '.join(question.answers)}, got {_short(raw)}")
     rationale, quote, marks = entry.get("rationale", ""), entry.get("quote") or "", entry.get("marks") or []
     if not isinstance(rationale, str) or not isinstance(quote, str):
         raise ValueError("rationale and quote must be text")  # noqa: TRY004
     if not isinstance(marks, list) or any(mark not in question.marks for mark in marks):
         raise ValueError(f"marks must be of {', '.join(question.marks) or 'none'}, got {_short(marks)}")
     opinion = JudgeAnswer(answer=answer, rationale=rationale, quote=quote, marks=tuple(marks))
-    wrong = question.check(item, opinion) if question.check else ""
-    if wrong:
-        raise ValueError(wrong)
+    problem = question.check(item, opinion) if question.check else ""
+    if problem:
+        raise ValueError(problem)
     return opinion
 
 
 def _short(value: Json) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= 60 else shown[:57] + "..."
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,4 +1,4 @@
-"""What does a service say that gives numbers of its own, in place of votes?"""
+"""A judge behind an evaluation service, which returns a number instead of votes."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from fairtrial.records.record import Json, Record
 from fairtrial.records.reply import Prompt
 from fairtrial.records.score import Range
 
-ASKS = 2
-"""How often a service is asked where it gives no number."""
+ATTEMPTS = 2
+"""The number of attempts if the service returns no number."""
 
 
 class _Property(Record, frozen=True):
@@ -43,8 +43,8 @@ class _Verdict(Record, frozen=True):
     evaluated_rubric: _Rubric = _Rubric()
 
 
-class _Said(Record, frozen=True):
-    """A result of the service, in the words of its SDK."""
+class _ServiceResult(Record, frozen=True):
+    """A result of the service, with the names of its SDK."""
 
     score: float | None = None
     explanation: str = ""
@@ -54,9 +54,9 @@ class _Said(Record, frozen=True):
 
 @dataclass(frozen=True)
 class Service:
-    """Has one thing after the other evaluated by a metric of a service; `keep` is handed every ballot, for the store.
+    """Evaluates instances by a metric of a service. `keep` receives every ballot.
 
-    The ballot has one vote, whose answer is the number, and nobody to agree with.
+    A ballot has a single vote, whose answer is the number, so agreement is undefined.
     """
 
     metric: str
@@ -68,16 +68,16 @@ class Service:
         return dataclasses.replace(self, model=pool.vertex(self.model, self.metric), keep=pool.keep)
 
     async def __call__(self, instance: dict[str, Json], item: str, scale: Range) -> Ballot:
-        """Ask, and once more where no number within the scale comes; then it is an abstention."""
+        """Call the service, and try once more if the number is missing or outside the scale. Then the vote abstains."""
         prompt = vertex_prompt(self.metric, instance)
         calls: list[JudgeCall] = []
         opinion: JudgeAnswer | None = None
         problem = ""
-        while opinion is None and len(calls) < ASKS:
-            asked = replace(prompt, ask=len(calls) + 1)
-            key = call_key(self.model.signature, asked)
+        while opinion is None and len(calls) < ATTEMPTS:
+            attempt = replace(prompt, ask=len(calls) + 1)
+            key = call_key(self.model.signature, attempt)
             try:
-                reply = await self.model(asked)
+                reply = await self.model(attempt)
             except CallError as failure:
                 problem = str(failure)
                 sent = not isinstance(failure, UnsentError)
@@ -85,8 +85,8 @@ class Service:
                 break
             try:
                 opinion, problem = _opinion(reply.text, scale), ""
-            except ValueError as unread:
-                problem = str(unread)
+            except ValueError as error:
+                problem = str(error)
             calls.append(
                 JudgeCall(key, self.model.name, reply.model, cost=reply.cost, seconds=reply.seconds, problem=problem)
             )
@@ -118,22 +118,23 @@ class Service:
 
 
 def _opinion(text: str, scale: Range) -> JudgeAnswer:
-    """Read a result; ValueError where it holds no number within the scale."""
+    """Parse a result. Raises ValueError if its number is missing or outside the scale."""
     try:
-        said = msgspec.convert(read_json(text), _Said)
+        result = msgspec.convert(read_json(text), _ServiceResult)
     except (ValueError, msgspec.ValidationError) as problem:
         raise ValueError(f"the service's result cannot be read: {problem}") from None
-    if said.error and said.error.get("code"):
-        raise ValueError(f"the service could not evaluate it: {said.error.get('message') or said.error}")
-    if said.score is None or not math.isfinite(said.score):
+    if result.error and result.error.get("code"):
+        raise ValueError(f"the service could not evaluate it: {result.error.get('message') or result.error}")
+    if result.score is None or not math.isfinite(result.score):
         raise ValueError("the service gave no score")
-    if said.score not in scale:
+    if result.score not in scale:
         low, high = scale.bounds
-        raise ValueError(f"the service's score must be from {low:g} to {high:g}, got {said.score:g}")
-    found = [f"{'met' if one.verdict else 'not met'}: {_words(one)}" for one in said.rubric_verdicts]
-    return JudgeAnswer(answer=repr(said.score), rationale="; ".join(one for one in (said.explanation, *found) if one))
+        raise ValueError(f"the service's score must be from {low:g} to {high:g}, got {result.score:g}")
+    verdicts = [f"{'met' if rubric.verdict else 'not met'}: {_describe(rubric)}" for rubric in result.rubric_verdicts]
+    rationale = "; ".join(text for text in (result.explanation, *verdicts) if text)
+    return JudgeAnswer(answer=repr(result.score), rationale=rationale)
 
 
-def _words(verdict: _Verdict) -> str:
-    what, why = verdict.evaluated_rubric.content.property.description, verdict.reasoning
-    return f"{what} ({why})" if what and why else what or why
+def _describe(verdict: _Verdict) -> str:
+    description, reason = verdict.evaluated_rubric.content.property.description, verdict.reasoning
+    return f"{description} ({reason})" if description and reason else description or reason

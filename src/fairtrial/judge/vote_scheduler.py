@@ -1,4 +1,4 @@
-"""Which votes are to be asked for next, and what have those that are in decided?"""
+"""Which votes are requested next, and which items have the votes decided so far?"""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fairtrial.records.ballot import Answer, Ballot, Decision, JudgeAnswer, Judg
 
 @dataclass(eq=False)
 class PendingVote:
-    """One vote being taken: what was read so far."""
+    """One vote in progress, with the opinions so far."""
 
     number: int
     voter: NamedModel
@@ -26,25 +26,25 @@ class PendingVote:
     final: bool = False
 
     def open(self, item: str) -> bool:
-        """Whether asking again could still bring a vote on the item."""
+        """Return whether a second attempt could still bring a vote on the item."""
         return not self.final and item not in self.opinions
 
-    def hear(self, reading: ParsedReply, call: JudgeCall) -> None:
-        """Take what a reply says on items that have no opinion yet; at the second asking that is the last word."""
+    def add_reply(self, parsed: ParsedReply, call: JudgeCall) -> None:
+        """Add the opinions of a reply on items without an opinion. A vote has at most two attempts."""
         self.calls.append(call)
-        self.problems = {item: why for item, why in reading.problems.items() if item not in self.opinions}
-        self.opinions = reading.opinions | self.opinions
+        self.problems = {item: problem for item, problem in parsed.problems.items() if item not in self.opinions}
+        self.opinions = parsed.opinions | self.opinions
         self.final = not self.problems or len(self.calls) > 1
 
     def fail(self, items: Sequence[str], call: JudgeCall) -> None:
-        """Take a call that failed for good: the voter abstains on what it has not answered yet."""
+        """Add a call that failed for good. The vote abstains on every item without an opinion."""
         self.calls.append(call)
         self.final = True
         self.problems = {item: call.problem for item in items if item not in self.opinions}
 
 
 class VoteScheduler:
-    """The state of one question while it is put to the vote: `votes` draws, of a panel in turns."""
+    """The votes on one question. The `votes` draws go to the models of the panel in turn."""
 
     def __init__(self, question: Question, panel: Sequence[NamedModel], votes: int, *, all_votes: bool = False) -> None:
         self.question = question
@@ -54,45 +54,45 @@ class VoteScheduler:
         self.draws: list[PendingVote] = []
         self.wave = 0
         self.first_wave = 0
-        self.decided: dict[str, Decision] = {}
+        self.decisions: dict[str, Decision] = {}
 
     def next_wave(self) -> list[PendingVote]:
-        """Return the draws to ask together: the fewest that could settle every item that is open.
+        """Return the draws of the next wave: the smallest number that could settle every open item.
 
-        A draw whose whole reply could not be read is asked again before a new one is begun. One of which only some
-        items could not be read waits, since a new draw brings votes on all.
+        If a whole reply is unreadable, its draw is repeated before a new draw starts. If only some items are
+        unreadable, the draw waits, because a new draw brings votes on all items.
         """
-        needed = {item: self._needed(item) for item in self.question.items if item not in self.decided}
-        most = max(needed.values(), default=0)
-        again = [draw for draw in self.draws if any(draw.open(item) for item in needed)]
-        unread = [draw for draw in again if all(draw.open(item) for item in needed)]
-        begun = self._begin(min(most - len(unread[:most]), self.k - len(self.draws)))
-        chosen = [*unread[:most], *begun, *(draw for draw in again if draw not in unread[:most])]
+        missing = {item: self._votes_to_decide(item) for item in self.question.items if item not in self.decisions}
+        most = max(missing.values(), default=0)
+        again = [draw for draw in self.draws if any(draw.open(item) for item in missing)]
+        unread = [draw for draw in again if all(draw.open(item) for item in missing)]
+        fresh = self._begin(min(most - len(unread[:most]), self.k - len(self.draws)))
+        wave = [*unread[:most], *fresh, *(draw for draw in again if draw not in unread[:most])]
         for draw in reversed(again):
-            others = [one for one in chosen if one is not draw]
-            if all(sum(one.open(item) for one in others) >= number for item, number in needed.items()):
-                chosen = others
-        self.first_wave = self.first_wave or len(chosen)
-        return chosen
+            rest = [other for other in wave if other is not draw]
+            if all(sum(other.open(item) for other in rest) >= number for item, number in missing.items()):
+                wave = rest
+        self.first_wave = self.first_wave or len(wave)
+        return wave
 
     def _begin(self, number: int) -> list[PendingVote]:
-        """Return that many new draws."""
+        """Return a number of new draws."""
         self.wave += 1
         panel, start = self.panel, len(self.draws)
         fresh = [PendingVote(draw + 1, panel[draw % len(panel)], self.wave) for draw in range(start, start + number)]
         self.draws += fresh
         return fresh
 
-    def _needed(self, item: str) -> int:
+    def _votes_to_decide(self, item: str) -> int:
         if self.all_votes:
             return self.k - sum(self._tally(item).values())
         return fewest(self._tally(item), self.question.rule, self.question.answers, self.k)
 
     def close_wave(self) -> None:
-        """Note the items that the wave has settled, with the votes that were in by then."""
+        """Decide the items that the wave has settled."""
         for item in self.question.items:
-            if item not in self.decided and self._settled(item):
-                self.decided[item] = self._decision(item)
+            if item not in self.decisions and self._settled(item):
+                self.decisions[item] = self._decision(item)
 
     def _settled(self, item: str) -> bool:
         tally = self._tally(item)
@@ -111,7 +111,7 @@ class VoteScheduler:
         )
 
     def _tally(self, item: str) -> Tally:
-        """The votes on an item that are final: opinions, and None for abstentions."""
+        """Return the final votes on an item. None counts the abstentions."""
         votes: Counter[Answer | None] = Counter()
         for draw in self.draws:
             if not draw.open(item):
@@ -138,5 +138,5 @@ class VoteScheduler:
                 )
                 for draw in self.draws
             ),
-            decisions=self.decided,
+            decisions=self.decisions,
         )

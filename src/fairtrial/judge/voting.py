@@ -1,8 +1,8 @@
-"""When enough votes are in, and what they say.
+"""Rules that turn votes into a result, and that say when enough votes are in.
 
 A vote on an item is one of a closed set of answers, or None: an abstention. A rule turns the votes into a result. The
-result is a function of the multiset of all `k` votes, so asking may stop as soon as every way to fill in the missing
-votes gives the same one.
+result depends only on how often each answer was given among all `k` votes. Voting may therefore stop when every
+completion of the missing votes gives the same result.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from statistics import median
 from fairtrial.records.ballot import Answer, VoteResult
 
 Tally = Mapping[Answer | None, int]
-"""How often each answer was given; None counts the abstentions."""
+"""The number of votes for each answer. None counts the abstentions."""
 
 
 UNSCORED = VoteResult()
 NOT_APPLICABLE = VoteResult(applicable=False)
 
 Rule = Callable[[Tally], VoteResult]
-"""VoteResult of the votes that were cast, given that there are enough of them; abstentions are to be ignored."""
+"""Returns the result of the votes, if there are enough of them. A rule ignores abstentions."""
 
 
 def majority(yes: Iterable[Answer], no: Iterable[Answer], not_applicable: Iterable[Answer] = ()) -> Rule:
-    """Return the rule "more yes than no": 1.0, else 0.0, so a tie is 0.0.
+    """Return the rule "more yes than no": 1.0 if so, else 0.0. A tie is 0.0.
 
-    Does not apply where the votes for that outnumber all yes and no together.
+    If the votes for "not applicable" outnumber yes and no together, the item does not apply.
     """
     positive, negative, absent = tuple(yes), tuple(no), tuple(not_applicable)
 
@@ -42,7 +42,7 @@ def majority(yes: Iterable[Answer], no: Iterable[Answer], not_applicable: Iterab
 
 
 def middle(numbers: Mapping[Answer, float]) -> Rule:
-    """Return the rule "the median", the mean of the middle two where their number is even."""
+    """Return the rule "the median", or the mean of the middle two if their number is even."""
 
     def rule(tally: Tally) -> VoteResult:
         return VoteResult(float(median(numbers[answer] for answer in numbers for _ in range(tally.get(answer, 0)))))
@@ -56,16 +56,16 @@ def quorum(k: int) -> int:
 
 
 def count(tally: Tally, rule: Rule, k: int) -> VoteResult:
-    """Return what `k` votes say: unscored below the quorum, else what the rule says of the votes cast."""
+    """Return the result of `k` votes: unscored below the quorum, and the result of the rule otherwise."""
     cast = sum(number for answer, number in tally.items() if answer is not None)
     return rule(tally) if cast >= quorum(k) else UNSCORED
 
 
 def settled(tally: Tally, rule: Rule, answers: Sequence[Answer], k: int) -> VoteResult | None:
-    """Return the result that all completions of the outstanding votes share, or None where they differ.
+    """Return the result that all completions of the outstanding votes share, or None if they differ.
 
-    It is enough to look at the completions that give all outstanding votes to one answer, or to abstentions: rules are
-    monotone in each answer, so every mixture lies between these.
+    Only the completions that give all outstanding votes to one answer, or to abstentions, are computed. Rules are
+    monotone in each answer, so every mixture lies between these completions.
     """
     return _settled(frozenset(tally.items()), rule, tuple(answers), k)
 
@@ -81,7 +81,7 @@ def _settled(
 
 
 def fewest(tally: Tally, rule: Rule, answers: Sequence[Answer], k: int) -> int:
-    """Return the smallest number of further votes that could settle the item; 0 where it is settled."""
+    """Return the smallest number of further votes that could settle the item, or 0 if it is settled."""
     return _fewest(frozenset(tally.items()), rule, tuple(answers), k)
 
 
