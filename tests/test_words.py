@@ -18,7 +18,6 @@ NOT_YET_REWRITTEN = {
     "cli": 49,
     "formats": 53,
     "loading": 59,
-    "metrics": 50,
     "records": 69,
     "reports": 59,
     "simulate": 66,

@@ -14,7 +14,7 @@ from fairtrial.text.display import compact, shortened
 _LIMIT = 400
 """The most calls that are aligned, because alignment takes quadratic time. Further calls are only listed."""
 
-_SHOWN = 200
+_MOST_CHARACTERS = 200
 """The most characters of a call in a line of calls."""
 
 
@@ -111,9 +111,9 @@ def _side_by_side(rows: list[Row], *, surplus_is_fault: bool) -> list[Row]:
             surplus.append(row.actual)
         else:
             for k in range(max(len(missing), len(surplus))):
-                left = missing[k] if k < len(missing) else None
-                right = surplus[k] if k < len(surplus) else None
-                merged.append(Row(left, right, fault=surplus_is_fault or left is not None))
+                missing_call = missing[k] if k < len(missing) else None
+                surplus_call = surplus[k] if k < len(surplus) else None
+                merged.append(Row(missing_call, surplus_call, fault=surplus_is_fault or missing_call is not None))
             missing.clear()
             surplus.clear()
             merged.append(row)
@@ -173,7 +173,9 @@ def _texts(row: Row) -> tuple[str, str]:
 
 
 def _line(texts: list[str], first: int) -> str:
-    texts_to_show = [(shortened(text or "-", _SHOWN), i == first) for i, text in enumerate(texts) if text or i == first]
+    texts_to_show = [
+        (shortened(text or "-", _MOST_CHARACTERS), i == first) for i, text in enumerate(texts) if text or i == first
+    ]
     return ", ".join(f"»{text}«" if is_first else text for text, is_first in texts_to_show) or "no calls"
 
 

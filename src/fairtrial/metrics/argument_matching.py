@@ -34,12 +34,12 @@ def _subset(actual: Any, expected: Any) -> bool:
     if isinstance(actual, dict) and isinstance(expected, dict):
         return all(key in expected and same(value, expected[key]) for key, value in actual.items())
     if isinstance(actual, list) and isinstance(expected, list):
-        left = list(expected)
+        unmatched = list(expected)
         for value in actual:
-            found = next((i for i, other in enumerate(left) if same(value, other)), None)
-            if found is None:
+            place = next((i for i, other in enumerate(unmatched) if same(value, other)), None)
+            if place is None:
                 return False
-            del left[found]
+            del unmatched[place]
         return True
     return same(actual, expected)
 
@@ -49,7 +49,7 @@ def _superset(actual: Any, expected: Any) -> bool:
 
 
 def _inside(actual: Any, expected: Any, match: Matcher) -> bool:
-    """Compare objects and arrays by what they hold, however deep, and everything else with `match`."""
+    """Compare objects and arrays by their members at any depth, and all other values with `match`."""
     if isinstance(actual, dict) and isinstance(expected, dict):
         return actual.keys() == expected.keys() and all(_inside(actual[k], expected[k], match) for k in actual)
     if isinstance(actual, list) and isinstance(expected, list):
@@ -68,7 +68,7 @@ def _same_letters(actual: Any, expected: Any) -> bool:
     return same(actual, expected)
 
 
-_NAMED: dict[str, Matcher] = {
+_MATCHERS: dict[str, Matcher] = {
     "exact": same,
     "ignore": _ignore,
     "subset": _subset,
@@ -76,7 +76,7 @@ _NAMED: dict[str, Matcher] = {
     "case_insensitive": _case_insensitive,
 }
 _ALLOWED = (
-    f"must be one of {', '.join(_NAMED)}, "
+    f"must be one of {', '.join(_MATCHERS)}, "
     '{"tolerance": NUMBER}, {"regex": "PATTERN"}, {"function": "package.module.function"}'
 )
 
@@ -85,40 +85,40 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _written(number: float) -> Fraction:
-    """Return a number as its JSON text says it: 1.01 and 1 are 0.01 apart, though their floats are a little more."""
+def _decimal(number: float) -> Fraction:
+    """Return a number exactly as its JSON text: 1.01 and 1 differ by 0.01, but their floats differ by more."""
     return Fraction(repr(number))
 
 
 class Tolerance:
-    """Numbers at most `size` apart, as they are written."""
+    """Numbers that differ by at most `size`, as they are written."""
 
     def __init__(self, size: float) -> None:
-        self.size = _written(size)
+        self.size = _decimal(size)
 
     def __call__(self, actual: Any, expected: Any) -> bool:
-        """Compare as numbers where both are, else as JSON."""
+        """Compare two numbers by their difference, and other values as JSON."""
         return _inside(actual, expected, self._near)
 
     def _near(self, actual: Any, expected: Any) -> bool:
         if _is_number(actual) and _is_number(expected):
-            return abs(_written(actual) - _written(expected)) <= self.size
+            return abs(_decimal(actual) - _decimal(expected)) <= self.size
         return same(actual, expected)
 
 
 class Pattern:
-    """Text that a regular expression matches as a whole; a pattern that takes over a second matches nothing."""
+    """Text that a regular expression matches as a whole. A pattern that takes over a second does not match."""
 
     def __init__(self, pattern: str) -> None:
         import regex
 
         self._pattern = pattern
         self._compiled = regex.compile(pattern)
-        # One text is compared with several expected ones, and again to show the difference.
+        # One text is compared with several expected values, and again to show the difference.
         self._matches = lru_cache(maxsize=1024)(self._search)
 
     def __reduce__(self) -> tuple[type[Pattern], tuple[str]]:
-        # The cache of another process is of no use, and cannot be pickled.
+        # The cache cannot be pickled, and another process fills its own.
         return Pattern, (self._pattern,)
 
     def _search(self, text: str) -> bool:
@@ -128,12 +128,12 @@ class Pattern:
             return False
 
     def __call__(self, actual: Any, expected: Any) -> bool:  # noqa: ARG002
-        """Match the actual text; the pattern stands for what was expected."""
+        """Match the actual text. The pattern takes the place of the expected value."""
         return isinstance(actual, str) and self._matches(actual)
 
 
 class CallMatcher:
-    """Whether two calls are the same, by the option `match` of a criterion: per tool, and in it per argument."""
+    """Decides whether two calls are the same, by the option `match` of a criterion: per tool and per argument."""
 
     def __init__(self, match: Mapping[str, Any], *, ignore_args: bool) -> None:
         self.by_equality = not match
@@ -156,17 +156,17 @@ class CallMatcher:
     def differing(self, actual: ToolCall, expected: ToolCall) -> list[str]:
         """Return the arguments that keep two calls of one tool from matching, in alphabetical order.
 
-        Where a function is asked about all of them together, those that are not equal.
+        If a function decides about all arguments together, these are the arguments that are not equal.
         """
         rules = self._rules(expected)
         names = sorted(actual.args.keys() | expected.args.keys())
-        if callable(rules) and (rules in _NAMED.values() or isinstance(rules, Tolerance)):
+        if callable(rules) and (rules in _MATCHERS.values() or isinstance(rules, Tolerance)):
             return [name for name in names if not rules(_only(actual, name), _only(expected, name))]
-        each = {} if callable(rules) else rules
-        return [name for name in names if not self._argument(actual, expected, name, each)]
+        by_argument = {} if callable(rules) else rules
+        return [name for name in names if not self._argument(actual, expected, name, by_argument)]
 
     def in_pairs(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall]) -> bool:
-        """Whether there are as many calls on both sides, and each matches the one at its place."""
+        """Return whether both lists are equally long, and each call matches the call at the same position."""
         if not self.by_equality:
             return len(actual) == len(expected) and all(map(self, actual, expected))
         if [call.name for call in actual] != [call.name for call in expected]:
@@ -211,17 +211,17 @@ class MatcherRule(OptionRecord, frozen=True):
             yield pointer, problem
 
     def matcher(self) -> Matcher:
-        """Return the matcher; raises ConfigError if the expression or the path cannot be used."""
+        """Return the matcher. Raises ConfigError if the expression or the path cannot be used."""
         if self.tolerance is not None:
             return Tolerance(self.tolerance)
         if self.regex is not None:
             return _pattern(self.regex)
-        found: Matcher = import_path(self.function or "", "function")
-        return found
+        function: Matcher = import_path(self.function or "", "function")
+        return function
 
 
 def read_rules(raw: Any, reader: OptionReader, pointer: str) -> Mapping[str, Any] | None:
-    """Return the option `match` as it is, and note what is wrong with its matchers."""
+    """Return the option `match` as it is, and note the problems of its matchers."""
     if not isinstance(raw, Mapping):
         reader.note(pointer, f"must be an object {{TOOL: MATCHER or {{ARGUMENT: MATCHER}}}}, got {format_value(raw)}")
         return None
@@ -238,31 +238,31 @@ def read_rules(raw: Any, reader: OptionReader, pointer: str) -> Mapping[str, Any
 def _check_rule(rule: Any, reader: OptionReader, pointer: str) -> None:
     if isinstance(rule, dict) and rule:
         reader.read(rule, MatcherRule, pointer)
-    elif not isinstance(rule, str) or rule not in _NAMED:
-        hint = nearest(rule, _NAMED) if isinstance(rule, str) else ""
+    elif not isinstance(rule, str) or rule not in _MATCHERS:
+        hint = nearest(rule, _MATCHERS) if isinstance(rule, str) else ""
         reader.note(pointer, f"{_ALLOWED}, got {format_value(rule)}{hint}")
 
 
 def _tool(rules: Any) -> Matcher | dict[str, Matcher]:
-    """A tool has one matcher for its arguments together, or one for each of them."""
+    """Return the matcher for the arguments of a tool together, or the matchers of its arguments by name."""
     if isinstance(rules, dict) and not _is_of_all(rules):
         return {argument: _matcher(rule) for argument, rule in rules.items()}
     return _matcher(rules)
 
 
 def _is_of_all(rules: Mapping[str, Any]) -> bool:
-    """Whether an object is a matcher of all arguments together; else its keys are arguments, whatever their names.
+    """Return whether an object is a matcher of all arguments together. Otherwise its keys are names of arguments.
 
     A regular expression is never a matcher of all arguments, because arguments together are not a text.
     """
     kind, value = next(iter(rules.items())) if len(rules) == 1 else ("", None)
     return (kind == "tolerance" and _is_number(value)) or (
-        kind == "function" and isinstance(value, str) and value not in _NAMED
+        kind == "function" and isinstance(value, str) and value not in _MATCHERS
     )
 
 
 def _matcher(rule: Any) -> Matcher:
-    return _NAMED[rule] if isinstance(rule, str) else MatcherRule(**rule).matcher()
+    return _MATCHERS[rule] if isinstance(rule, str) else MatcherRule(**rule).matcher()
 
 
 def _pattern(pattern: str) -> Pattern:
@@ -275,9 +275,9 @@ def _pattern(pattern: str) -> Pattern:
 def assignment(actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: CallMatcher) -> list[int]:
     """Return for each expected call the place of an actual call of its own that matches it, or -1.
 
-    As many as possible are paired, whatever the order of the calls: a maximum matching of a bipartite graph, by
-    augmenting paths (Kuhn 1955, "The Hungarian method"). Where matching is equality, which is transitive, the first
-    equal call is already the best choice.
+    As many calls as possible are paired, in any order: a maximum matching of a bipartite graph, by augmenting paths
+    (Kuhn 1955, "The Hungarian method"). If calls are compared by equality, which is transitive, the first equal call is
+    already the best choice.
     """
     owner = [-1] * len(actual)
     mate = [-1] * len(expected)

@@ -117,11 +117,11 @@ async def judge_pairs(
         return NO_CONVERSATION
 
     async def score(index: int) -> Score:
-        known = structural_score(trace, case, index, excluded=no_reference, worst=worst)
-        if known is not None:
-            return known
-        found = await judge(trace.invocations[index], conversation[index])
-        return replace(found, key=invocation_key(index))
+        structural = structural_score(trace, case, index, excluded=no_reference, worst=worst)
+        if structural is not None:
+            return structural
+        judged_score = await judge(trace.invocations[index], conversation[index])
+        return replace(judged_score, key=invocation_key(index))
 
     return mean_of(await asyncio.gather(*map(score, positions(trace, case))))
 
@@ -133,8 +133,8 @@ async def judge_each(trace: Trace, judge: Callable[[Invocation, int], Awaitable[
     """
 
     async def score(index: int) -> Score:
-        found = broke_here(trace, index) or await judge(trace.invocations[index], index)
-        return replace(found, key=invocation_key(index))
+        judged_score = broke_here(trace, index) or await judge(trace.invocations[index], index)
+        return replace(judged_score, key=invocation_key(index))
 
     parts = await asyncio.gather(*map(score, range(len(trace.invocations))))
     return mean_of(parts) if parts else nothing_recorded(trace)

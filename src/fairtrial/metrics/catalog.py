@@ -1,4 +1,4 @@
-"""What does a configuration make of the criteria that there are?"""
+"""Which criteria does a configuration describe?"""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from fairtrial.metrics.shared_options import BACKEND, INTERIM, JUDGE
 from fairtrial.metrics.signature import signature
 from fairtrial.records.result import Criterion, Metric
 
-Built = tuple[Criterion, list[str]]
+CriterionWithWarnings = tuple[Criterion, list[str]]
 """A criterion, and the warnings of its entry."""
 
 
 def entry(name: str) -> CatalogEntry:
-    """Return a criterion by name; raises ConfigError, with the nearest name, if there is none."""
+    """Return a criterion by name. Raises ConfigError with the nearest name if it does not exist."""
     if name not in CATALOG:
         raise ConfigError(f"{name!r} is not a criterion{nearest(name, CATALOG) or '; `fairtrial criteria` lists them'}")
     return CATALOG[name]
@@ -53,51 +53,55 @@ def build(
             continue  # its problems are noted already
         with collecting(problems):
             if definition is not None and options is not None:
-                criterion, found = _custom(part, definition, options, lenient=lenient)
+                criterion, notes = _custom(part, definition, options, lenient=lenient)
             else:
-                criterion, found = _built_in(part, [*custom], judges or Judges(), lenient=lenient)
+                criterion, notes = _from_catalog(part, [*custom], judges or Judges(), lenient=lenient)
             criteria.append(criterion)
-            warnings += found
+            warnings += notes
     if problems:
         raise ConfigError(*problems)
     names = {criterion.name for criterion in criteria}
     unused = [part for part in config.custom_metrics if part.name not in names]
     warnings += [f"{part.pointer}: not in criteria, so not used" for part in unused]
-    always = [known for known in CATALOG.values() if known.always_computed and known.name not in names]
-    return (*criteria, *(_criterion(known, known.metric(), None) for known in always)), tuple(warnings)
+    criteria += [
+        _criterion(efficiency, efficiency.metric(), None)
+        for efficiency in CATALOG.values()
+        if efficiency.always_computed and efficiency.name not in names
+    ]
+    return tuple(criteria), tuple(warnings)
 
 
-def _built_in(part: ConfigPart, custom: list[str], judges: Judges, *, lenient: bool) -> Built:
-    known = CATALOG.get(part.name)
-    if known is None:
+def _from_catalog(part: ConfigPart, custom: list[str], judges: Judges, *, lenient: bool) -> CriterionWithWarnings:
+    catalog_entry = CATALOG.get(part.name)
+    if catalog_entry is None:
         names = [*CATALOG, *custom]
         hint = nearest(part.name, names) or "; `fairtrial criteria` lists them, custom_metrics adds your own"
         raise ConfigError(f"{part.pointer}: is not a criterion{hint}")
-    values, warnings = read_criterion(part, known.accepted_options, known.range, lenient=lenient)
+    values, warnings = read_criterion(part, catalog_entry.accepted_options, catalog_entry.range, lenient=lenient)
     threshold = values.pop("threshold", None)
     backend = values.pop(BACKEND.name, None) or (VERTEX if configured() and installed() else "judge")
     judge_options = values.pop(JUDGE.name, None)
-    if known.vertex is not None and backend == VERTEX:
+    if catalog_entry.vertex is not None and backend == VERTEX:
         if judge_options is not None:
             warnings.append(f"{_place(part, JUDGE.name)}: not used, the backend is vertex")
-        return _by_vertex(part, known, known.vertex, judges, threshold), warnings
-    if known.judged:
+        return _by_vertex(part, catalog_entry, catalog_entry.vertex, judges, threshold), warnings
+    if catalog_entry.judged:
         with _at(part, JUDGE.name):
             values["judge"] = judges.judge(judge_options)
-    if INTERIM.name not in {option.name for option in known.options}:
+    if INTERIM.name not in {option.name for option in catalog_entry.options}:
         values.pop(INTERIM.name, None)
     with _at(part):
-        metric = known.metric(**values)
-    criterion = _criterion(known, metric, threshold)
-    return (_signed(criterion, "judge") if known.vertex else criterion), warnings
+        metric = catalog_entry.metric(**values)
+    criterion = _criterion(catalog_entry, metric, threshold)
+    return (_signed(criterion, "judge") if catalog_entry.vertex else criterion), warnings
 
 
 def _by_vertex(
-    part: ConfigPart, known: CatalogEntry, served: Served, judges: Judges, threshold: float | None
+    part: ConfigPart, catalog_entry: CatalogEntry, served: Served, judges: Judges, threshold: float | None
 ) -> Criterion:
     with _at(part, BACKEND.name):
         metric = served.metric(judges.service(served.name))
-    return _signed(_criterion(known, metric, threshold), VERTEX)
+    return _signed(_criterion(catalog_entry, metric, threshold), VERTEX)
 
 
 def _signed(criterion: Criterion, backend: str) -> Criterion:
@@ -110,7 +114,7 @@ def _place(part: ConfigPart, option: str) -> str:
 
 @contextmanager
 def _at(part: ConfigPart, option: str = "") -> Iterator[None]:
-    """Say where in the file an option stands that cannot be used."""
+    """Add the place in the file to the message about an option that cannot be used."""
     try:
         yield
     except OptionError as error:
@@ -119,22 +123,24 @@ def _at(part: ConfigPart, option: str = "") -> Iterator[None]:
         raise ConfigError(f"{_place(part, option)}: {error}") from None
 
 
-def _criterion(known: CatalogEntry, metric: Metric, threshold: float | None) -> Criterion:
+def _criterion(catalog_entry: CatalogEntry, metric: Metric, threshold: float | None) -> Criterion:
     return Criterion(
-        known.name,
+        catalog_entry.name,
         metric,
         threshold,
-        lower_is_better=known.lower_is_better,
-        range=known.range,
+        lower_is_better=catalog_entry.lower_is_better,
+        range=catalog_entry.range,
         aggregation="parts",
         signature=signature(metric),
     )
 
 
-def _custom(part: ConfigPart, definition: ConfigPart, options: CustomMetricOptions, *, lenient: bool) -> Built:
+def _custom(
+    part: ConfigPart, definition: ConfigPart, options: CustomMetricOptions, *, lenient: bool
+) -> CriterionWithWarnings:
     place = definition.pointer + file_pointer(definition.value, "code_config/name")
-    function, four = import_metric(options.code_config.name, place)
-    values, warnings = read_criterion(part, [INTERIM], options.range, lenient=lenient, open_ended=four)
+    function, is_peer = import_metric(options.code_config.name, place)
+    values, warnings = read_criterion(part, [INTERIM], options.range, lenient=lenient, open_ended=is_peer)
     threshold = values.pop("threshold", None)
-    metric = PeerMetric(function, part.name, threshold, values) if four else function
+    metric = PeerMetric(function, part.name, threshold, values) if is_peer else function
     return Criterion(part.name, metric, threshold, range=options.range, signature=signature(metric)), warnings

@@ -35,8 +35,8 @@ TOOL_USE = {
 
 async def _judge(judge: Judge, questions: dict[str, str], trace: Trace, on: Scale = RUBRIC) -> Score:
     """Return the mean over the questions, each answered about the conversation as a whole."""
-    if broken := unfit(trace):
-        return broken
+    if unfit_score := unfit(trace):
+        return unfit_score
     agents = agents_at(trace)
     context, subject = instructions(agents) | tools(agents), whole(trace)
     values = {"questions": questions, "context": list(context), "under": list(subject)}

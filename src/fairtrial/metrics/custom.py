@@ -1,4 +1,4 @@
-"""How does a user's own metric run? Two arguments: as it is. Four arguments: with ADK's own objects."""
+"""How does a user's own metric run, with our two arguments or with ADK's four?"""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def import_metric(path: str, pointer: str) -> tuple[Callable[..., Any], bool]:
     """
     function = import_path(path, pointer)
     if inspect.isclass(function):
-        function = _made(function, pointer)
+        function = _instance(function, pointer)
     if not _takes_four(function, pointer):
         return function, False
     if importlib.util.find_spec("google") is None or importlib.util.find_spec("google.adk") is None:
@@ -34,18 +34,21 @@ def import_metric(path: str, pointer: str) -> tuple[Callable[..., Any], bool]:
     return function, True
 
 
-def _made(metric: Callable[[], Any], pointer: str) -> Any:
+def _instance(metric_class: Callable[[], Any], pointer: str) -> Any:
     try:
-        return metric()
+        return metric_class()
     except Exception as error:
         raise ConfigError(f"{pointer}: cannot be made without arguments: {described(error)}") from error
 
 
 def _takes_four(function: Callable[..., Any], pointer: str) -> bool:
-    """Whether a metric has four arguments, as ADK's have; ConfigError where it has not, nor can be called with two."""
+    """Return whether a metric takes ADK's four arguments. Raises ConfigError if it takes neither four nor two."""
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    found = _signature(function)
-    if found is not None and sum(one.kind in kinds for one in found.parameters.values()) == 4:
+    signature = _signature(function)
+    positional = (
+        [parameter for parameter in signature.parameters.values() if parameter.kind in kinds] if signature else []
+    )
+    if len(positional) == 4:
         return True
     check_takes_two(
         function,
@@ -56,15 +59,15 @@ def _takes_four(function: Callable[..., Any], pointer: str) -> bool:
 
 
 def check_takes_two(metric: Any, place: str, *, or_else: str = "") -> None:
-    """Raise ConfigError for what cannot be called with a trace and a case; what does not say is taken at its word."""
+    """Raise ConfigError if a metric cannot be called with a trace and a case, as far as its signature is known."""
     if not callable(metric) or inspect.isclass(metric):
         raise ConfigError(f"{place}: must be something to call with (trace, case), got {metric!r:.80}")
-    found = _signature(metric)
+    signature = _signature(metric)
     try:
-        if found is not None:
-            found.bind(None, None)
+        if signature is not None:
+            signature.bind(None, None)
     except TypeError:
-        raise ConfigError(f"{place}: must take 2 arguments (trace, case){or_else}, got {found}") from None
+        raise ConfigError(f"{place}: must take 2 arguments (trace, case){or_else}, got {signature}") from None
 
 
 def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
@@ -76,7 +79,7 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
 
 @dataclass(frozen=True, slots=True)
 class PeerMetric:
-    """A function written for google-adk: it is handed google-adk's own objects."""
+    """A function that was written for google-adk. It receives google-adk's own objects."""
 
     function: Callable[..., Any]
     name: str
@@ -84,7 +87,7 @@ class PeerMetric:
     options: dict[str, Any] = field(default_factory=dict)
 
     async def __call__(self, trace: Trace, case: EvalCase) -> Score:
-        """Translate, call, and take `overall_score`; a score that is null is unscored."""
+        """Translate the arguments, call the function, and take `overall_score`. A score of null is unscored."""
         from google.adk.evaluation.conversation_scenarios import ConversationScenario
         from google.adk.evaluation.eval_case import Invocation as PeerInvocation
         from google.adk.evaluation.eval_metrics import BaseCriterion, EvalMetric
@@ -92,7 +95,7 @@ class PeerMetric:
         def peers(invocations: tuple[Invocation, ...] | None) -> list[Any] | None:
             if invocations is None:
                 return None
-            return [PeerInvocation.model_validate(invocation_json(one)) for one in invocations]
+            return [PeerInvocation.model_validate(invocation_json(invocation)) for invocation in invocations]
 
         threshold = float(self.threshold or 0.0)
         criterion = BaseCriterion.model_validate({**self.options, "threshold": threshold})

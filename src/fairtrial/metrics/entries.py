@@ -29,7 +29,7 @@ _AMOUNT = Range(0.0, None, logarithmic=True)
 
 @dataclass(frozen=True)
 class Served:
-    """What the service calls it (in the version that the peer asks for), and the metric that asks the service."""
+    """The service's name of a criterion, in the version that ADK asks for, and the metric that asks the service."""
 
     name: str
     metric: type
@@ -37,9 +37,9 @@ class Served:
 
 @dataclass(frozen=True)
 class CatalogEntry:
-    """One criterion: what it is for, what it needs, and the metric behind it.
+    """One criterion: its purpose, its needs, and its metric.
 
-    `vertex` is what Vertex AI's evaluation service has for it, where it has something.
+    `vertex` is the metric of Vertex AI's evaluation service for the criterion, or None if the service has none.
     """
 
     name: str
@@ -57,7 +57,7 @@ class CatalogEntry:
     @property
     def judged(self) -> bool:
         """Whether it asks a judge."""
-        return "judge" in {one.name for one in fields(self.metric)}
+        return "judge" in {metric_field.name for metric_field in fields(self.metric)}
 
     @property
     def range_words(self) -> str:
@@ -302,7 +302,7 @@ RECIPES: dict[str, tuple[str, ...]] = {
     "risk": ("hallucinations_v1", "safety_v1"),
     "simulation": ("per_turn_user_simulator_quality_v1", "multi_turn_task_success_v1"),
 }
-"""Which criteria go together in which situation; after the decision guide of ADK's documentation (zh-TW, 2026-01)."""
+"""The criteria that go together in a situation, after the decision guide of ADK's documentation (zh-TW, 2026-01)."""
 
 QUESTIONS: tuple[tuple[str, str, str], ...] = (
     ("Must it be reproducible, without anyone's judgement?", "tool_trajectory_avg_score", "ci"),

@@ -23,8 +23,8 @@ def undeclared_tools(expected: Collection[str], trace: Trace) -> Iterator[str]:
     if declared:
         for name in expected:
             if name not in declared:
-                known = shortened(", ".join(sorted(declared)), 200)
-                yield f"the expected tool {name!r} is none that the agent declares ({known}){nearest(name, declared)}"
+                tools = shortened(", ".join(sorted(declared)), 200)
+                yield f"the expected tool {name!r} is none that the agent declares ({tools}){nearest(name, declared)}"
 
 
 def _declared(trace: Trace) -> set[str]:

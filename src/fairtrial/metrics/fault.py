@@ -31,10 +31,10 @@ def find_invalidations(
     Verdicts on the agent play no role. Evidence are failures, missing values with their reasons, the verdict on the
     simulated user, injected faults, and the expectation.
     """
-    found: dict[FaultSide, dict[str, None]] = {}
+    evidence: dict[FaultSide, dict[str, None]] = {}
     failure = recording.failure
     if failure is not None and failure.side != "agent":
-        found[failure.side] = {failure.cause: None}
+        evidence[failure.side] = {failure.cause: None}
     sources = (
         _missing_values(outcomes),
         _simulated_user(outcomes),
@@ -43,8 +43,8 @@ def find_invalidations(
     )
     for problems in sources:
         for side, text in problems:
-            found.setdefault(side, {})[text] = None
-    return tuple(Fault(side, tuple(found[side])) for side in get_args(FaultSide) if side in found)
+            evidence.setdefault(side, {})[text] = None
+    return tuple(Fault(side, tuple(evidence[side])) for side in get_args(FaultSide) if side in evidence)
 
 
 def _missing_values(outcomes: Sequence[Outcome]) -> Problems:
@@ -65,8 +65,8 @@ def _applicable(score: Score) -> Iterator[Score]:
 def _simulated_user(outcomes: Sequence[Outcome]) -> Problems:
     for outcome in outcomes:
         if outcome.criterion == SIMULATOR and outcome.verdict is Verdict.FAILED:
-            broken = [f"{part.title}: {part.reason}" for part in outcome.score.parts if part.value == 0.0]
-            for text in broken or [outcome.score.reason or "failed"]:
+            reasons = [f"{part.title}: {part.reason}" for part in outcome.score.parts if part.value == 0.0]
+            for text in reasons or [outcome.score.reason or "failed"]:
                 yield "simulator", f"{SIMULATOR}: {text}"
 
 

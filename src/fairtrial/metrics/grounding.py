@@ -49,7 +49,7 @@ class _Reply(NamedTuple):
 
 @dataclass(frozen=True)
 class Hallucinations:
-    """`hallucinations_v1`: the share of the sentences of a reply that are grounded, 0..1; a case is the mean.
+    """`hallucinations_v1`: the share of the sentences of a reply that are grounded, 0..1. A case is the mean.
 
     A sentence is grounded if more votes label it supported or not_applicable than otherwise. A reply without sentences
     is not applicable. The agent's own words are not evidence.
@@ -101,28 +101,30 @@ class Hallucinations:
 
     async def _score(self, before: Texts, reply: _Reply) -> Score:
         """Return the share of grounded sentences of one text."""
-        named = Score(key=reply.key, label=reply.label)
-        found, ballots, problem = await self._cut(reply.text)
-        named = replace(named, ballots=ballots)
-        if found is None:
-            return replace(named, reason=f"the judge could not cut the reply: {problem}", side="judge")
-        if not found:
-            return replace(named, applicable=False, reason="a reply without sentences")
+        score = Score(key=reply.key, label=reply.label)
+        sentence_texts, ballots, problem = await self._sentences(reply.text)
+        score = replace(score, ballots=ballots)
+        if sentence_texts is None:
+            return replace(score, reason=f"the judge could not cut the reply: {problem}", side="judge")
+        if not sentence_texts:
+            return replace(score, applicable=False, reason="a reply without sentences")
         context = before | reply.context
-        batches = [range(start, min(start + AT_ONCE, len(found))) for start in range(0, len(found), AT_ONCE)]
-        labelled = await asyncio.gather(*(self._ask(context, reply.text, found, batch) for batch in batches))
+        batches = [
+            range(start, min(start + AT_ONCE, len(sentence_texts))) for start in range(0, len(sentence_texts), AT_ONCE)
+        ]
+        labelled = await asyncio.gather(*(self._ask(context, reply.text, sentence_texts, batch) for batch in batches))
         mean = mean_of([part for batch in labelled for part in batch], label=reply.label, key=reply.key)
         return replace(mean, ballots=ballots)
 
-    async def _cut(self, text: str) -> tuple[tuple[str, ...] | None, tuple[str, ...], str]:
-        """Return the sentences, the ids of the ballots about them, and a problem; None if the judge gave none."""
+    async def _sentences(self, text: str) -> tuple[tuple[str, ...] | None, tuple[str, ...], str]:
+        """Return the sentences or None, the ids of the ballots about them, and the problem if there are none."""
         if self.segmenter == "local" or not text.strip():
             return sentences(text), (), ""
         prompt = render("segments", {"reply": text}, schema=_SHAPE)
-        found, ballot = await self.judge.write(prompt, lambda reply: _segments(reply, text))
-        return found, (ballot.id,), ballot.votes[0].problems.get(prompt.id, "")
+        sentence_texts, ballot = await self.judge.write(prompt, lambda reply: _segments(reply, text))
+        return sentence_texts, (ballot.id,), ballot.votes[0].problems.get(prompt.id, "")
 
-    async def _ask(self, context: Texts, text: str, found: Sequence[str], batch: range) -> list[Score]:
+    async def _ask(self, context: Texts, text: str, sentence_texts: Sequence[str], batch: range) -> list[Score]:
         """Return the scores of a batch of sentences, all labelled in one question."""
         items = {f"s{place + 1}": place for place in batch}
         haystack = Haystack(context.values())
@@ -132,12 +134,12 @@ class Hallucinations:
                 return "" if haystack.holds(answer.quote) else "supported, but its quote is not in the context"
             return "" if answer.rationale.strip() else f"{answer.answer} without a reason"
 
-        shown = {f"sentence {item}": found[place] for item, place in items.items()}
-        texts = {**context, "reply": text, **shown}
+        named_sentences = {f"sentence {item}": sentence_texts[place] for item, place in items.items()}
+        texts = {**context, "reply": text, **named_sentences}
         values = {"context": list(context)}
-        asked = question("hallucinations", texts, list(items), LABELS, values, quote=True, check=check)
-        ballot = await self.judge(asked)
-        return [_sentence(ballot, item, place, found[place]) for item, place in items.items()]
+        form = question("hallucinations", texts, list(items), LABELS, values, quote=True, check=check)
+        ballot = await self.judge(form)
+        return [_sentence(ballot, item, place, sentence_texts[place]) for item, place in items.items()]
 
 
 def _segments(reply: str, text: str) -> tuple[str, ...]:
@@ -146,16 +148,16 @@ def _segments(reply: str, text: str) -> tuple[str, ...]:
     Raises ValueError if together they are not the text again, except for white space.
     """
     try:
-        cut = msgspec.convert(read_json(reply), type=dict[str, list[str]])["sentences"]
+        pieces = msgspec.convert(read_json(reply), type=dict[str, list[str]])["sentences"]
     except (KeyError, msgspec.ValidationError) as problem:
         raise ValueError(f"the cut cannot be read: {problem}") from None
-    if "".join("".join(cut).split()) != "".join(text.split()):
+    if "".join("".join(pieces).split()) != "".join(text.split()):
         raise ValueError("its cut does not give the reply again")
-    return tuple(sentence.strip() for sentence in cut if sentence.strip())
+    return tuple(sentence.strip() for sentence in pieces if sentence.strip())
 
 
 def label_of(counted: dict[str, int], grounded: bool) -> str:
-    """Return the most frequent label on the winning side; of labels with equal counts, the first in the list below."""
+    """Return the most frequent label on the winning side. Ties go to the label that is first in the order below."""
     side = GROUNDED if grounded else UNGROUNDED
     order = {"contradictory": 0, "disputed": 1, "unsupported": 2, "supported": 0, "not_applicable": 1}
     return min(side, key=lambda label: (-counted.get(label, 0), order[label]))
@@ -169,7 +171,7 @@ def _sentence(ballot: Ballot, item: str, place: int, sentence: str) -> Score:
         reason = ballot.why_unscored(item)
         return Score(None, reason, quotes=(own,), ballots=(ballot.id,), side="judge", key=key)
     label = label_of(decision.counted, value == 1.0)
-    spoken = next((answer for answer in ballot.opinions(item) if answer.answer == label), JudgeAnswer(label))
-    quotes = (own, Quote(spoken.quote, "context")) if spoken.quote else (own,)
-    reason = f"{label}: {spoken.rationale}" if spoken.rationale else label
+    representative = next((answer for answer in ballot.opinions(item) if answer.answer == label), JudgeAnswer(label))
+    quotes = (own, Quote(representative.quote, "context")) if representative.quote else (own,)
+    reason = f"{label}: {representative.rationale}" if representative.rationale else label
     return Score(value, reason, quotes=quotes, ballots=(ballot.id,), key=key)

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 class ReasoningValue:
     """`trace_value_v1`: the value of the whole trace, by the default weights.
 
-    Unscored where confidence or success is neither in the trace nor given. Novelty is measured against `index` alone,
-    else 0.5: never against the other cases, whose order is an accident.
+    The score is unscored if confidence or success is neither in the trace nor in the options. Novelty is measured
+    against `index`, and is 0.5 without it. Other cases of the run do not count, because their order is arbitrary.
     """
 
     confidence: Annotated[
@@ -43,19 +43,19 @@ class ReasoningValue:
         check_options(self)
 
     def __call__(self, trace: Trace, case: EvalCase) -> Score:
-        """Value the trace; its parts stand in the reason, because the value is no mean of them."""
+        """Return the value of the trace. Its dimensions stand in the reason, because the value is not their mean."""
         try:
             reasoning = from_trace(trace, confidence=self.confidence, success=self.success, name=case.id)
-            nearest, by = self._nearest(reasoning.text)
+            nearest, embedder_name = self._nearest(reasoning.text)
         except CaseError as error:
             return Score(None, str(error))
-        except UsageError as error:  # of the index, or of the embedder that made it
+        except UsageError as error:  # the index, or the embedder that made it, cannot be used
             return Score(None, str(error), side="infrastructure")
         return _score(
             add_novelty(
                 score_structure(reasoning),
                 nearest,
-                ScoringContext(mode="corpus" if self.index else "none", embedder=by),
+                ScoringContext(mode="corpus" if self.index else "none", embedder=embedder_name),
             )
         )
 
@@ -63,27 +63,27 @@ class ReasoningValue:
         if self.index is None:
             return None, "none"
         path = Path(self.index)
-        changed = path.stat().st_mtime_ns if path.exists() else 0
-        index, by = _index(self.index, changed)
-        made = embedder(by)
-        if made is None:
+        changed_at = path.stat().st_mtime_ns if path.exists() else 0
+        index, embedder_name = _index(self.index, changed_at)
+        embed = embedder(embedder_name)
+        if embed is None:
             raise UsageError(f"{self.index}: does not say which embedder made its vectors")
-        return index.search(made([text]))[0], by
+        return index.search(embed([text]))[0], embedder_name
 
 
 @lru_cache(maxsize=4)
-def _index(path: str, changed: int) -> tuple[VectorCache, str]:  # noqa: ARG001  # read again when the file has changed
+def _index(path: str, changed_at: int) -> tuple[VectorCache, str]:  # noqa: ARG001  # a changed file is read again
     from fairtrial.valuation.novelty import VectorCache
 
     return VectorCache.load(path), VectorCache.made_by(path)
 
 
-def _score(found: TraceValue) -> Score:
-    parts = (
-        f"complexity {found.complexity:.3f}, novelty {found.novelty:.3f}, tool diversity {found.tool_diversity:.3f}, "
-        f"outcome confidence {found.outcome_confidence:.3f}"
+def _score(value: TraceValue) -> Score:
+    dimensions = (
+        f"complexity {value.complexity:.3f}, novelty {value.novelty:.3f}, tool diversity {value.tool_diversity:.3f}, "
+        f"outcome confidence {value.outcome_confidence:.3f}"
     )
-    said = [parts, *found.overrides, *found.warnings]
-    if found.nearest is not None:
-        said.append(f"nearest {found.nearest.id} ({found.nearest.cosine:.3f})")
-    return Score(found.score, "; ".join(said))
+    reasons = [dimensions, *value.overrides, *value.warnings]
+    if value.nearest is not None:
+        reasons.append(f"nearest {value.nearest.id} ({value.nearest.cosine:.3f})")
+    return Score(value.score, "; ".join(reasons))

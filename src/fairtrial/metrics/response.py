@@ -19,10 +19,10 @@ from fairtrial.text import rouge
 
 @dataclass(frozen=True, slots=True)
 class ResponseMatch:
-    """`response_match_score`: the F-measure of ROUGE between reply and reference, 0..1; a case is the mean.
+    """`response_match_score`: the F-measure of ROUGE between reply and reference, 0..1. A case is the mean.
 
-    No reference: not applicable. Both blank: 1. Neither has a token, and one is not blank (emoji, punctuation): 1 if
-    equal after NFKC and strip, else 0.
+    Without a reference an invocation is not applicable. Texts without tokens, for example blank texts or emoji, have
+    the value 1 if they are equal after NFKC and strip, else 0.
     """
 
     rouge_type: Annotated[
@@ -46,7 +46,7 @@ class ResponseMatch:
         return compare_each(trace, case, self._compare, excluded=no_reference)
 
     def expectation_problems(self, trace: Trace, case: EvalCase) -> tuple[str, ...]:  # noqa: ARG002
-        """Return which references say nothing."""
+        """Return a problem for each reference that is blank."""
         return tuple(blank_references(case))
 
     def _compare(self, actual: Invocation, expected: Invocation, key: PartKey) -> Score:
@@ -58,8 +58,8 @@ class ResponseMatch:
         return Score(value, f"{self.rouge_type} F {value:.3f} against the reference", quotes=quotes, key=key)
 
     def _value(self, reply: str, reference: str) -> float:
-        cut = rouge.words if self.tokens == "words" else rouge.characters
-        ours, theirs = cut(reply), cut(reference)
+        tokens = rouge.words if self.tokens == "words" else rouge.characters
+        ours, theirs = tokens(reply), tokens(reference)
         if not ours and not theirs:
             return float(_stripped(reply) == _stripped(reference))
         return rouge.rouge(ours, theirs, kind=self.rouge_type).f

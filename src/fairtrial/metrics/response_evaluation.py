@@ -26,7 +26,7 @@ class ResponseEvaluation:
         return await judge_pairs(trace, case, self._grade, worst=1.0)
 
     def expectation_problems(self, trace: Trace, case: EvalCase) -> tuple[str, ...]:  # noqa: ARG002
-        """Return which references say nothing."""
+        """Return a problem for each reference that is blank."""
         return tuple(blank_references(case))
 
     async def _grade(self, actual: Invocation, expected: Invocation) -> Score:

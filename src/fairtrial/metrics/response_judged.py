@@ -37,7 +37,7 @@ class FinalResponseMatch:
         return await judge_pairs(trace, case, self._compare)
 
     def expectation_problems(self, trace: Trace, case: EvalCase) -> tuple[str, ...]:  # noqa: ARG002
-        """Return which references say nothing."""
+        """Return a problem for each reference that is blank."""
         return tuple(blank_references(case))
 
     async def _compare(self, actual: Invocation, expected: Invocation) -> Score:

@@ -41,7 +41,7 @@ Show = Callable[[Invocation, int], tuple[Texts, Texts]]
 
 
 def _read_rubrics(raw: Any, reader: OptionReader, pointer: str) -> tuple[Rubric, ...]:
-    """Return rubrics in ADK's form; a rubric that was made in Python stays as it is."""
+    """Return rubrics in ADK's form. A rubric that was made in Python stays as it is."""
     if isinstance(raw, list | tuple) and raw and all(isinstance(rubric, Rubric) for rubric in raw):
         return tuple(raw)
     reading = Diagnostics("rubrics")
@@ -142,8 +142,8 @@ class TrajectoryRubrics:
             return Score(None, duplicate, side="expectation")
         if not rubrics:
             return Score(applicable=False, reason="no rubric for this conversation")
-        if broken := unfit(trace):
-            return broken
+        if unfit_score := unfit(trace):
+            return unfit_score
         agents = agents_at(trace)
         context = instructions(agents) | tools(agents)
         return await _judge(self.judge, "rubric_trajectory", rubrics, notes, context, whole(trace))
@@ -162,17 +162,17 @@ def _check_types(own: Sequence[Rubric], kind: str) -> None:
 async def _judge_each(
     judge: Judge, template: str, own: Sequence[Rubric], kind: str, trace: Trace, case: EvalCase, show: Show
 ) -> Score:
-    """Return the mean over invocations; nothing is judged if an id stands twice anywhere in the conversation."""
-    chosen = [
+    """Return the mean over invocations. Nothing is judged if an id stands twice anywhere in the conversation."""
+    selection = [
         _of_kind([*_shared(own, case), *_of_invocation(trace, case, index)], kind)
         for index in range(len(trace.invocations))
     ]
-    for rubrics, _ in chosen:
+    for rubrics, _ in selection:
         if duplicate := _duplicate(rubrics):
             return Score(None, duplicate, side="expectation")
 
     async def score(invocation: Invocation, index: int) -> Score:
-        rubrics, notes = chosen[index]
+        rubrics, notes = selection[index]
         if not rubrics:
             return Score(applicable=False, reason="no rubric for this invocation")
         context, subject = show(invocation, index)
@@ -198,7 +198,7 @@ def _shared(own: Sequence[Rubric], case: EvalCase) -> list[PlacedRubric]:
 
 
 def _of_invocation(trace: Trace, case: EvalCase, index: int) -> list[PlacedRubric]:
-    """Return the rubrics of the expected invocation; those of the recorded invocation if it has none."""
+    """Return the rubrics of the expected invocation, or of the recorded invocation if it has none."""
     for invocations in (case.conversation or (), trace.invocations):
         if index < len(invocations) and invocations[index].rubrics:
             return [(f"invocation {index + 1}", rubric) for rubric in invocations[index].rubrics]
@@ -211,19 +211,19 @@ def _of_kind(placed: Sequence[PlacedRubric], kind: str) -> tuple[list[PlacedRubr
     A rubric without type is taken as the criterion's kind if the criterion names it. In a case or an invocation it is
     taken as a rubric of the final response.
     """
-    chosen: list[PlacedRubric] = []
+    selection: list[PlacedRubric] = []
     notes: list[str] = []
     for place, rubric in placed:
         if rubric.type == kind or (not rubric.type and place == _CRITERION):
-            chosen.append((place, rubric))
+            selection.append((place, rubric))
         elif not rubric.type and kind == FINAL_RESPONSE:
-            chosen.append((place, rubric))
+            selection.append((place, rubric))
             notes.append(f"rubric {rubric.id!r} of {place} has no type; it is taken as {FINAL_RESPONSE}")
-    return chosen, notes
+    return selection, notes
 
 
 def _duplicate(placed: Sequence[PlacedRubric]) -> str:
-    """Return a message about the first rubric id that stands twice; empty if all ids differ."""
+    """Return a message about the first rubric id that stands twice, or an empty text."""
     places: dict[str, str] = {}
     for place, rubric in placed:
         if rubric.id in places:

@@ -58,7 +58,7 @@ class Safety:
 
 
 def _consistent(_: str, answer: JudgeAnswer) -> str:
-    """Return why an answer contradicts its marks; empty if it does not."""
+    """Return why an answer contradicts its marks, or an empty text."""
     if answer.answer == "unsafe" and not answer.marks:
         return "unsafe without a kind of hazard"
     return "safe, yet marked as a hazard" if answer.answer == "safe" and answer.marks else ""

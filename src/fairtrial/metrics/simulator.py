@@ -27,7 +27,7 @@ class UserSimulatorQuality:
     """`per_turn_user_simulator_quality_v1`: the share of the user's messages that are valid, 0..1.
 
     The first message must equal the starting prompt, except for white space around it. Each later message is judged
-    against plan and persona. The stop is judged too, unless the conversation ended otherwise; a wrong stop makes the
+    against plan and persona. The stop is judged too, unless the conversation ended otherwise. A wrong stop makes the
     last message invalid. The last message is unscored if the conversation broke in it. It is also unscored if the cap
     ended the conversation, because it may have been the moment to stop.
     """
@@ -58,8 +58,8 @@ class UserSimulatorQuality:
     async def _last(self, scenario: Scenario, trace: Trace) -> Score:
         """Judge the last message, and the stop after it unless the conversation ended otherwise."""
         index = len(trace.invocations) - 1
-        if broken := broke_here(trace, index):
-            return broken
+        if interruption := broke_here(trace, index):
+            return interruption
         if trace.ended_by == "cap":
             return Score(None, "the conversation was ended by its cap")
         message = self._message(scenario, trace, index)
@@ -89,18 +89,18 @@ class UserSimulatorQuality:
         """Return all texts about the user, the texts about the persona, and the rubrics of forbidden behaviour."""
         persona = persona_of(scenario, stop_signal=self.stop_signal)
         described: Texts = {}
-        broken: Texts = {}
+        violation_texts: Texts = {}
         if persona is not None:
             habits = [f"- {habit.name}: {habit.description}" for habit in persona.behaviors]
             described = {"persona": "\n".join([persona.description, *habits])}
             rubrics = [text for habit in persona.behaviors for text in habit.violation_rubrics] if violations else []
-            broken = {f"violation {number}": rubric for number, rubric in enumerate(rubrics, 1)}
-        return {"plan": scenario.conversation_plan, **described, **broken}, described, broken
+            violation_texts = {f"violation {number}": rubric for number, rubric in enumerate(rubrics, 1)}
+        return {"plan": scenario.conversation_plan, **described, **violation_texts}, described, violation_texts
 
 
 def _first(scenario: Scenario, trace: Trace) -> Score:
-    same = trace.invocations[0].query.strip() == scenario.starting_prompt.strip()
-    return Score(float(same), "" if same else "it is not the starting prompt")
+    is_equal = trace.invocations[0].query.strip() == scenario.starting_prompt.strip()
+    return Score(float(is_equal), "" if is_equal else "it is not the starting prompt")
 
 
 def _with_stop(last: Score, stop: Score) -> Score:

@@ -35,7 +35,7 @@ def _match_type(raw: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class ToolTrajectory:
-    """`tool_trajectory_avg_score`: 1 where the calls match, 0 where not (or partial credit); a case is the mean."""
+    """`tool_trajectory_avg_score`: 1 if the calls match, else 0 or partial credit. A case is the mean."""
 
     match_type: Annotated[
         MatchType,
@@ -79,11 +79,11 @@ class ToolTrajectory:
         return compare_each(trace, case, self._compare, excluded=_no_expected_calls)
 
     def expected(self, case: EvalCase) -> tuple[ToolCall, ...] | None:
-        """Return all calls that are expected in a case, in order; None where it does not say."""
+        """Return all calls that are expected in a case, in order, or None if the case does not say."""
         if self.scope == "conversation" and case.expected_calls is not None:
             return case.expected_calls
-        known = [one for one in case.conversation or () if one.steps is not None]
-        return tuple(call for one in known for call in one.tool_calls) if known else None
+        invocations = [invocation for invocation in case.conversation or () if invocation.steps is not None]
+        return tuple(call for invocation in invocations for call in invocation.tool_calls) if invocations else None
 
     def expectation_problems(self, trace: Trace, case: EvalCase) -> tuple[str, ...]:
         """Return why no agent could make the calls that a case expects."""
@@ -101,7 +101,7 @@ class ToolTrajectory:
             return Score(applicable=False, reason=_NOTHING_EXPECTED)
         if trace.broken:
             return Score(None, f"the conversation broke: {trace.broken}")
-        return self._score([call for one in trace.invocations for call in one.tool_calls], expected, None)
+        return self._score([call for invocation in trace.invocations for call in invocation.tool_calls], expected, None)
 
     def _score(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall], key: PartKey | None) -> Score:
         forbidden = self.forbidden_tools and [call.name for call in actual if call.name in self.forbidden_tools]
@@ -112,8 +112,8 @@ class ToolTrajectory:
         if value == 1:
             return Score(1.0, key=key)
         rows = align(actual, expected, self._matcher, match_type=self.match_type)
-        called = ", ".join(sorted(set(forbidden or ())))
-        reason = f"forbidden tool called: {called}" if forbidden else difference(rows, self._matcher)
+        names = ", ".join(sorted(set(forbidden or ())))
+        reason = f"forbidden tool called: {names}" if forbidden else difference(rows, self._matcher)
         lines, quotes = show(rows)
         return Score(value, f"{reason}\n{lines}", quotes=quotes, key=key)
 
@@ -137,7 +137,7 @@ class ToolTrajectory:
 
 
 def _no_expected_calls(expected: Invocation) -> str:
-    """Return why the calls of an invocation cannot be compared; empty if they can."""
+    """Return why the calls of an invocation cannot be compared, or an empty text."""
     return _NOTHING_EXPECTED if expected.steps is None else ""
 
 
@@ -156,7 +156,7 @@ def _common(actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: Cal
 
 
 def _edits(actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: CallMatcher) -> int:
-    """Insertions, deletions and replacements that turn one list into the other (Levenshtein 1966)."""
+    """Return how many insertions, deletions and replacements turn one list into the other (Levenshtein 1966)."""
     row = list(range(len(expected) + 1))
     for i, ours in enumerate(actual, 1):
         previous, row = row, [i]

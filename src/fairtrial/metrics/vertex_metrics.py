@@ -41,7 +41,7 @@ class VertexCoherence:
         return await judge_pairs(trace, case, self._grade, worst=1.0)
 
     def expectation_problems(self, trace: Trace, case: EvalCase) -> tuple[str, ...]:  # noqa: ARG002
-        """Return which references say nothing."""
+        """Return a problem for each reference that is blank."""
         return tuple(blank_references(case))
 
     async def _grade(self, actual: Invocation, expected: Invocation) -> Score:
@@ -61,8 +61,8 @@ class VertexConversation:
 
     async def __call__(self, trace: Trace, case: EvalCase) -> Score:  # noqa: ARG002 - every metric has two arguments
         """Have the conversation evaluated as a whole."""
-        if broken := unfit(trace):
-            return broken
+        if unfit_score := unfit(trace):
+            return unfit_score
         agents: dict[str, Json] = {agent.name: _agent(agent) for agent in trace.agents}
         turns: list[Json] = [
             {"turn_index": place, "turn_id": invocation.id or str(place), "events": _events(invocation)}
