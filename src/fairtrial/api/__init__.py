@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 _HOMES = {
     "Budget": "fairtrial.llm.budget",
     "Checked": "fairtrial.api.checking",
+    "Converted": "fairtrial.api.converting",
     "DEFAULT_MODEL": "fairtrial.llm.model",
     "DEFAULT_URL": "fairtrial.store",
     "Judges": "fairtrial.judge.judges",
@@ -20,6 +21,7 @@ _HOMES = {
     "Plan": "fairtrial.api.planning",
     "Run": "fairtrial.api.execution",
     "check": "fairtrial.api.checking",
+    "convert": "fairtrial.api.converting",
     "cost_of": "fairtrial.api.pinging",
     "evaluate": "fairtrial.api.evaluation",
     "execute": "fairtrial.api.execution",
@@ -45,6 +47,8 @@ if TYPE_CHECKING:
     from fairtrial.api.checking import Checked as Checked
     from fairtrial.api.checking import check as check
     from fairtrial.api.conversations import write_recordings as write_recordings
+    from fairtrial.api.converting import Converted as Converted
+    from fairtrial.api.converting import convert as convert
     from fairtrial.api.eval_files import load_eval_set as load_eval_set
     from fairtrial.api.eval_files import load_recordings as load_recordings
     from fairtrial.api.eval_files import save_eval_set as save_eval_set

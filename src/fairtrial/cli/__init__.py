@@ -24,6 +24,7 @@ COMMANDS = {
     "score": "Score what was recorded elsewhere.",
     "value": "Say what reasoning traces are worth, and keep those worth sharing.",
     "check": "Say what files are, and what is wrong with them.",
+    "convert": "Write an eval set in another format.",
     "criteria": "Show the criteria, explain one, or print a config for a situation.",
     "runs": "List the runs in the store.",
     "judge": "Ask whether the model that judges is ready.",

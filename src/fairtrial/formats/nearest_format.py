@@ -28,6 +28,7 @@ _EVAL_SET = _Format(
 )
 _FORMATS = (
     _EVAL_SET,
+    _Format("an eval_config of agents-cli", "{'metrics_to_run': [NAME, ...]}", ("metrics_to_run", "thresholds")),
     _Format("a session", "{'id': ..., 'events': [...]}", ("id", "app_name", "user_id", "state", "events")),
     _Format(
         "an eval set result",
@@ -57,7 +58,10 @@ _FORMATS = (
 )
 _MOST_KEYS = 50
 _LONGEST_KEY = 100
-_CASE_SAMPLE = "a case such as {'eval_id': ..., 'conversation': [{'user_content': ..., 'final_response': ...}]}"
+_CASE_SAMPLE = (
+    "a case such as {'eval_id': ..., 'conversation': [{'user_content': ..., 'final_response': ...}]}, or as "
+    "{'eval_case_id': ..., 'prompt': {'parts': [...]}} in a dataset of agents-cli"
+)
 
 
 def problem(document: Any) -> str:

@@ -11,10 +11,12 @@ import msgspec
 
 from fairtrial.config.eval_config import EvalConfig
 from fairtrial.errors import FormatError
-from fairtrial.formats import knowledgepulse, messages, nearest_format
+from fairtrial.formats import knowledgepulse, messages, nearest_format, yaml_text
 from fairtrial.formats import recordings as ours
 from fairtrial.formats.adk import config_file, evalset, evalset_result, legacy, session
 from fairtrial.formats.adk.write import scenario_json
+from fairtrial.formats.agents_cli import config as agents_cli_config
+from fairtrial.formats.agents_cli import dataset
 from fairtrial.formats.jsontext import decode, key_count, key_count_of, members, repaired, said_twice, strict_utf8
 from fairtrial.formats.reading import MOST_PROBLEMS, Diagnostics, Place
 from fairtrial.records.attempt import Recording
@@ -23,7 +25,8 @@ from fairtrial.records.reasoning import RefusedTrace
 from fairtrial.records.record import Record
 
 _EVAL_SET = "eval set"
-_BY_HAND = (_EVAL_SET, "test file (old list form)", "eval set (old list form)", "scenarios", "EvalConfig")
+_DATASET = "agents-cli dataset"
+_BY_HAND = (_EVAL_SET, _DATASET, "test file (old list form)", "eval set (old list form)", "scenarios", "EvalConfig")
 """Kinds of files that people write, in which a key that stands there twice is a mistake."""
 _REFUSED = {
     "resourceSpans": "OpenTelemetry spans (OTLP)",
@@ -52,9 +55,9 @@ def read(data: bytes, path: str, *, lenient: bool = False) -> Loaded:
     data, warnings = strict_utf8(data, path)
     reading = Diagnostics(path, lenient=lenient)
     reading.warnings += warnings
-    strict = True
+    is_yaml, strict = path.endswith(yaml_text.SUFFIXES), True
     try:
-        loaded = _document(members(data), reading)
+        loaded = _document(yaml_text.decode(data, path) if is_yaml else members(data), reading)
     except ValueError:
         strict = False
         reading = Diagnostics(path, lenient=lenient)
@@ -66,8 +69,8 @@ def read(data: bytes, path: str, *, lenient: bool = False) -> Loaded:
             reading.warnings += warnings + repairs
             loaded = _document(value, reading)
     # Most eval sets are large and have no key twice, which a count of keys shows without decoding them again.
-    counted = strict and loaded.kind == _EVAL_SET
-    if loaded.kind in _BY_HAND and not (counted and reading.keys == key_count(data)):
+    counted = strict and loaded.kind in (_EVAL_SET, _DATASET)
+    if not is_yaml and loaded.kind in _BY_HAND and not (counted and reading.keys == key_count(data)):
         for place in said_twice(data, path)[:MOST_PROBLEMS]:
             reading.errors.append(f"{place}: stands there twice; keep one")
     reading.finish()
@@ -122,6 +125,8 @@ def _object(top: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
         known, _ = reading.fields(whole, evalset_result.RESULT, (), open_ended=True)
         expected, recordings = evalset_result.results(known, reading)
         return Loaded(reading.path, "eval set result", expected, recordings)
+    if agents_cli_config.is_config(keys, whole.get("custom_metrics", whole.get("customMetrics"))):
+        return Loaded(reading.path, "EvalConfig", config=agents_cli_config.config(whole, reading))
     if keys & {"criteria", "custom_metrics", "customMetrics"}:
         return Loaded(reading.path, "EvalConfig", config=config_file.config(whole, reading))
     for key, read_list in (("scenarios", _scenarios), ("events", _session), ("messages", _chat)):
@@ -175,7 +180,10 @@ def _eval_set(top: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
         raw_cases = []
     reading.keys += len(top)
     first = _value(raw_cases[0]) if raw_cases else None
-    if isinstance(first, dict) and not first.keys() & evalset.CASE_MARKS:
+    is_dataset = (
+        isinstance(first, dict) and not first.keys() & evalset.CASE_MARKS and bool(first.keys() & dataset.CASE_MARKS)
+    )
+    if isinstance(first, dict) and not is_dataset and not first.keys() & evalset.CASE_MARKS:
         # The keys are an eval set's, but the cases are not: a problem for each of them would help nobody.
         raise FormatError(reading.path, [f"/eval_cases/0: {nearest_format.case_problem(first)}"])
     cases: list[EvalCase] = []
@@ -185,17 +193,22 @@ def _eval_set(top: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
         i = len(cases)
         raw = _value(raw_cases.pop())
         reading.keys += key_count_of(raw)
+        if is_dataset:
+            found = dataset.case(raw, i, (at, i), reading)
+            cases.append(found.case)
+            recordings += found.recordings
+            continue
         one = evalset.case(raw, (at, i), reading)
         cases.append(one)
         recorded = evalset.recorded(one, (at, i), reading)
         if recorded is not None:
             recordings.append(recorded)
-    _no_twins(cases, at, "eval_id", reading)
+    _no_twins(cases, at, "eval_case_id" if is_dataset else "eval_id", reading)
     whole = {key: _value(value) for key, value in known.items()}
     whole_extra = {key: _value(value) for key, value in (extra or {}).items()}
     reading.keys += key_count_of([*whole.values(), *whole_extra.values()])
     eval_set = evalset.eval_set(whole, whole_extra, tuple(cases), stem)
-    return Loaded(reading.path, _EVAL_SET, eval_set, tuple(recordings))
+    return Loaded(reading.path, _DATASET if is_dataset else _EVAL_SET, eval_set, tuple(recordings))
 
 
 def _is_null(value: Any) -> bool:

@@ -9,14 +9,13 @@ from msgspec.structs import replace
 from fairtrial.config.eval_config import ConfigPart, EvalConfig
 from fairtrial.errors import ConfigError, FormatError, collecting
 from fairtrial.judge.judges import Judges
-from fairtrial.loading.sources import Source, no_such_path, read_file
+from fairtrial.loading.sources import CONFIG_NAMES, Source, no_such_path, read_file
 from fairtrial.metrics.catalog import build
 from fairtrial.records.record import Record
 from fairtrial.records.result import Criterion
 from fairtrial.simulate.environment_options import EnvironmentOptions, environment_options
 from fairtrial.simulate.user_options import UserOptions, user_options
 
-_CONFIG_NAME = "test_config.json"
 DEFAULT_CONFIG = EvalConfig(
     (
         ConfigPart("tool_trajectory_avg_score", 1.0, "/criteria/tool_trajectory_avg_score"),
@@ -87,14 +86,23 @@ def criteria_in(path: Path, *, lenient: bool = False, judges: Judges | None = No
 
 
 def criteria_for(source: Source, *, lenient: bool = False, judges: Judges | None = None) -> Criteria:
-    """Return the criteria of the nearest `test_config.json`, from beside the file up to where it was looked for.
+    """Return the criteria of the nearest configuration, from beside the file up to the folder that was given.
 
-    Without one, ADK's defaults.
+    A configuration is a `test_config.json` or an `eval_config`. A dataset of agents-cli stands in a folder below its
+    configuration, so that the parent folder is searched, too. Without a configuration: ADK's defaults.
     """
     folder = Path(source.loaded.path).parent
+    last = Path(source.root)
+    if source.loaded.kind == "agents-cli dataset" and folder == last:
+        last = last.resolve().parent
+        folder = folder.resolve()
     while True:
-        if (folder / _CONFIG_NAME).is_file():
-            return criteria_in(folder / _CONFIG_NAME, lenient=lenient, judges=judges)
-        if folder == Path(source.root) or folder == folder.parent:
+        found = [folder / name for name in CONFIG_NAMES if (folder / name).is_file()]
+        if len(found) > 1:
+            names = " and ".join(path.name for path in found)
+            raise ConfigError(f"{folder}: holds {names}; keep one, or name one with --config")
+        if found:
+            return criteria_in(found[0], lenient=lenient, judges=judges)
+        if folder in (last, folder.parent):
             return criteria_of(DEFAULT_CONFIG, origin="defaults")
         folder = folder.parent

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from fnmatch import fnmatch
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -15,7 +16,9 @@ from fairtrial.records.case import EvalSet
 from fairtrial.records.record import Record
 from fairtrial.text.display import shortened
 
-_PATTERNS = ("*.test.json", "*.evalset.json")
+_PATTERNS = ("*.test.json", "*.evalset.json", "*_evalset.json", "eval_set.json", "*-dataset.json")
+CONFIG_NAMES = ("test_config.json", "eval_config.json", "eval_config.yaml", "eval_config.yml")
+"""Configurations that are found beside the files that they are for."""
 _RECORDED = (*_PATTERNS, "*.session.json", "*.evalset_result.json", "*.jsonl")
 
 
@@ -62,9 +65,12 @@ def sources(paths: Sequence[str | Path], *, lenient: bool = False, recorded: boo
         with no_such_path(given):
             path, only = _split(str(given))
             files = _files(path, _RECORDED if recorded else _PATTERNS)
+            notes = _left_out(path, files)
         for file in files:
             try:
                 loaded, digest = read_file(file, lenient=lenient)
+                loaded = replace(loaded, warnings=(*notes, *loaded.warnings))
+                notes = ()
                 _useful(loaded, recorded=recorded)
                 found.append(Source(loaded, str(path if path.is_dir() else file.parent), digest, only))
             except FormatError as error:
@@ -97,6 +103,21 @@ def _files(path: Path, patterns: Sequence[str]) -> list[Path]:
     if not files:
         raise UsageError(f"{path}: holds no {' or '.join(patterns)}")
     return files
+
+
+def _left_out(path: Path, files: Sequence[Path]) -> tuple[str, ...]:
+    """Return a warning that names the JSON files of a folder which are neither read nor known to be something else."""
+    if not path.is_dir():
+        return ()
+    others = sorted(
+        str(file.relative_to(path))
+        for file in set(path.rglob("*.json")) - set(files)
+        if file.name not in CONFIG_NAMES and not any(fnmatch(file.name, pattern) for pattern in _RECORDED)
+    )
+    if not others:
+        return ()
+    names = ", ".join(others[:5]) + (", …" if len(others) > 5 else "")
+    return (f"{path}: {len(others)} other JSON files are left out: {names}; give a file by its path to read it",)
 
 
 def merge_sources(found: Sequence[Source]) -> list[Source]:

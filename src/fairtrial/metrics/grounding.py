@@ -67,12 +67,13 @@ class Hallucinations:
     def __post_init__(self) -> None:
         check_options(self)
 
-    async def __call__(self, trace: Trace, case: EvalCase) -> Score:  # noqa: ARG002 - every metric has two arguments
+    async def __call__(self, trace: Trace, case: EvalCase) -> Score:
         """Label every sentence of every reply, and take the mean."""
+        evidence = {"the case's context": case.context} if case.context else {}
 
         async def score(invocation: Invocation, index: int) -> Score:
             agents = agents_at(trace, index)
-            before = instructions(agents) | tools(agents)
+            before = instructions(agents) | tools(agents) | evidence
             before |= earlier(trace, index, with_replies=False) | user_message(invocation, index)
             replies = self._replies(invocation, index)
             parts = await asyncio.gather(*(self._score(before, reply) for reply in replies))

@@ -52,7 +52,7 @@ class EvalCase(Record, frozen=True):
     """A conversation to have, and what is expected of it. A case has a `conversation` or a `scenario`, never both.
 
     `expected_calls` are the calls of the whole conversation, for criteria with `scope: conversation`. `created` is in
-    seconds since 1970.
+    seconds since 1970. `context` is evidence that the agent's sentences may rest on, for example a document.
     """
 
     id: str
@@ -64,6 +64,7 @@ class EvalCase(Record, frozen=True):
     final_session_state: dict[str, Json] | None = None
     extra: Extra = None
     created: float | None = None
+    context: str = ""
 
 
 class EvalSet(Record, frozen=True):

@@ -42,6 +42,7 @@ CASE = spellings(
     "expected_tool_uses",
     "without_conversation",
     "actual_conversation",
+    "context",
 )
 CASE_MARKS = frozenset(spellings("eval_id", "conversation", "conversation_scenario", "actual_conversation"))
 """A case has at least one of these keys; an object without any is not meant to be a case."""
@@ -125,6 +126,7 @@ def case(raw: Any, at: Place, reading: Diagnostics) -> EvalCase:
         reading.mapping(known, "final_session_state", at),
         extra,
         created,
+        reading.text(known, "context", at),
     )
 
 

@@ -47,6 +47,7 @@ def case_json(case: EvalCase) -> dict[str, Json]:
         rubrics=[_rubric(one) for one in case.rubrics] or None,
         final_session_state=case.final_session_state,
         creation_timestamp=case.created,
+        context=case.context or None,
         expected_tool_uses=None if case.expected_calls is None else [_call(one) for one in case.expected_calls],
         without_conversation=True if case.conversation is None and case.scenario is None else None,
     )
@@ -112,8 +113,8 @@ def invocation_json(invocation: Invocation) -> dict[str, Json]:
     return _present(
         extra,
         invocation_id=invocation.id or None,
-        user_content=_content(invocation.user, "user"),
-        final_response=invocation.final_response and _content(invocation.final_response, "model"),
+        user_content=content_json(invocation.user, "user"),
+        final_response=invocation.final_response and content_json(invocation.final_response, "model"),
         intermediate_data=None if invocation.steps is None else {**_intermediate(invocation), **between},
         duration=durations and durations.total,
         model_duration=durations and durations.model,
@@ -124,7 +125,8 @@ def invocation_json(invocation: Invocation) -> dict[str, Json]:
     )
 
 
-def _content(message: Message, role: str) -> dict[str, Json]:
+def content_json(message: Message, role: str) -> dict[str, Json]:
+    """Return a message as a genai `Content`; `role` is the role of a message that states none."""
     extra = dict(message.extra or {})
     parts = extra.pop("parts", parts_json(message))
     details = details_json(message)
@@ -169,7 +171,7 @@ def _pairs(said: list[Message | Thought]) -> list[Json]:
             pairs.append([first.author, size])  # a whole message, its parts as they were
             i += 1
             continue
-        pairs.append([first.author, [part for step in said[i : i + size] for part in _parts(step)]])
+        pairs.append([first.author, [part for step in said[i : i + size] for part in parts_of(step)]])
         i += size
     return pairs
 
@@ -179,7 +181,7 @@ def _events(steps: tuple[Step, ...], events: tuple[Event, ...]) -> list[Json]:
     start = 0
     for event in events:
         extra = dict(event.extra or {})
-        parts = [part for step in steps[start : start + event.size] for part in _parts(step, extra)]
+        parts = [part for step in steps[start : start + event.size] for part in parts_of(step, extra)]
         start += event.size
         content: dict[str, Json] = {"parts": parts} if parts else {}
         if "role" in extra:
@@ -205,11 +207,11 @@ def recorded_events(invocation: Invocation) -> list[Json]:
 def _event(step: Step, author: str) -> dict[str, Json]:
     return {
         "author": author,
-        "content": {"role": "user" if isinstance(step, ToolResult) else "model", "parts": _parts(step)},
+        "content": {"role": "user" if isinstance(step, ToolResult) else "model", "parts": parts_of(step)},
     }
 
 
-def _parts(step: Step, event: Extra = None) -> list[Json]:
+def parts_of(step: Step, event: Extra = None) -> list[Json]:
     """Return a step as parts, one but for a message with several media; `event` holds the other keys of its event."""
     first, *others = _plain_parts(step)
     details = details_json(step, event)

@@ -1,0 +1,38 @@
+"""How does an eval set become a file of another format, and what is lost on the way?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from fairtrial import loading
+from fairtrial.errors import UsageError
+from fairtrial.formats.adk.write import dumps
+from fairtrial.formats.agents_cli.write import dataset
+from fairtrial.records.record import Record
+
+Format = Literal["adk", "agents-cli"]
+
+
+class Converted(Record, frozen=True):
+    """The bytes of the new file, its format, each loss with its place, and the warnings of the file that was read."""
+
+    content: bytes
+    format: Format
+    losses: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def convert(path: str | Path, *, to: Format | None = None, lenient: bool = False) -> Converted:
+    """Return an eval set in another format: ADK's, or the dataset of agents-cli. The default is the other one."""
+    loaded, _ = loading.read_file(Path(path), lenient=lenient)
+    if loaded.eval_set is None:
+        raise UsageError(f"{path}: holds {loaded.kind}; only eval sets and datasets are converted")
+    wanted = to or ("adk" if loaded.kind == "agents-cli dataset" else "agents-cli")
+    if wanted == "agents-cli":
+        content, losses = dataset(loaded.eval_set, loaded.recordings)
+    else:
+        content = dumps(loaded.eval_set)
+        recorded = len(loaded.recordings)
+        losses = [f"{recorded} recorded conversations have no place in an eval set of ADK"] if recorded else []
+    return Converted(content, wanted, tuple(losses), loaded.warnings)

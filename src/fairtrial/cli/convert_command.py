@@ -1,0 +1,45 @@
+"""`fairtrial convert`: an eval set in another format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from fairtrial.cli import flags
+from fairtrial.cli.output_files import FileToWrite
+from fairtrial.errors import UsageError
+from fairtrial.text.display import visible
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("-o", "--output", metavar="OUT", required=True, type=FileToWrite(), help="The file to write.")
+@click.option(
+    "--to", type=click.Choice(["adk", "agents-cli"]), help="The format of OUT.  [default: the one that FILE is not in]"
+)
+@flags.lenient
+def convert(file: Path, output: Path, to: Literal["adk", "agents-cli"] | None, lenient: bool) -> None:
+    """Write an eval set of ADK as a dataset of Google's agents-cli, or a dataset as an eval set.
+
+    Everything that OUT has no place for is named. The command exits with 0, or with 2 if FILE cannot be read.
+
+    \b
+    fairtrial convert tests/eval/evalsets/basic.evalset.json -o tests/eval/datasets/basic-dataset.json
+    fairtrial convert basic-dataset.json -o basic.evalset.json --to adk
+    """  # noqa: D301
+    from fairtrial import api
+
+    if output.exists() and file.exists() and file.samefile(output):
+        raise UsageError(f"--output: {output} is the file to read; choose another file")
+    converted = api.convert(file, to=to, lenient=lenient)
+    try:
+        output.write_bytes(converted.content + b"\n")
+    except OSError as error:
+        raise UsageError(f"--output: cannot write {output}: {error.strerror or error}") from None
+    for warning in converted.warnings:
+        click.echo(f"warning: {visible(warning)}", err=True)
+    for loss in converted.losses:
+        click.echo(f"lost: {visible(loss)}", err=True)
+    click.echo(f"{output}: {converted.format}")

@@ -1,0 +1,102 @@
+"""Which criteria does an `eval_config` of agents-cli ask for?
+
+Its metrics have no thresholds: they inform, unless our own key `thresholds` says otherwise.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairtrial.config.eval_config import ConfigPart, EvalConfig
+from fairtrial.config.spelling import spellings
+from fairtrial.errors import nearest
+from fairtrial.formats.reading import Diagnostics, Place, pointer
+
+CONFIG = spellings("metrics_to_run", "custom_metrics", "thresholds")
+_METRICS = {
+    "multi_turn_task_success": "multi_turn_task_success_v1",
+    "multi_turn_trajectory_quality": "multi_turn_trajectory_quality_v1",
+    "multi_turn_tool_use_quality": "multi_turn_tool_use_quality_v1",
+    "final_response_match": "final_response_match_v2",
+    "final_response_quality": "rubric_based_final_response_quality_v1",
+    "final_response_reference_free": "rubric_based_final_response_quality_v1",
+    "tool_use_quality": "rubric_based_tool_use_quality_v1",
+    "hallucination": "hallucinations_v1",
+    "grounding": "hallucinations_v1",
+    "safety": "safety_v1",
+}
+_UNREAD = {
+    "general_quality": "its rubrics are written by a judge for each prompt, which is not supported yet",
+    "text_quality": "its rubrics are written by a judge for each prompt, which is not supported yet",
+    "instruction_following": "its rubrics are written by a judge for each prompt, which is not supported yet",
+}
+_CUSTOM = spellings(
+    "name",
+    "prompt_template",
+    "custom_function",
+    "custom_function_file",
+    "execution",
+    "judge_model",
+    "judge_model_sampling_count",
+    "judge_model_system_instruction",
+    "judge_model_generation_config",
+)
+
+
+def is_config(keys: Any, custom_metrics: Any) -> bool:
+    """Whether a document with these keys is an `eval_config`: ADK's own config holds its custom metrics by name."""
+    return bool(keys & spellings("metrics_to_run").keys()) or isinstance(custom_metrics, list)
+
+
+def config(raw: Any, reading: Diagnostics) -> EvalConfig:
+    """Return the criteria in file order; a metric that has no counterpart here is refused by its name."""
+    known, _ = reading.fields(raw, CONFIG, ())
+    custom = _custom_names(known, reading)
+    thresholds = reading.mapping(known, "thresholds", ()) or {}
+    at: Place = ((), "metrics_to_run")
+    names = [name for name in reading.array(known, "metrics_to_run", ()) if _is_name(name, at, reading)]
+    for name in thresholds.keys() - set(names):
+        reading.error((((), "thresholds"), name), f"names no metric of 'metrics_to_run'{nearest(name, names)}")
+    criteria: dict[str, ConfigPart] = {}
+    for i, name in enumerate(names):
+        ours = _METRICS.get(name)
+        if ours is not None and ours in criteria:
+            reading.error((at, i), f"{name!r} is computed as {ours}, which another metric of the list is, too")
+        elif ours is not None:
+            criteria[ours] = ConfigPart(ours, {"threshold": thresholds.get(name)}, pointer((at, i)))
+        elif name not in custom:
+            reason = _UNREAD.get(name) or f"known are {', '.join(_METRICS)}{nearest(name, [*_METRICS, *custom])}"
+            reading.error((at, i), f"the metric {name!r} is not read: {reason}")
+    if not names and not custom:
+        reading.error((), "must name at least one metric in 'metrics_to_run'")
+    return EvalConfig(tuple(criteria.values()))
+
+
+def _is_name(name: Any, at: Place, reading: Diagnostics) -> bool:
+    if type(name) is str:
+        return True
+    reading.wanted(at, "an array of names of metrics", name)
+    return False
+
+
+def _custom_names(known: dict[str, Any], reading: Diagnostics) -> list[str]:
+    """Return the names of custom metrics; each is refused, because it holds code or a stranger's prompt."""
+    names: list[str] = []
+    for i, raw in enumerate(reading.array(known, "custom_metrics", ())):
+        at: Place = (((), "custom_metrics"), i)
+        metric, _ = reading.fields(raw, _CUSTOM, at, open_ended=True)
+        name = reading.required(metric, "name", at)
+        names.append(name)
+        if metric.get("execution") == "remote":
+            reading.error((at, "execution"), f"{name!r} runs in a cloud project, which is not supported")
+        elif "custom_function" in metric:
+            reading.error((at, "custom_function"), f"{name!r} is code in a configuration, which is not run")
+        elif "custom_function_file" in metric:
+            advice = (
+                "write it as a custom metric: 'custom_metrics': {NAME: {'code_config': {'name': 'module.function'}}}"
+            )
+            reading.error((at, "custom_function_file"), f"{name!r} is code, which is not imported from here; {advice}")
+        else:
+            advice = "write the question as a rubric of rubric_based_final_response_quality_v1"
+            reading.error((at, "prompt_template"), f"{name!r} is a prompt of its own, which is not asked; {advice}")
+    return names
