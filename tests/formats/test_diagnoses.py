@@ -77,7 +77,7 @@ MISTAKES: list[tuple[Any, str]] = [
     ),
     (
         eval_set({**TURN, "userContent": said("again")}),
-        "/eval_cases/0/conversation/0/userContent: gives 'user_content' a second time",
+        "/eval_cases/0/conversation/0/userContent: stands there twice, as 'user_content' and as 'user",
     ),
     (
         {"eval_set_id": "t", "eval_cases": [{"eval_id": "a"}]},

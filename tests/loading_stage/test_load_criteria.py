@@ -57,7 +57,7 @@ def test_a_config_error_names_its_file(tmp_path: Path) -> None:
 
 def test_an_eval_set_is_no_config(tmp_path: Path) -> None:
     """The message says what the file holds."""
-    with pytest.raises(FormatError, match="holds eval set, where an EvalConfig"):
+    with pytest.raises(FormatError, match=r"must hold an EvalConfig .*, got eval set"):
         criteria_in(written(tmp_path, "c.json", SET))
 
 

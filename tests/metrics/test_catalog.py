@@ -10,7 +10,7 @@ import pytest
 
 from builders import call, case, load, turn
 from fairtrial.errors import ConfigError
-from fairtrial.metrics.catalog import build, entry
+from fairtrial.metrics.catalog import build, find_entry
 from fairtrial.metrics.entries import CATALOG, QUESTIONS, RECIPES
 from fairtrial.metrics.response import ResponseMatch
 from fairtrial.metrics.signature import signature
@@ -319,7 +319,7 @@ def test_every_recipe_and_question_leads_to_criteria_that_there_are() -> None:
 def test_an_unknown_entry_names_the_nearest() -> None:
     """As everywhere."""
     with pytest.raises(ConfigError, match="did you mean 'safety_v1'"):
-        entry("safty_v1")
+        find_entry("safty_v1")
 
 
 JUDGE_OPTIONS = "/criteria/safety_v1/judge_model_options"

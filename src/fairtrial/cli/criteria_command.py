@@ -33,9 +33,9 @@ def criteria(name: str | None, situation: str | None) -> None:
         sample = {"criteria": {criterion: CATALOG[criterion].sample for criterion in RECIPES[situation]}}
         click.echo(json.dumps(sample, indent=2, ensure_ascii=False))
     elif name:
-        from fairtrial.metrics.catalog import entry
+        from fairtrial.metrics.catalog import find_entry
 
-        _explain(entry(name))
+        _explain(find_entry(name))
     else:
         _overview()
 

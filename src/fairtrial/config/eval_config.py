@@ -1,4 +1,4 @@
-"""Which parts does a configuration file have? The parts are raw; the readers of options check them later."""
+"""Which parts does a configuration file have? The reader of options checks them later."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class Option:
 
     @property
     def default_json(self) -> str:
-        """The default as JSON; empty if the option must be given."""
+        """The default as JSON, or an empty text if the option must be given."""
         return "" if self.required else msgspec.json.encode(self.default).decode()
 
     @property

@@ -127,7 +127,8 @@ class Diagnostics:
                 allowed = value is None or key in quiet or (open_ended(key) if callable(open_ended) else open_ended)
                 self.unknown(at, key, names.values(), open_ended=allowed)
             elif name in known:
-                self.error((at, key), f"gives {name!r} a second time")
+                first_key = next(first for first in raw if names.get(first) == name)
+                self.error((at, key), f"stands there twice, as {first_key!r} and as {key!r}; keep one")
             elif value is not None:
                 known[name] = value
         return known, extra

@@ -25,7 +25,7 @@ DEFAULT_CONFIG = EvalConfig(
 
 
 class Criteria(Record, frozen=True):
-    """The criteria for a file: where they are from, and what was said while they were read."""
+    """The criteria for a file, their origin, and the warnings of their configuration."""
 
     criteria: tuple[Criterion, ...]
     origin: str
@@ -44,7 +44,7 @@ def criteria_of(
     digest: str | None = None,
     judges: Judges | None = None,
 ) -> Criteria:
-    """Return `own` criteria and those of a configuration; a ConfigError says all that is wrong, and where it is."""
+    """Return `own` criteria and the criteria of a configuration. Raises ConfigError that lists every problem."""
     if not config.criteria and not own:
         raise ConfigError(
             f"{origin}: /criteria: must name at least one criterion, such as {{'tool_trajectory_avg_score': 1.0}}"
@@ -54,8 +54,8 @@ def criteria_of(
     users: UserOptions | None = None
     environment: EnvironmentOptions | None = None
     with collecting(problems):
-        criteria, said = build(config, lenient=lenient, judges=judges)
-        warnings += said
+        criteria, notices = build(config, lenient=lenient, judges=judges)
+        warnings += notices
     with collecting(problems):
         if config.user_simulator is not None:
             part = config.user_simulator
@@ -68,21 +68,21 @@ def criteria_of(
             warnings += unknown
     if problems:
         raise ConfigError(*(f"{origin}: {problem}" for problem in problems))
-    told = tuple(f"{origin}: {warning}" for warning in warnings)
-    return Criteria((*own, *criteria), origin, digest, told, users, environment)
+    placed = tuple(f"{origin}: {warning}" for warning in warnings)
+    return Criteria((*own, *criteria), origin, digest, placed, users, environment)
 
 
 def criteria_in(path: Path, *, lenient: bool = False, judges: Judges | None = None) -> Criteria:
     """Return the criteria that a configuration file asks for."""
     with no_such_path(path):
-        there = path.is_file()
-    if not there:
+        exists = path.is_file()
+    if not exists:
         raise ConfigError(f"{path}: no such configuration file")
     loaded, digest = read_file(path, lenient=lenient)
     if loaded.config is None:
-        raise FormatError(str(path), [f"holds {loaded.kind}, where an EvalConfig ({{'criteria': ...}}) is needed"])
-    made = criteria_of(loaded.config, origin=str(path), lenient=lenient, digest=digest, judges=judges)
-    return replace(made, warnings=(*loaded.warnings, *made.warnings))
+        raise FormatError(str(path), [f"must hold an EvalConfig ({{'criteria': ...}}), got {loaded.kind}"])
+    criteria = criteria_of(loaded.config, origin=str(path), lenient=lenient, digest=digest, judges=judges)
+    return replace(criteria, warnings=(*loaded.warnings, *criteria.warnings))
 
 
 def criteria_for(source: Source, *, lenient: bool = False, judges: Judges | None = None) -> Criteria:

@@ -1,4 +1,4 @@
-"""Which criteria does a configuration describe?"""
+"""Which criteria does a configuration ask for? Builds them from the catalog and from the users' own metrics."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from fairtrial.judge.judges import Judges
 from fairtrial.llm.vertex_service import NAME as VERTEX
 from fairtrial.llm.vertex_service import configured, installed
 from fairtrial.metrics.custom import PeerMetric, import_metric
-from fairtrial.metrics.entries import CATALOG, CatalogEntry, Served
+from fairtrial.metrics.entries import CATALOG, CatalogEntry, VertexMetric
 from fairtrial.metrics.shared_options import BACKEND, INTERIM, JUDGE
 from fairtrial.metrics.signature import signature
 from fairtrial.records.result import Criterion, Metric
 
-CriterionWithWarnings = tuple[Criterion, list[str]]
+BuiltCriterion = tuple[Criterion, list[str]]
 """A criterion, and the warnings of its entry."""
 
 
-def entry(name: str) -> CatalogEntry:
-    """Return a criterion by name. Raises ConfigError with the nearest name if it does not exist."""
+def find_entry(name: str) -> CatalogEntry:
+    """Return the entry of a criterion. Raises ConfigError, with the nearest name, if the catalog does not have it."""
     if name not in CATALOG:
         raise ConfigError(f"{name!r} is not a criterion{nearest(name, CATALOG) or '; `fairtrial criteria` lists them'}")
     return CATALOG[name]
@@ -50,58 +50,54 @@ def build(
     for part in config.criteria:
         definition, options = custom.get(part.name, (None, None))
         if definition is not None and options is None:
-            continue  # its problems are noted already
+            continue  # The problems of the definition are noted already.
         with collecting(problems):
             if definition is not None and options is not None:
-                criterion, notes = _custom(part, definition, options, lenient=lenient)
+                criterion, new_warnings = _build_custom(part, definition, options, lenient=lenient)
             else:
-                criterion, notes = _from_catalog(part, [*custom], judges or Judges(), lenient=lenient)
+                criterion, new_warnings = _build_from_catalog(part, [*custom], judges or Judges(), lenient=lenient)
             criteria.append(criterion)
-            warnings += notes
+            warnings += new_warnings
     if problems:
         raise ConfigError(*problems)
     names = {criterion.name for criterion in criteria}
     unused = [part for part in config.custom_metrics if part.name not in names]
     warnings += [f"{part.pointer}: not in criteria, so not used" for part in unused]
-    criteria += [
-        _criterion(efficiency, efficiency.metric(), None)
-        for efficiency in CATALOG.values()
-        if efficiency.always_computed and efficiency.name not in names
-    ]
-    return tuple(criteria), tuple(warnings)
+    always = [entry for entry in CATALOG.values() if entry.always_computed and entry.name not in names]
+    return (*criteria, *(_criterion(entry, entry.metric(), None) for entry in always)), tuple(warnings)
 
 
-def _from_catalog(part: ConfigPart, custom: list[str], judges: Judges, *, lenient: bool) -> CriterionWithWarnings:
-    catalog_entry = CATALOG.get(part.name)
-    if catalog_entry is None:
+def _build_from_catalog(part: ConfigPart, custom: list[str], judges: Judges, *, lenient: bool) -> BuiltCriterion:
+    entry = CATALOG.get(part.name)
+    if entry is None:
         names = [*CATALOG, *custom]
         hint = nearest(part.name, names) or "; `fairtrial criteria` lists them, custom_metrics adds your own"
         raise ConfigError(f"{part.pointer}: is not a criterion{hint}")
-    values, warnings = read_criterion(part, catalog_entry.accepted_options, catalog_entry.range, lenient=lenient)
+    values, warnings = read_criterion(part, entry.accepted_options, entry.range, lenient=lenient)
     threshold = values.pop("threshold", None)
     backend = values.pop(BACKEND.name, None) or (VERTEX if configured() and installed() else "judge")
     judge_options = values.pop(JUDGE.name, None)
-    if catalog_entry.vertex is not None and backend == VERTEX:
+    if entry.vertex is not None and backend == VERTEX:
         if judge_options is not None:
             warnings.append(f"{_place(part, JUDGE.name)}: not used, the backend is vertex")
-        return _by_vertex(part, catalog_entry, catalog_entry.vertex, judges, threshold), warnings
-    if catalog_entry.judged:
+        return _by_vertex(part, entry, entry.vertex, judges, threshold), warnings
+    if entry.judged:
         with _at(part, JUDGE.name):
             values["judge"] = judges.judge(judge_options)
-    if INTERIM.name not in {option.name for option in catalog_entry.options}:
+    if INTERIM.name not in {option.name for option in entry.options}:
         values.pop(INTERIM.name, None)
     with _at(part):
-        metric = catalog_entry.metric(**values)
-    criterion = _criterion(catalog_entry, metric, threshold)
-    return (_signed(criterion, "judge") if catalog_entry.vertex else criterion), warnings
+        metric = entry.metric(**values)
+    criterion = _criterion(entry, metric, threshold)
+    return (_signed(criterion, "judge") if entry.vertex else criterion), warnings
 
 
 def _by_vertex(
-    part: ConfigPart, catalog_entry: CatalogEntry, served: Served, judges: Judges, threshold: float | None
+    part: ConfigPart, entry: CatalogEntry, vertex: VertexMetric, judges: Judges, threshold: float | None
 ) -> Criterion:
     with _at(part, BACKEND.name):
-        metric = served.metric(judges.service(served.name))
-    return _signed(_criterion(catalog_entry, metric, threshold), VERTEX)
+        metric = vertex.metric(judges.service(vertex.name))
+    return _signed(_criterion(entry, metric, threshold), VERTEX)
 
 
 def _signed(criterion: Criterion, backend: str) -> Criterion:
@@ -114,7 +110,7 @@ def _place(part: ConfigPart, option: str) -> str:
 
 @contextmanager
 def _at(part: ConfigPart, option: str = "") -> Iterator[None]:
-    """Add the place in the file to the message about an option that cannot be used."""
+    """Prefix the problems of an option with its pointer in the file."""
     try:
         yield
     except OptionError as error:
@@ -123,21 +119,21 @@ def _at(part: ConfigPart, option: str = "") -> Iterator[None]:
         raise ConfigError(f"{_place(part, option)}: {error}") from None
 
 
-def _criterion(catalog_entry: CatalogEntry, metric: Metric, threshold: float | None) -> Criterion:
+def _criterion(entry: CatalogEntry, metric: Metric, threshold: float | None) -> Criterion:
     return Criterion(
-        catalog_entry.name,
+        entry.name,
         metric,
         threshold,
-        lower_is_better=catalog_entry.lower_is_better,
-        range=catalog_entry.range,
+        lower_is_better=entry.lower_is_better,
+        range=entry.range,
         aggregation="parts",
         signature=signature(metric),
     )
 
 
-def _custom(
+def _build_custom(
     part: ConfigPart, definition: ConfigPart, options: CustomMetricOptions, *, lenient: bool
-) -> CriterionWithWarnings:
+) -> BuiltCriterion:
     place = definition.pointer + file_pointer(definition.value, "code_config/name")
     function, is_peer = import_metric(options.code_config.name, place)
     values, warnings = read_criterion(part, [INTERIM], options.range, lenient=lenient, open_ended=is_peer)

@@ -28,8 +28,8 @@ _AMOUNT = Range(0.0, None, logarithmic=True)
 
 
 @dataclass(frozen=True)
-class Served:
-    """The service's name of a criterion, in the version that ADK asks for, and the metric that asks the service."""
+class VertexMetric:
+    """A criterion at Vertex AI's evaluation service: the service's name of it, and the metric that asks the service."""
 
     name: str
     metric: type
@@ -37,9 +37,9 @@ class Served:
 
 @dataclass(frozen=True)
 class CatalogEntry:
-    """One criterion: its purpose, its needs, and its metric.
+    """A criterion: its purpose, its needs, and the metric behind it.
 
-    `vertex` is the metric of Vertex AI's evaluation service for the criterion, or None if the service has none.
+    An `always_computed` criterion is part of every run. Without a threshold in the configuration it only informs.
     """
 
     name: str
@@ -52,11 +52,12 @@ class CatalogEntry:
     range: Range = field(default_factory=Range)
     lower_is_better: bool = False
     sample: Any = 1.0
-    vertex: Served | None = None
+    always_computed: bool = False
+    vertex: VertexMetric | None = None
 
     @property
     def judged(self) -> bool:
-        """Whether it asks a judge."""
+        """Whether the metric asks a judge."""
         return "judge" in {metric_field.name for metric_field in fields(self.metric)}
 
     @property
@@ -74,11 +75,6 @@ class CatalogEntry:
     def accepted_options(self) -> tuple[Option, ...]:
         """The options, and the option that ADK accepts in every criterion."""
         return self.options if INTERIM.name in {option.name for option in self.options} else (*self.options, INTERIM)
-
-    @property
-    def always_computed(self) -> bool:
-        """Whether it is part of every run, informational without a threshold."""
-        return self.metric in (ToolCallCount, InferenceCallCount, TokenUsage, InvocationDuration)
 
 
 _RUBRICS = [{"rubric_id": "concise", "rubric_content": {"text_property": "The reply is short and to the point."}}]
@@ -176,7 +172,7 @@ CATALOG: dict[str, CatalogEntry] = {
             "yes",
             Safety,
             sample=0.8,
-            vertex=Served("safety_v1", VertexSafety),
+            vertex=VertexMetric("safety_v1", VertexSafety),
         ),
         CatalogEntry(
             "per_turn_user_simulator_quality_v1",
@@ -197,7 +193,7 @@ CATALOG: dict[str, CatalogEntry] = {
             "yes",
             TaskSuccess,
             sample=0.8,
-            vertex=Served("multi_turn_task_success_v1", VertexConversation),
+            vertex=VertexMetric("multi_turn_task_success_v1", VertexConversation),
         ),
         CatalogEntry(
             "multi_turn_trajectory_quality_v1",
@@ -208,7 +204,7 @@ CATALOG: dict[str, CatalogEntry] = {
             "yes",
             TrajectoryQuality,
             sample=0.8,
-            vertex=Served("multi_turn_trajectory_quality_v1", VertexConversation),
+            vertex=VertexMetric("multi_turn_trajectory_quality_v1", VertexConversation),
         ),
         CatalogEntry(
             "multi_turn_tool_use_quality_v1",
@@ -219,7 +215,7 @@ CATALOG: dict[str, CatalogEntry] = {
             "yes",
             ToolUseQuality,
             sample=0.8,
-            vertex=Served("multi_turn_tool_use_quality_v1", VertexConversation),
+            vertex=VertexMetric("multi_turn_tool_use_quality_v1", VertexConversation),
         ),
         CatalogEntry(
             "response_evaluation_score",
@@ -231,7 +227,7 @@ CATALOG: dict[str, CatalogEntry] = {
             ResponseEvaluation,
             range=Range(1.0, 5.0),
             sample=4.0,
-            vertex=Served("coherence", VertexCoherence),
+            vertex=VertexMetric("coherence", VertexCoherence),
         ),
         CatalogEntry(
             "tool_call_count_v1",
@@ -243,6 +239,7 @@ CATALOG: dict[str, CatalogEntry] = {
             ToolCallCount,
             _COUNT,
             lower_is_better=True,
+            always_computed=True,
             sample=5,
         ),
         CatalogEntry(
@@ -255,6 +252,7 @@ CATALOG: dict[str, CatalogEntry] = {
             InferenceCallCount,
             _COUNT,
             lower_is_better=True,
+            always_computed=True,
             sample=4,
         ),
         CatalogEntry(
@@ -267,6 +265,7 @@ CATALOG: dict[str, CatalogEntry] = {
             TokenUsage,
             _AMOUNT,
             lower_is_better=True,
+            always_computed=True,
             sample=8000,
         ),
         CatalogEntry(
@@ -279,6 +278,7 @@ CATALOG: dict[str, CatalogEntry] = {
             InvocationDuration,
             _AMOUNT,
             lower_is_better=True,
+            always_computed=True,
             sample=10.0,
         ),
         CatalogEntry(
@@ -302,7 +302,7 @@ RECIPES: dict[str, tuple[str, ...]] = {
     "risk": ("hallucinations_v1", "safety_v1"),
     "simulation": ("per_turn_user_simulator_quality_v1", "multi_turn_task_success_v1"),
 }
-"""The criteria that go together in a situation, after the decision guide of ADK's documentation (zh-TW, 2026-01)."""
+"""The criteria for each situation. The source is the decision guide of ADK's documentation (zh-TW, 2026-01)."""
 
 QUESTIONS: tuple[tuple[str, str, str], ...] = (
     ("Must it be reproducible, without anyone's judgement?", "tool_trajectory_avg_score", "ci"),

@@ -1,4 +1,4 @@
-"""What does an `environment_simulation_config` ask for? Faults to inject, and who answers for which tool."""
+"""Which faults are injected, and who answers for which tool? The options in `environment_simulation_config`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Effect = Literal["timeout", "truncated", "corrupted", "empty", "stale", "duplica
 
 
 class Strategy(StrEnum):
-    """Who answers a call if nothing was injected; the value is ADK's name."""
+    """Who answers a call if nothing was injected. The values are ADK's names."""
 
     REAL = "MOCK_STRATEGY_UNSPECIFIED"
     PLAYED = "MOCK_STRATEGY_TOOL_SPEC"
@@ -66,7 +66,7 @@ class InjectionConfig(OptionRecord, frozen=True):
     ] = False
 
     def conflicts(self) -> Iterator[Problem]:
-        """Yield that there is no answer, or that there are two."""
+        """Yield a problem unless there is exactly one answer."""
         if (self.injected_error is None) == (self.injected_response is None):
             yield "", "must have exactly one of injected_error and injected_response"
 
@@ -88,7 +88,7 @@ class SimulatedTool(OptionRecord, frozen=True):
     ] = Strategy.REAL
 
     def conflicts(self) -> Iterator[Problem]:
-        """Yield that nothing is simulated."""
+        """Yield a problem if nothing of the tool is simulated."""
         if not self.injection_configs and self.mock_strategy_type is Strategy.REAL:
             yield "", "must have injection_configs or a mock_strategy_type"
 
@@ -157,7 +157,7 @@ class EnvironmentOptions(OptionRecord, frozen=True):
         return tuple(dict.fromkeys(names))
 
     def conflicts(self) -> Iterator[Problem]:
-        """Yield what is wrong with the tools together, and with the recorded answers."""
+        """Yield the problems of the tools together, and of the recorded answers."""
         if not self.tool_simulation_configs and not self.chaos_effects:
             yield "tool_simulation_configs", "must hold at least one tool, or there must be chaos_effects"
         names = [tool.tool_name for tool in self.tool_simulation_configs]

@@ -1,4 +1,4 @@
-"""What does a `user_simulator_config` ask for? Who plays the users, and for how long."""
+"""Who plays the users, and for how long? The options in `user_simulator_config`."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ class UserOptions(OptionRecord, frozen=True):
 
     @property
     def cap(self) -> int | None:
-        """The most invocations of a conversation; None is no limit."""
+        """The most invocations of a conversation. None means that there is not a limit."""
         return None if self.max_allowed_invocations < 0 else self.max_allowed_invocations
 
     def conflicts(self) -> Iterator[Problem]:
-        """Yield what is wrong with the template."""
+        """Yield the problem of the template, if it has one."""
         # Without Jinja no user can be simulated, but recordings can be scored.
         if self.custom_instructions is not None and find_spec("jinja2"):
             try:
