@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fairtrial.agents.routing import routed
+from fairtrial.agents.routing import route_call
 from fairtrial.errors import AgentError
 from fairtrial.llm.model import CallError
 from fairtrial.protocols import Environment, Item, Real
@@ -111,7 +111,7 @@ class ScriptedSession:
         async def real() -> Any:
             return line.response
 
-        answer = await routed(environment, call, {"name": call.name}, real)
+        answer = await route_call(environment, call, {"name": call.name}, real)
         return replace(line, response=answer.value)
 
 

@@ -1,4 +1,4 @@
-"""Which agent does a target mean?"""
+"""Which agent does a target mean, for example `adk:my_agent` or `my_module:my_function`?"""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fairtrial.protocols import Agent
 class _Kind(NamedTuple):
     """A way to reach agents: its module here, and the classes (`package:class`) whose objects it talks to.
 
-    The module has `agent_at(target)`, and `agent_around(thing)` where there are classes.
+    The module has `agent_at(target)`, and `agent_around(thing)` if it has classes.
     """
 
     module: str
@@ -41,7 +41,7 @@ _OPEN_ENDED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 def agent_of(target: str | Any) -> Agent:
     """Return the agent at a target, or around a function or a framework's agent.
 
-    Raises UsageError where the target means no agent, or needs a framework that is not installed.
+    Raises UsageError if the target does not mean an agent, or needs a framework that is not installed.
     """
     if not isinstance(target, str):
         return _around(target, f"agent: must be a function or 'module:function', got {type(target).__name__}")
@@ -52,7 +52,7 @@ def agent_of(target: str | Any) -> Agent:
         except UsageError as error:
             raise UsageError(f"--agent {target}: {error}") from error.__cause__
         return agent
-    allowed = f"or begin with {', '.join(f'{known}:' for known in KINDS)}"
+    allowed = f"or begin with {', '.join(f'{kind}:' for kind in KINDS)}"
     near = nearest(prefix.lower(), KINDS)
     if not colon:
         raise UsageError(f"--agent: must be 'module:function', got {target!r}; {allowed}")
@@ -77,10 +77,10 @@ def _around(thing: Any, problem: str) -> Agent:
 
 
 def _is_one_of(thing: Any, classes: tuple[str, ...]) -> bool:
-    """Whether a thing's class, or one it is derived from, is among the named; no framework is imported to know it."""
-    for one in type(thing).__mro__:
-        for package, _, name in (known.partition(":") for known in classes):
-            if one.__name__ == name and f"{one.__module__}.".startswith(f"{package}."):
+    """Whether the class of a thing, or a base class, is among `classes`. No framework is imported for the answer."""
+    for base in type(thing).__mro__:
+        for package, _, name in (path.partition(":") for path in classes):
+            if base.__name__ == name and f"{base.__module__}.".startswith(f"{package}."):
                 return True
     return False
 
@@ -90,10 +90,17 @@ def _module(kind: _Kind) -> Any:
 
 
 def opens_sessions(target: Callable[..., Any]) -> bool:
-    """Whether something needs a case and an environment, as the seam `Agent` does, not a conversation (and `call`)."""
+    """Whether a callable has the parameters of the protocol `Agent`: a case and an environment.
+
+    A function agent has other parameters: a conversation, and perhaps `call`.
+    """
     try:
         parameters = inspect.signature(target).parameters.values()
     except (TypeError, ValueError):
         return False
-    needed = [one for one in parameters if one.default is one.empty and one.kind not in _OPEN_ENDED]
-    return len(needed) == 2 and not wants_calls(target)
+    required = [
+        parameter
+        for parameter in parameters
+        if parameter.default is parameter.empty and parameter.kind not in _OPEN_ENDED
+    ]
+    return len(required) == 2 and not wants_calls(target)

@@ -1,4 +1,4 @@
-"""How is an agent behind the Agent2Agent protocol talked to? With the official SDK, by the agent's own card."""
+"""How does a session talk to an agent behind the Agent2Agent protocol? With the official SDK and the agent's card."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from fairtrial.records.case import EvalCase
 from fairtrial.records.trace import About, Message, Part, Step, Thought, ToolCall, ToolResult
 
 EXTRA = "agents-a2a"
-_BROKEN = ("TASK_STATE_FAILED", "TASK_STATE_REJECTED", "TASK_STATE_CANCELED")
+_FAILURES = ("TASK_STATE_FAILED", "TASK_STATE_REJECTED", "TASK_STATE_CANCELED")
 _UNFINISHED = ("TASK_STATE_INPUT_REQUIRED", "TASK_STATE_AUTH_REQUIRED")
 
 
 def agent_at(target: str) -> A2AAgent:
-    """Return the agent at `a2a:URL`, the URL below which its card is; raises UsageError."""
+    """Return the agent at `a2a:URL`, the URL of its card without the path. Raises UsageError."""
     import_extra("a2a.client", EXTRA)
     url = target.partition(":")[2]
     parts = parts_of(url, like="a2a:http://localhost:9999")
@@ -38,12 +38,14 @@ def agent_at(target: str) -> A2AAgent:
 class A2AAgent:
     """An agent behind the Agent2Agent protocol, whose server remembers the conversation by its context.
 
-    The artifacts of a task are its reply; without one, the last message is. The protocol does not tell of tool calls:
-    they are recorded where an agent sends them as data parts, as ADK's does.
+    The artifacts of a task are its reply. If a task has no artifact, the last message is the reply. The protocol does
+    not report tool calls. They are recorded only if the agent sends them as data parts, for example an agent of ADK.
     """
 
     url: str
-    refuses_environment: ClassVar[str] = "an A2A agent runs its tools itself, where nothing can stand before them"
+    refuses_environment: ClassVar[str] = (
+        "an A2A agent runs its tools itself, and an environment cannot answer the calls"
+    )
 
     @asynccontextmanager
     async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[A2ASession]:  # noqa: ARG002
@@ -58,12 +60,12 @@ class A2AAgent:
 
 @functools.cache
 def _certificates() -> Any:
-    """What servers are verified by; loading it takes long, and is done once."""
+    """Return the certificates for all connections. They are loaded once, because loading takes long."""
     return import_extra("httpx", EXTRA).create_ssl_context()
 
 
 class A2ASession:
-    """One conversation: a context, in which a task that needs more goes on."""
+    """One conversation: a context of the protocol. A task that asks for more input continues with the next message."""
 
     about: About | None = None
 
@@ -74,34 +76,34 @@ class A2ASession:
         self._task = ""
 
     async def send(self, message: str) -> AsyncIterator[Item]:
-        """Send a message and yield what the agent tells; raises AgentError for a task that did not succeed."""
+        """Send a message and yield the steps of the agent. Raises AgentError for a task that did not succeed."""
         types = import_extra("a2a.types.a2a_pb2", EXTRA)
-        said = types.Message(
+        request = types.Message(
             role=types.Role.ROLE_USER,
             parts=[types.Part(text=message)],
             message_id=str(uuid.uuid4()),
             context_id=self._context,
             task_id=self._task,
         )
-        heard = _ReceivedParts(self._author)
-        async with aclosing(self._client.send_message(types.SendMessageRequest(message=said))) as responses:
+        received = _ReceivedParts(self._author)
+        async with aclosing(self._client.send_message(types.SendMessageRequest(message=request))) as responses:
             async for response in responses:
                 kind = response.WhichOneof("payload")
                 event = getattr(response, kind)
                 self._context = event.context_id or self._context
-                for step in getattr(heard, kind)(event):
+                for step in getattr(received, kind)(event):
                     yield step
-        state = types.TaskState.Name(heard.state)
-        self._task = heard.task_id if state in _UNFINISHED else ""
-        if state in _BROKEN:
-            why = heard.last.text if heard.last else "no message"
-            raise AgentError(f"{self._author}: {state.removeprefix('TASK_STATE_').lower()}: {why}")
-        for step in heard.artifact_steps():
+        state = types.TaskState.Name(received.state)
+        self._task = received.task_id if state in _UNFINISHED else ""
+        if state in _FAILURES:
+            reason = received.last.text if received.last else "no message"
+            raise AgentError(f"{self._author}: {state.removeprefix('TASK_STATE_').lower()}: {reason}")
+        for step in received.artifact_steps():
             yield step
 
 
 class _ReceivedParts:
-    """What an agent told of one task; each method takes one kind of event, and returns its steps."""
+    """The parts of one task so far. Each method takes one kind of event, and returns the steps of the event."""
 
     def __init__(self, author: str) -> None:
         self.state = 0
@@ -109,32 +111,32 @@ class _ReceivedParts:
         self.last: Message | None = None
         self._author = author
         self._artifacts: dict[str, list[Any]] = {}
-        self._known: set[str] = set()
+        self._message_ids: set[str] = set()
 
     def message(self, message: Any) -> list[Step]:
-        """A message, once."""
-        if not message.parts or message.message_id in self._known or message.role == _user():
+        """Return the steps of a message, only once for each message."""
+        if not message.parts or message.message_id in self._message_ids or message.role == _user():
             return []
-        self._known.add(message.message_id)
+        self._message_ids.add(message.message_id)
         steps = _steps(message.parts, self._author)
         self.last = next((step for step in reversed(steps) if isinstance(step, Message)), self.last)
         return steps
 
     def task(self, task: Any) -> list[Step]:
-        """A whole task, as far as it has come: its history, then its status."""
+        """Return the new steps of a task: its history, then its status."""
         self.task_id = task.id
         for artifact in task.artifacts:
             self._artifacts[artifact.artifact_id] = list(artifact.parts)
-        past = _since_user(list(task.history))
-        return [*(step for message in past for step in self.message(message)), *self._status(task.status)]
+        messages = _after_user(list(task.history))
+        return [*(step for message in messages for step in self.message(message)), *self._status(task.status)]
 
     def status_update(self, update: Any) -> list[Step]:
-        """News of a task's status."""
+        """Return the new steps of a task with a new status."""
         self.task_id = update.task_id
         return self._status(update.status)
 
     def artifact_update(self, update: Any) -> list[Step]:
-        """A piece of an artifact, or a whole one."""
+        """Add a piece of an artifact, or a whole artifact. Its steps come at the end of the task."""
         self.task_id = update.task_id
         parts = self._artifacts.setdefault(update.artifact.artifact_id, [])
         if not update.append:
@@ -143,7 +145,7 @@ class _ReceivedParts:
         return []
 
     def artifact_steps(self) -> list[Step]:
-        """The artifacts: what they tell of calls, and all their text as one message."""
+        """Return the steps of the artifacts: calls and results, then all texts as one message."""
         if not self._artifacts:
             return []
         texts: list[str] = []
@@ -151,11 +153,11 @@ class _ReceivedParts:
         steps: list[Step] = []
         for parts in self._artifacts.values():
             # A streamed text arrives in pieces, each a part of its own.
-            told = _steps(parts, self._author, glue="")
-            messages = [step for step in told if isinstance(step, Message)]
+            artifact = _steps(parts, self._author, glue="")
+            messages = [step for step in artifact if isinstance(step, Message)]
             texts.append("".join(message.text for message in messages))
             media += [part for message in messages for part in message.parts]
-            steps += [step for step in told if not isinstance(step, Message)]
+            steps += [step for step in artifact if not isinstance(step, Message)]
         return [*steps, Message("\n".join(texts), self._author, parts=tuple(media))]
 
     def _status(self, status: Any) -> list[Step]:
@@ -168,14 +170,14 @@ def _user() -> int:
     return role
 
 
-def _since_user(history: list[Any]) -> list[Any]:
-    """The messages after the user's last."""
+def _after_user(history: list[Any]) -> list[Any]:
+    """Return the messages after the last message of the user."""
     places = [i for i, message in enumerate(history) if message.role == _user()]
     return history[places[-1] + 1 :] if places else history
 
 
 def _steps(parts: Any, author: str, *, glue: str = "\n") -> list[Step]:
-    """The steps that the parts of a message stand for; adjacent texts are one."""
+    """Return the steps in the parts of a message. Adjacent texts become one message, joined by `glue`."""
     steps: list[Step] = []
     for part in parts:
         step = _step(part, author)

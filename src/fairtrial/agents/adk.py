@@ -1,4 +1,4 @@
-"""How is an agent of Google's ADK talked to? Through ADK's own runner, each conversation with services of its own."""
+"""How does a session talk to an agent of Google's ADK? With ADK's runner, and with services of its own."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fairtrial.agents.declared import declaring
+from fairtrial.agents.declarations import add_declarations
 from fairtrial.agents.plain import plain
-from fairtrial.agents.routing import routed
+from fairtrial.agents.routing import route_call
 from fairtrial.agents.stopwatch import Stopwatch
 from fairtrial.errors import AgentError, UsageError, nearest
 from fairtrial.formats.adk import content
@@ -29,26 +29,34 @@ EXTRA = "agents-adk"
 _USER = "test_user_id"
 _STEERING = ("transfer_to_agent", "set_model_response", "finish_task")
 _TOOLS_AT_ONCE = 64
-_KEPT = ("author", "content", "grounding_metadata", "usage_metadata", "model_version", "error_code", "error_message")
+_EVENT_KEYS = (
+    "author",
+    "content",
+    "grounding_metadata",
+    "usage_metadata",
+    "model_version",
+    "error_code",
+    "error_message",
+)
 
 
 def agent_at(target: str) -> AdkAgent:
     """Return the agent at `adk:FOLDER`, found as ADK finds it: `app`, `root_agent` or `get_agent_async`.
 
-    Raises UsageError where there is none.
+    Raises UsageError if the folder has no agent.
     """
     loader = import_extra("google.adk.cli.utils.agent_loader", EXTRA).AgentLoader
     path = Path(target.partition(":")[2])
     folder = path.resolve().parent if path.name in ("agent.py", "__init__.py") else path.resolve()
     if not folder.is_dir():
         allowed = "must be an agent folder, with agent.py or __init__.py"
-        near = nearest(folder.name, (one.name for one in folder.parent.glob("*/")))
+        near = nearest(folder.name, (neighbour.name for neighbour in folder.parent.glob("*/")))
         raise UsageError(f"no such folder as {str(path)!r}; {allowed}{near}")
-    # Of a folder with an agent.py ADK's loader knows that one agent only, and so none of the folders in it.
-    own = loader(str(folder))
-    loading = own if own.is_single_agent else loader(str(folder.parent))
+    # In a folder with an agent.py, ADK's loader knows this one agent only. Otherwise it knows the folders inside.
+    folder_loader = loader(str(folder))
+    agent_loader = folder_loader if folder_loader.is_single_agent else loader(str(folder.parent))
     try:
-        found = loading.load_agent(folder.name)
+        agent = agent_loader.load_agent(folder.name)
     except KeyboardInterrupt:
         raise
     except BaseException as error:
@@ -56,16 +64,16 @@ def agent_at(target: str) -> AdkAgent:
         if make is None:
             raise UsageError(import_failure(error)) from error
         return AdkAgent(str(path), folder.name, make=make)
-    return AdkAgent(str(path), folder.name, found)
+    return AdkAgent(str(path), folder.name, agent)
 
 
 def agent_around(thing: Any) -> AdkAgent:
-    """Return the agent that is an ADK agent or app."""
+    """Return a session-opening agent for an ADK agent or app."""
     return AdkAgent(thing.name, thing.name, thing)
 
 
 def _factory(name: str) -> Callable[..., Any] | None:
-    """The `get_agent_async` of an agent folder; ADK's loader, which imported it, does not look for one."""
+    """Return the `get_agent_async` of an agent folder. ADK's loader imports the folder, but ignores this function."""
     for module in (sys.modules.get(f"{name}.agent"), sys.modules.get(name)):
         make: Callable[..., Any] | None = getattr(module, "get_agent_async", None)
         if make is not None:
@@ -75,15 +83,15 @@ def _factory(name: str) -> Callable[..., Any] | None:
 
 @dataclass(frozen=True, slots=True)
 class AdkAgent:
-    """An ADK agent or app (`found`), or a function that makes one for each conversation (`make`).
+    """An ADK agent or app (`agent`), or a function that makes an agent for each conversation (`make`).
 
-    The session starts with the case's `session_input`: app name, user, pinned session id and state. What the agent
-    itself holds (toolsets, plugins) is shared by the conversations, and closed at the end of the last one.
+    The session starts with the case's `session_input`: app name, user, session id and state. The conversations share
+    the resources of the agent, for example toolsets and plugins. The last conversation closes them.
     """
 
     path: str
     name: str
-    found: Any = field(default=None, repr=False)
+    agent: Any = field(default=None, repr=False)
     make: Callable[..., Any] | None = field(default=None, repr=False)
     _open: list[object] = field(default_factory=list, repr=False)
 
@@ -91,19 +99,19 @@ class AdkAgent:
     async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[AdkSession]:
         """Open a conversation."""
         if self.make is not None:
-            made = await self.make()
-            if not isinstance(made, tuple) or len(made) != 2:
+            result = await self.make()
+            if not isinstance(result, tuple) or len(result) != 2:
                 raise AgentError("get_agent_async must return an agent, and an exit stack or None")
-            found, stack = made
-            async with _Closing(stack), _conversation(found, self.name, case, environment, []) as session:
+            agent, stack = result
+            async with _Closing(stack), _conversation(agent, self.name, case, environment, []) as session:
                 yield session
         else:
-            async with _conversation(self.found, self.name, case, environment, self._open) as session:
+            async with _conversation(self.agent, self.name, case, environment, self._open) as session:
                 yield session
 
 
 class _Closing:
-    """An exit stack that was handed over, or None."""
+    """Closes the exit stack of `get_agent_async`, if it has one."""
 
     def __init__(self, stack: Any) -> None:
         self._stack = stack
@@ -118,27 +126,27 @@ class _Closing:
 
 @asynccontextmanager
 async def _conversation(
-    found: Any, name: str, case: EvalCase, environment: Environment | None, others: list[object]
+    agent: Any, name: str, case: EvalCase, environment: Environment | None, others: list[object]
 ) -> AsyncIterator[AdkSession]:
-    """Open a conversation beside `others` that share the agent; the last of them closes what the agent holds."""
+    """Open a conversation beside `others` that share the agent. The last conversation closes the agent's resources."""
     runners = import_extra("google.adk.runners", EXTRA)
     app_class = import_extra("google.adk.apps.app", EXTRA).App
-    given = case.session_input or SessionInput()
+    start = case.session_input or SessionInput()
     watch = _Watch()
     plugin = _plugin(watch, environment)
-    if isinstance(found, app_class):
-        app = found.model_copy(update={"plugins": [plugin, *found.plugins]})
+    if isinstance(agent, app_class):
+        app = agent.model_copy(update={"plugins": [plugin, *agent.plugins]})
     else:
-        app = app_class(name="fairtrial", root_agent=found, plugins=[plugin])
-    runner = runners.InMemoryRunner(app=app, app_name=given.app_name or name)
-    runner.app_name = given.app_name or name
+        app = app_class(name="fairtrial", root_agent=agent, plugins=[plugin])
+    runner = runners.InMemoryRunner(app=app, app_name=start.app_name or name)
+    runner.app_name = start.app_name or name
     others.append(watch)
     try:
         session = await runner.session_service.create_session(
             app_name=runner.app_name,
-            user_id=given.user_id or _USER,
-            state=copy.deepcopy(given.state),
-            session_id=given.session_id or None,
+            user_id=start.user_id or _USER,
+            state=copy.deepcopy(start.state),
+            session_id=start.session_id or None,
         )
         yield AdkSession(runner, session, watch)
     finally:
@@ -158,17 +166,17 @@ class AdkSession:
 
     @property
     def about(self) -> About:
-        """The agents that asked their model in the latest invocation, as they asked it, and the session's state."""
+        """The agents with a request to a model in the latest invocation, and the state of the session."""
         return About(tuple(self._watch.agents.values()), self._state)
 
     async def send(self, message: str) -> AsyncIterator[Item]:
-        """Run one invocation; raises AgentError where it ends in an error event instead of a reply."""
+        """Run one invocation. Raises AgentError if it ends in an error event instead of a reply."""
         types = import_extra("google.genai.types", EXTRA)
         self._watch.begin()
         ids = {"user_id": self._session.user_id, "session_id": self._session.id}
-        said = types.Content(role="user", parts=[types.Part(text=message)])
+        user_content = types.Content(role="user", parts=[types.Part(text=message)])
         last: Any = None
-        running = self._runner.run_async(**ids, new_message=said, run_config=_threaded())
+        running = self._runner.run_async(**ids, new_message=user_content, run_config=_threaded())
         async with aclosing(running) as events:
             async for event in events:
                 if event.partial or event.author == "user":
@@ -184,14 +192,14 @@ class AdkSession:
 
 
 def _threaded() -> Any:
-    """How a run is run: a sync tool in a thread, so that one that waits holds up nobody else, and can be given up."""
+    """Return a configuration with sync tools in threads. A tool that waits then delays no other conversation."""
     config = import_extra("google.adk.agents.run_config", EXTRA)
     return config.RunConfig(tool_thread_pool_config=config.ToolThreadPoolConfig(max_workers=_TOOLS_AT_ONCE))
 
 
 def _items(event: Any) -> list[Item]:
-    """What one event tells: how its steps are grouped, the steps, and the tokens of its model call."""
-    raw = {key: value for key, value in plain(event.model_dump(exclude_none=True)).items() if key in _KEPT}
+    """Return the items of an event: the group, its steps, and the tokens of its model call."""
+    raw = {key: value for key, value in plain(event.model_dump(exclude_none=True)).items() if key in _EVENT_KEYS}
     reading = Diagnostics("event", lenient=True)
     group, steps, usage = content.event(raw, (), reading)
     if event.is_final_response() and all(isinstance(step, Message | Thought) for step in steps):
@@ -201,7 +209,7 @@ def _items(event: Any) -> list[Item]:
 
 
 def _reply(steps: list[Step]) -> list[Step]:
-    """A final response's thoughts, and its texts as the one message that ADK takes them for."""
+    """Return the steps of a final response with its texts joined into one message, as in ADK."""
     texts = [step for step in steps if isinstance(step, Message)]
     if len(texts) < 2:
         return steps
@@ -211,26 +219,27 @@ def _reply(steps: list[Step]) -> list[Step]:
 
 
 class _Watch:
-    """What the models were sent in one invocation, and when models and tools were at work."""
+    """The requests to the models in one invocation, and the times of models and tools."""
 
     def __init__(self) -> None:
         self.begin()
 
     def begin(self) -> None:
-        """Forget the invocation before."""
+        """Begin a new invocation."""
         self.agents: dict[str, AgentDetails] = {}
         self.times = Stopwatch()
 
-    def asked(self, name: str, request: Any) -> None:
-        """An agent asks its model; its instructions are those of its first request, as in ADK, its tools of all."""
+    def note_request(self, name: str, request: Any) -> None:
+        """Note the request of an agent. As in ADK, the instructions of its first request count, and all its tools."""
         config = request.config
-        known = self.agents.get(name) or AgentDetails(name, _text(config.system_instruction))
-        self.agents[name] = declaring(known, (one for tool in config.tools or () for one in _declarations(tool)))
+        agent = self.agents.get(name) or AgentDetails(name, _text(config.system_instruction))
+        declarations = (declaration for tool in config.tools or () for declaration in _declarations(tool))
+        self.agents[name] = add_declarations(agent, declarations)
         self.times.start("model", name)
 
 
 def _text(instruction: Any) -> str:
-    """A system instruction as text: it is one, or a content of parts, or a list of either."""
+    """Return a system instruction as text. It may be a text, a content with parts, or a list of these."""
     if instruction is None or isinstance(instruction, str):
         return instruction or ""
     if isinstance(instruction, list):
@@ -240,15 +249,15 @@ def _text(instruction: Any) -> str:
 
 
 def _declarations(tool: Any) -> list[dict[str, Any]]:
-    """The functions that a tool declares, or the tool itself where the model's provider runs it."""
+    """Return the functions that a tool declares, or the tool itself if the model's provider runs it."""
     dump = getattr(tool, "model_dump", None)
     raw = plain(dump(exclude_none=True)) if dump is not None else {"name": getattr(tool, "__name__", str(tool))}
     functions = raw.pop("function_declarations", [])
     return [*functions, *([raw] if raw else [])]
 
 
-def _routed(tool: Any, environment: Environment) -> Any:
-    """A copy of a tool that asks an environment; what only steers ADK's own flow stays as it is."""
+def _route_tool(tool: Any, environment: Environment) -> Any:
+    """Return a copy of a tool that an environment answers. Tools that only control ADK's flow stay as they are."""
     if tool.name in _STEERING:
         return tool
     copied = copy.copy(tool)
@@ -261,26 +270,26 @@ def _routed(tool: Any, environment: Environment) -> Any:
         async def real() -> Any:
             return await tool.run_async(args=args, tool_context=tool_context)
 
-        return (await routed(environment, call, declared, real)).value
+        return (await route_call(environment, call, declared, real)).value
 
     copied.run_async = run_async
     return copied
 
 
 def _plugin(watch: _Watch, environment: Environment | None) -> Any:
-    """A plugin of ADK's that tells a watch, and puts an environment before the tools of every agent.
+    """Return a plugin of ADK that reports to a watch, and lets an environment answer the tools of every agent.
 
-    It is made here, because its class derives from one of ADK's.
+    The class is defined in this function, because its base class is ADK's, which is imported late.
     """
     base: Any = import_extra("google.adk.plugins.base_plugin", EXTRA).BasePlugin
 
     class Watcher(base):  # type: ignore[misc]
         async def before_model_callback(self, *, callback_context: Any, llm_request: Any) -> None:
-            watch.asked(callback_context.agent_name, llm_request)
+            watch.note_request(callback_context.agent_name, llm_request)
             if environment is not None:
-                # The request's own copies answer: callbacks and confirmations of the agent stand around them as ever.
+                # Only the tools of the request are replaced, so that callbacks and confirmations still run around them.
                 llm_request.tools_dict.update(
-                    {name: _routed(tool, environment) for name, tool in llm_request.tools_dict.items()}
+                    {name: _route_tool(tool, environment) for name, tool in llm_request.tools_dict.items()}
                 )
 
         async def after_model_callback(self, *, callback_context: Any, **_: Any) -> None:

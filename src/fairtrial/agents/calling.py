@@ -1,4 +1,4 @@
-"""How does a function call its tools, so that they are recorded, and an environment can stand before them?"""
+"""How does a function call its tools, so that the calls are recorded and an environment can answer them?"""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from contextlib import contextmanager
 from typing import Any, get_args, get_origin
 
 from fairtrial.agents.plain import plain
-from fairtrial.agents.routing import routed
+from fairtrial.agents.routing import route_call
 from fairtrial.errors import AgentError
 from fairtrial.protocols import Environment
 from fairtrial.records.record import Json
 from fairtrial.records.trace import Step, ToolCall, ToolResult
 from fairtrial.text.display import described
 
-Tell = Callable[[Step], None]
+Report = Callable[[Step], None]
 Tool = Callable[..., Any]
 _PARAMETER = "call"
-_NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+_BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 _TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", list: "array", dict: "object"}
 
 
@@ -32,12 +32,12 @@ def wants_calls(function: Callable[..., Any]) -> bool:
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):
         return False
-    named = parameters.get(_PARAMETER)
-    return named is not None and named.kind in _NAMED and next(iter(parameters)) != _PARAMETER
+    parameter = parameters.get(_PARAMETER)
+    return parameter is not None and parameter.kind in _BY_NAME and next(iter(parameters)) != _PARAMETER
 
 
 class Calls:
-    """Records the calls of one conversation; the ids of calls go on from message to message."""
+    """Records the calls of one conversation. Ids count on from message to message, for example `call-1`, `call-2`."""
 
     def __init__(self, environment: Environment | None) -> None:
         self.environment = environment
@@ -48,63 +48,63 @@ class Calls:
         name = getattr(tool, "__name__", None) or type(tool).__name__
         return ToolCall(name, plain(args), f"call-{next(self._numbers)}")
 
-    def for_async(self, tell: Tell) -> dict[str, Any]:
+    def for_async(self, report: Report) -> dict[str, Any]:
         """Return the argument with which an async function calls its tools."""
 
         async def call(tool: Tool, /, **args: Any) -> Any:
             """Call a tool, sync or async, and return its answer."""
-            made = self.begin(tool, args)
+            record = self.begin(tool, args)
 
             async def real() -> Any:
                 value = tool(**args)
                 return await value if inspect.isawaitable(value) else value
 
-            with _telling(tell, made):
-                value = await self._asked(tool, made, real)
-            tell(ToolResult(made.name, plain(value), made.id))
+            with _reporting(report, record):
+                value = await self._answer(tool, record, real)
+            report(ToolResult(record.name, plain(value), record.id))
             return value
 
         return {_PARAMETER: call}
 
-    def for_sync(self, tell: Tell, loop: asyncio.AbstractEventLoop) -> dict[str, Any]:
+    def for_sync(self, report: Report, loop: asyncio.AbstractEventLoop) -> dict[str, Any]:
         """Return the argument with which a sync function calls its tools, from any thread but the loop's."""
 
         def call(tool: Tool, /, **args: Any) -> Any:
-            """Call a tool, which runs in the thread that calls it, and return its answer."""
-            made = self.begin(tool, args)
-            here = _Here(tool, args, loop)
-            with _telling(tell, made):
-                value = here.run() if self.environment is None else here.wait(self._asked, tool, made)
-            tell(ToolResult(made.name, plain(value), made.id))
+            """Call a tool in the thread of the caller, and return its answer."""
+            record = self.begin(tool, args)
+            thread = _CallingThread(tool, args, loop)
+            with _reporting(report, record):
+                value = thread.run() if self.environment is None else thread.wait(self._answer, tool, record)
+            report(ToolResult(record.name, plain(value), record.id))
             return value
 
         return {_PARAMETER: call}
 
-    async def _asked(self, tool: Tool, made: ToolCall, real: Callable[[], Awaitable[Any]]) -> Any:
+    async def _answer(self, tool: Tool, record: ToolCall, real: Callable[[], Awaitable[Any]]) -> Any:
         if self.environment is None:
             return await real()
-        return (await routed(self.environment, made, declaration(tool), real)).value
+        return (await route_call(self.environment, record, declaration(tool), real)).value
 
 
 @contextmanager
-def _telling(tell: Tell, made: ToolCall) -> Iterator[None]:
-    """Tell of a call before it is made, and of its failure."""
-    tell(made)
+def _reporting(report: Report, record: ToolCall) -> Iterator[None]:
+    """Report a call before the tool runs, and its failure if the tool raises."""
+    report(record)
     try:
         yield
     except Exception as error:
-        tell(_failed(made, error))
+        report(ToolResult(record.name, {"error": described(error)}, record.id, is_error=True))
         raise
 
 
-class _Here:
-    """One call of a tool, run in the thread that waits for its answer: a tool may belong to its thread."""
+class _CallingThread:
+    """Runs a tool in the thread that called it, because a tool may depend on its thread, for example with SQLite."""
 
     def __init__(self, tool: Tool, args: dict[str, Any], loop: asyncio.AbstractEventLoop) -> None:
         self._tool = tool
         self._args = args
         self._loop = loop
-        self._wanted: queue.SimpleQueue[asyncio.Future[tuple[Any, Exception | None]] | None] = queue.SimpleQueue()
+        self._requests: queue.SimpleQueue[asyncio.Future[tuple[Any, Exception | None]] | None] = queue.SimpleQueue()
 
     def run(self) -> Any:
         """Run the tool."""
@@ -115,49 +115,46 @@ class _Here:
         return value
 
     async def real(self) -> Any:
-        """Have the tool run in the waiting thread."""
-        done: asyncio.Future[tuple[Any, Exception | None]] = self._loop.create_future()
-        self._wanted.put(done)
-        value, error = await done
+        """Request a run of the tool from the waiting thread, and return the answer of the tool."""
+        request: asyncio.Future[tuple[Any, Exception | None]] = self._loop.create_future()
+        self._requests.put(request)
+        value, error = await request
         if error is not None:
             raise error
         return value
 
-    def wait(self, ask: Callable[..., Coroutine[Any, Any, Any]], tool: Tool, made: ToolCall) -> Any:
-        """Return what the loop answers when it is asked, and run the tool as often as it wants that."""
-        if _running() is self._loop:
+    def wait(self, answer: Callable[..., Coroutine[Any, Any, Any]], tool: Tool, record: ToolCall) -> Any:
+        """Return the answer that the loop computes; meanwhile run the tool here each time that the loop requests it."""
+        if _running_loop() is self._loop:
             raise AgentError("a function that returns something async, and calls its tools with `call`, must be async")
-        answering: list[asyncio.Task[Any]] = []
+        tasks: list[asyncio.Task[Any]] = []
 
-        def start() -> None:  # in the loop: what is asked of one that is closing is never begun
-            answering.append(self._loop.create_task(ask(tool, made, self.real)))
-            answering[0].add_done_callback(lambda _: self._wanted.put(None))
+        def start() -> None:
+            # The task is created in the loop: a loop that is closing never starts a coroutine from elsewhere.
+            tasks.append(self._loop.create_task(answer(tool, record, self.real)))
+            tasks[0].add_done_callback(lambda _: self._requests.put(None))
 
         self._loop.call_soon_threadsafe(start)
-        while (done := self._wanted.get()) is not None:
+        while (request := self._requests.get()) is not None:
             outcome: tuple[Any, Exception | None]
             try:
                 outcome = (self.run(), None)
-            except Exception as error:  # noqa: BLE001  (raised again, in the coroutine that wanted it)
+            except Exception as error:  # noqa: BLE001  (raised again, in the coroutine that requested the run)
                 outcome = (None, error)
-            self._loop.call_soon_threadsafe(_resolve, done, outcome)
-        return answering[0].result()
+            self._loop.call_soon_threadsafe(_resolve, request, outcome)
+        return tasks[0].result()
 
 
-def _running() -> asyncio.AbstractEventLoop | None:
+def _running_loop() -> asyncio.AbstractEventLoop | None:
     try:
         return asyncio.get_running_loop()
     except RuntimeError:
         return None
 
 
-def _resolve(done: asyncio.Future[Any], outcome: Any) -> None:
-    if not done.done():
-        done.set_result(outcome)
-
-
-def _failed(made: ToolCall, error: Exception) -> ToolResult:
-    return ToolResult(made.name, {"error": described(error)}, made.id, is_error=True)
+def _resolve(request: asyncio.Future[Any], outcome: Any) -> None:
+    if not request.done():
+        request.set_result(outcome)
 
 
 def declaration(tool: Tool) -> dict[str, Json]:
@@ -169,16 +166,16 @@ def declaration(tool: Tool) -> dict[str, Json]:
         return {"name": name, "description": inspect.getdoc(tool) or ""}
     schema = {
         "type": "object",
-        "properties": {one.name: _schema(one.annotation) for one in parameters},
-        "required": [one.name for one in parameters if one.default is one.empty],
+        "properties": {parameter.name: _schema(parameter.annotation) for parameter in parameters},
+        "required": [parameter.name for parameter in parameters if parameter.default is parameter.empty],
     }
     return {"name": name, "description": inspect.getdoc(tool) or "", "parameters_json_schema": schema}
 
 
 def _schema(annotation: Any) -> dict[str, Json]:
-    """The JSON schema of a simple type; of any other, what anything fits."""
+    """Return the JSON schema of a simple type, for example `{"type": "string"}`; other types allow any value."""
     if get_origin(annotation) is types.UnionType:
-        kinds = [_schema(one) for one in get_args(annotation) if one is not type(None)]
+        kinds = [_schema(member) for member in get_args(annotation) if member is not type(None)]
         return kinds[0] if len(kinds) == 1 else {}
     kind = _TYPES.get(get_origin(annotation) or annotation)
     return {"type": kind} if kind else {}

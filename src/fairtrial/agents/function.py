@@ -1,4 +1,4 @@
-"""How is a Python function talked to? It receives the conversation so far, and returns a reply or yields steps."""
+"""How does a Python function act as an agent? It gets the conversation so far, and returns a reply or yields steps."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fairtrial.agents.calling import Calls, Tell, wants_calls
+from fairtrial.agents.calling import Calls, Report, wants_calls
 from fairtrial.errors import AgentError
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
@@ -41,17 +41,17 @@ class FunctionAgent:
     """An agent that is a function of the conversation so far, sync or async.
 
     The last invocation of the trace holds the user's new message. The function returns a reply (a string) or steps, or
-    yields them: strings and `Message`s, `Thought`s, `ToolCall`s, `ToolResult`s, and `Usage`s. The last message is the
-    reply. An `About` tells of its agents: instructions and tools. A function with a second parameter `call` calls its
-    tools with it; the calls and their results are recorded. A sync function runs in a thread of its own that cannot
-    keep the process alive.
+    it yields them: strings, `Message`, `Thought`, `ToolCall`, `ToolResult` and `Usage`. The last message is the reply.
+    An `About` describes the agents: their instructions and tools. If the function has a second parameter `call`, it
+    calls its tools with `call`, for example `call(get_order, id="A-17")`, and the calls and results are recorded. A
+    sync function runs in a thread of its own that cannot keep the process alive.
     """
 
     function: Callable[..., Any]
 
     @property
     def refuses_environment(self) -> str:
-        """Why no environment can stand before the tools; empty where one can."""
+        """Why an environment cannot answer the calls of tools. The text is empty if an environment can."""
         if wants_calls(self.function):
             return ""
         return "the function calls its tools itself; give it a second parameter `call`, and call them with that"
@@ -63,83 +63,84 @@ class FunctionAgent:
 
     @asynccontextmanager
     async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[FunctionSession]:
-        """Open a conversation; the trace's `final_state` is a copy of the case's initial state, to read and change."""
+        """Open a conversation. `final_state` of the trace is a copy of the case's initial state, to read and change."""
         state = copy.deepcopy(case.session_input.state) if case.session_input else None
         yield FunctionSession(self.function, Trace(session_id=case.id, final_state=state), Calls(environment))
 
 
 class FunctionSession:
-    """One conversation with a function; it remembers what was said."""
+    """One conversation with a function. The session keeps the conversation for the function."""
 
     def __init__(self, function: Callable[..., Any], trace: Trace, calls: Calls) -> None:
         self._function = function
         self._trace = trace
         self._calls = calls if wants_calls(function) else None
-        self._told: About | None = None
+        self._latest: About | None = None
 
     @property
     def about(self) -> About | None:
-        """What the function told last of its agents, and the state that it found in the trace, as it left it."""
+        """The latest description of the agents by the function, and the state in the trace as the function left it."""
         state = self._trace.final_state
-        return self._told if state is None else replace(self._told or About(), final_state=state)
+        return self._latest if state is None else replace(self._latest or About(), final_state=state)
 
     async def send(self, message: str) -> AsyncIterator[Item]:
-        """Call the function with the conversation so far; raise AgentError for what is no step."""
-        before = self._trace.invocations
-        asked = replace(self._trace, invocations=(*before, Invocation(Message(message))))
+        """Call the function with the conversation so far. Raises AgentError if the function returns no step."""
+        earlier = self._trace.invocations
+        conversation = replace(self._trace, invocations=(*earlier, Invocation(Message(message))))
         steps: list[Step] = []
-        async with aclosing(self._items(asked)) as items:
+        async with aclosing(self._items(conversation)) as items:
             async for item in items:
                 step = _item(item)
                 if isinstance(step, About):
-                    self._told = step
+                    self._latest = step
                     continue
                 if not isinstance(step, Usage):
                     steps.append(step)
                 yield step
-        inner, reply = split_reply(steps)
-        self._trace = replace(asked, invocations=(*before, Invocation(Message(message), inner, reply)))
+        steps_before, reply = split_reply(steps)
+        invocation = Invocation(Message(message), steps_before, reply)
+        self._trace = replace(conversation, invocations=(*earlier, invocation))
 
     def _items(self, trace: Trace) -> AsyncGenerator[Any, None]:
         function, calls = self._function, self._calls
         if _is(function, inspect.isasyncgenfunction) or _is(function, inspect.iscoroutinefunction):
-            return in_task(lambda tell: _gone_through(function(trace, **(calls.for_async(tell) if calls else {}))))
+            return in_task(lambda report: _async_items(function(trace, **(calls.for_async(report) if calls else {}))))
         loop = asyncio.get_running_loop()
-        made = in_thread(lambda tell: _listed(function(trace, **(calls.for_sync(tell, loop) if calls else {}))))
-        return _awaited(made)
+        items = in_thread(lambda report: _items_of(function(trace, **(calls.for_sync(report, loop) if calls else {}))))
+        return _awaited(items)
 
 
 def _is(function: Callable[..., Any], kind: Callable[[Any], bool]) -> bool:
-    """Whether a function, or an object that is called like one, is of a kind."""
+    """Whether a function, or an object with `__call__`, is of a kind."""
     return kind(function) or kind(getattr(function, "__call__", None))  # noqa: B004
 
 
 async def _awaited(items: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
-    """What a sync function does; what it returns may be async, as with a decorator around an async function."""
+    """Yield the items of a sync function. An item may be async, for example if a decorator hides an async function."""
     async with aclosing(items):
         async for item in items:
             if not inspect.isawaitable(item) and not hasattr(item, "__aiter__"):
                 yield item
                 continue
-            async with aclosing(_gone_through(item)) as more:
-                async for one in more:
-                    yield one
+            async with aclosing(_async_items(item)) as inner_items:
+                async for inner_item in inner_items:
+                    yield inner_item
 
 
-async def _gone_through(result: Any) -> AsyncGenerator[Any, None]:
-    """What an async function yields, or what it returns."""
+async def _async_items(result: Any) -> AsyncGenerator[Any, None]:
+    """Yield the items that an async function yields or returns."""
     if not hasattr(result, "__aiter__"):
         result = await result
     if hasattr(result, "__aiter__"):
         async for item in result:
             yield item
     else:
-        for item in _listed(result):
+        for item in _items_of(result):
             yield item
 
 
-def _listed(result: Any) -> Iterable[Any]:
-    """What a function returned, as the things it did: nothing, one thing, or several."""
+def _items_of(result: Any) -> Iterable[Any]:
+    """Return the result of a function as items: none, one or several."""
     if result is None:
         return ()
     return (result,) if isinstance(result, str | Mapping) or not isinstance(result, Iterable) else result
@@ -154,28 +155,28 @@ def _item(item: Any) -> Step | Usage | About:
     raise AgentError(f"an agent must return or yield {allowed}, got {type(item).__name__}")
 
 
-class _Told:
-    """What a function does, from wherever it runs, for the session to yield."""
+class _ItemQueue:
+    """Carries the items of a function from its thread or task to the session."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._queue: asyncio.Queue[tuple[Any, BaseException | None]] = asyncio.Queue()
 
     def put(self, item: Any, error: BaseException | None = None) -> None:
-        """Take in something that happened in the loop."""
+        """Add an item from the loop, or the error that ended the function."""
         self._queue.put_nowait((item, error))
 
     def put_from_thread(self, item: Any, error: BaseException | None = None) -> None:
-        """Take in something that happened in a thread."""
+        """Add an item from a thread, or the error that ended the function."""
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self.put, item, error)
 
     async def items(self) -> AsyncIterator[Any]:
-        """Yield what happens until the end; raise the error that it ended with."""
+        """Yield the items until the end. Raises the error that ended the function."""
         while True:
             item, error = await self._queue.get()
             if isinstance(error, GeneratorExit):
-                raise AgentError(described(error)) from error  # as itself it would say that nobody listens any more
+                raise AgentError(described(error)) from error  # a bare GeneratorExit would end our own generator
             if error is not None:
                 raise error
             if item is _END:
@@ -183,39 +184,42 @@ class _Told:
             yield item
 
 
-async def in_thread(function: Callable[[Tell], Iterable[Any]]) -> AsyncGenerator[Any, None]:
-    """Yield what a sync function tells and gives, run in a daemon thread: a hung one can be left behind."""
-    told = _Told()
+async def in_thread(function: Callable[[Report], Iterable[Any]]) -> AsyncGenerator[Any, None]:
+    """Yield the items that a sync function reports and returns.
+
+    The function runs in a daemon thread, so that a hung function cannot keep the process alive.
+    """
+    queue = _ItemQueue()
 
     def run() -> None:
         try:
-            for item in function(told.put_from_thread):
-                told.put_from_thread(item)
-            told.put_from_thread(_END)
-        except BaseException as error:  # noqa: BLE001  (it is raised again, on the side that asked)
-            told.put_from_thread(_END, error)
+            for item in function(queue.put_from_thread):
+                queue.put_from_thread(item)
+            queue.put_from_thread(_END)
+        except BaseException as error:  # noqa: BLE001  (raised again in the session)
+            queue.put_from_thread(_END, error)
 
     context = contextvars.copy_context()
     threading.Thread(target=context.run, args=(run,), daemon=True, name="fairtrial-agent").start()
-    async for item in told.items():
+    async for item in queue.items():
         yield item
 
 
-async def in_task(function: Callable[[Tell], AsyncIterator[Any]]) -> AsyncGenerator[Any, None]:
-    """Yield what an async function tells and gives, as it happens; it ends where nobody listens any more."""
-    told = _Told()
+async def in_task(function: Callable[[Report], AsyncIterator[Any]]) -> AsyncGenerator[Any, None]:
+    """Yield the items that an async function reports and yields. The function is cancelled if the session closes."""
+    queue = _ItemQueue()
 
     async def run() -> None:
         try:
-            async for item in function(told.put):
-                told.put(item)
-            told.put(_END)
-        except BaseException as error:  # noqa: BLE001  (it is raised again, on the side that asked)
-            told.put(_END, error)
+            async for item in function(queue.put):
+                queue.put(item)
+            queue.put(_END)
+        except BaseException as error:  # noqa: BLE001  (raised again in the session)
+            queue.put(_END, error)
 
     running = asyncio.create_task(run())
     try:
-        async for item in told.items():
+        async for item in queue.items():
             yield item
     finally:
         running.cancel()

@@ -1,4 +1,4 @@
-"""How is an agent behind an OpenAI-compatible chat endpoint talked to?"""
+"""How does a session talk to an agent behind an OpenAI-compatible chat endpoint?"""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ _SHOWN = 300
 def agent_at(target: str) -> ChatAgent:
     """Return the agent at `URL` or `URL#MODEL`.
 
-    The URL is the endpoint itself, or what stands before its `/chat/completions`. Raises UsageError.
+    The URL may end in `/chat/completions` or not. For example, `http://localhost:8000/v1#gpt` means the model `gpt`.
+    Raises UsageError.
     """
     import_extra("httpx2", "http")
     url, _, model = target.partition("#")
@@ -45,13 +46,16 @@ def agent_at(target: str) -> ChatAgent:
 class ChatAgent:
     """An agent that answers chat completions: each request carries the conversation so far.
 
-    Its tools are its own: calls are reported in the reply's `tool_calls`, or with their results in a list `messages`
-    beside `choices`, which holds everything that the agent did for this reply as chat messages. Nothing is tried twice.
+    The agent runs its tools itself. It reports calls in the reply's `tool_calls`, or calls and results in a list
+    `messages` beside `choices`. If a reply has `messages`, the list holds every step of the agent. A request is never
+    repeated.
     """
 
     url: str
     model: str = "default"
-    refuses_environment: ClassVar[str] = "a chat endpoint runs its tools itself, where nothing can stand before them"
+    refuses_environment: ClassVar[str] = (
+        "a chat endpoint runs its tools itself, and an environment cannot answer the calls"
+    )
 
     @asynccontextmanager
     async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[ChatSession]:  # noqa: ARG002
@@ -69,12 +73,12 @@ def _certificates() -> Any:
 
 
 def _verify(url: str) -> Any:
-    """What a client verifies a server by; loading the certificates takes long, and is done once and where needed."""
+    """Return the certificates for a URL. They are loaded once and only if needed, because loading takes long."""
     return _certificates() if url.startswith("https:") else False
 
 
 class ChatSession:
-    """One conversation; it remembers what was said, because the endpoint does not."""
+    """One conversation. The session keeps the messages, because the endpoint does not."""
 
     about: About | None = None
 
@@ -86,7 +90,7 @@ class ChatSession:
         self._messages: list[dict[str, Any]] = []
 
     async def send(self, message: str) -> AsyncIterator[Item]:
-        """Post the conversation so far; raises AgentError for what is no chat completion."""
+        """Post the conversation so far. Raises AgentError if the reply is not a chat completion."""
         self._messages.append({"role": "user", "content": message})
         reply = await self._post({"model": self._model, "messages": self._messages})
         usage = _usage(reply)
@@ -96,8 +100,8 @@ class ChatSession:
         for step in steps:
             yield step
         # Only the reply goes back: the calls are answered already, and a strict server wants a result for each.
-        _, said = split_reply(steps)
-        self._messages.append({"role": "assistant", "content": said.text if said else ""})
+        _, answer = split_reply(steps)
+        self._messages.append({"role": "assistant", "content": answer.text if answer else ""})
 
     async def _post(self, body: dict[str, Any]) -> dict[str, Any]:
         try:
@@ -116,7 +120,7 @@ class ChatSession:
 
 
 def _steps(reply: dict[str, Any], url: str) -> list[Step]:
-    """What a reply tells that the agent did: all that is reported, or the message of the first choice."""
+    """Return the steps in a reply: from all messages that it reports, or from the message of the first choice."""
     reading = Diagnostics(url)
     messages = reply.get("messages")
     if isinstance(messages, list) and messages:
@@ -140,7 +144,7 @@ def _message(reply: dict[str, Any], url: str) -> dict[str, Any]:
 
 
 def _usage(reply: dict[str, Any]) -> Usage | None:
-    """Return the tokens of a reply; the completion tokens include the reasoning tokens."""
+    """Return the tokens of a reply. The completion tokens include the reasoning tokens."""
     usage = reply.get("usage")
     model = reply.get("model")
     if not isinstance(usage, dict):

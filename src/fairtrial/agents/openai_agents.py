@@ -1,4 +1,4 @@
-"""How is an agent of the OpenAI Agents SDK talked to? A run for each message, watched through the SDK's hooks."""
+"""How does a session talk to an agent of the OpenAI Agents SDK? With a run for each message, observed by hooks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fairtrial.agents.plain import as_text, plain
-from fairtrial.agents.routing import routed
+from fairtrial.agents.routing import route_call
 from fairtrial.agents.stopwatch import Stopwatch
 from fairtrial.errors import UsageError
 from fairtrial.formats.messages import arguments_of, response_of
@@ -21,21 +21,21 @@ from fairtrial.records.record import Json
 from fairtrial.records.trace import HANDOVER, About, AgentDetails, Message, Thought, ToolCall, ToolResult, Usage
 
 EXTRA = "agents-openai"
-_SPENT = ("id", "type", "status", "output", "name", "arguments", "call_id")
+_COMMON_KEYS = ("id", "type", "status", "output", "name", "arguments", "call_id")
 
 
 def agent_at(target: str) -> OpenAIAgent:
-    """Return the agent at `openai-agents:MODULE:NAME`; raises UsageError."""
+    """Return the agent at `openai-agents:MODULE:NAME`. Raises UsageError."""
     import_extra("agents.lifecycle", EXTRA)
     path = target.partition(":")[2]
-    found = import_object(path, path)
-    if not hasattr(found, "get_all_tools"):
-        raise UsageError(f"must be an agents.Agent, got {type(found).__name__}")
-    return OpenAIAgent(path, found)
+    agent = import_object(path, path)
+    if not hasattr(agent, "get_all_tools"):
+        raise UsageError(f"must be an agents.Agent, got {type(agent).__name__}")
+    return OpenAIAgent(path, agent)
 
 
 def agent_around(thing: Any) -> OpenAIAgent:
-    """Return the agent that is one of the OpenAI Agents SDK."""
+    """Return a session-opening agent for an agent of the OpenAI Agents SDK."""
     return OpenAIAgent(thing.name, thing)
 
 
@@ -43,7 +43,7 @@ def agent_around(thing: Any) -> OpenAIAgent:
 class OpenAIAgent:
     """An agent of the OpenAI Agents SDK. The case's initial state is the run's context, a dictionary.
 
-    Where one agent hands over to another, the next message goes to that one.
+    If an agent hands over to another agent, the next message goes to the other agent.
     """
 
     path: str
@@ -57,21 +57,21 @@ class OpenAIAgent:
 
 
 class _Routing:
-    """Copies of agents whose tools ask an environment; handovers go to copies as well."""
+    """Makes copies of agents with tools that an environment answers. Handovers go to copies as well."""
 
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
         self._copies: dict[int, Any] = {}
-        self._held: list[Any] = []
+        self._originals: list[Any] = []
 
     def agent(self, agent: Any) -> Any:
-        """Return the copy of an agent; agents may hand over to each other in circles."""
+        """Return the copy of an agent. Each agent is copied once, because agents may hand over in circles."""
         if id(agent) in self._copies:
             return self._copies[id(agent)]
         copied = agent.clone(tools=[self._tool(tool) for tool in agent.tools])
         self._copies |= {id(agent): copied, id(copied): copied}
-        self._held.append(agent)  # so that no other agent can get its id
-        copied.handoffs = [self._handoff(one) for one in agent.handoffs]
+        self._originals.append(agent)  # an agent that is kept alive cannot lose its id to another object
+        copied.handoffs = [self._handoff(handoff) for handoff in agent.handoffs]
 
         async def get_mcp_tools(context: Any) -> list[Any]:
             return [self._tool(tool) for tool in await agent.get_mcp_tools(context)]
@@ -91,34 +91,35 @@ class _Routing:
         return copied
 
     def _tool(self, tool: Any) -> Any:
-        """The copy of a tool that runs here; what the provider runs stays as it is."""
+        """Return the copy of a tool that runs here. A tool that the provider runs stays as it is."""
         if not hasattr(tool, "on_invoke_tool"):
             return tool
         copied = copy.copy(tool)
 
         async def on_invoke_tool(context: Any, arguments: str) -> Any:
             call = ToolCall(tool.name, plain(arguments_of(arguments)), str(context.tool_call_id))
-            answer = await routed(
+            answer = await route_call(
                 self._environment,
                 call,
                 _declaration(tool),
                 lambda: tool.on_invoke_tool(context, arguments),
                 as_json=_response,
             )
-            return answer.value if answer.own else as_text(answer.value)  # else the SDK would write it as Python does
+            # The SDK would write a dictionary with `str`, which is not JSON.
+            return answer.value if answer.own else as_text(answer.value)
 
         copied.on_invoke_tool = on_invoke_tool
         return copied
 
 
 def _response(result: Any) -> Json:
-    """What a tool returned, as it is recorded."""
+    """Return the result of a tool as JSON. A text that holds a JSON object or array is decoded."""
     value = plain(result)
     return response_of(value) if isinstance(value, str) else value
 
 
 class OpenAISession:
-    """One conversation; it carries the SDK's input items, and the agent that spoke last, from run to run."""
+    """One conversation. The session carries the input items and the last agent from run to run."""
 
     def __init__(self, agent: Any, context: dict[str, Any] | None) -> None:
         self._agent = agent
@@ -128,80 +129,80 @@ class OpenAISession:
 
     @property
     def about(self) -> About:
-        """The agents that asked their model in the latest run, as they asked it, and the run's context."""
+        """The agents with a request to a model in the latest run, and the context of the run."""
         return About(tuple(self._agents.values()), None if self._context is None else plain(self._context))
 
     async def send(self, message: str) -> AsyncIterator[Item]:
-        """Run the agent, and yield what happens as it happens."""
-        happened: asyncio.Queue[Item | None] = asyncio.Queue()
-        watch = _Watch(happened)
+        """Run the agent, and yield each item when the hooks report it."""
+        queue: asyncio.Queue[Item | None] = asyncio.Queue()
+        watch = _Watch(queue)
         self._agents = watch.agents
-        running = asyncio.create_task(self._run(message, watch))
-        running.add_done_callback(lambda _: happened.put_nowait(None))
+        run = asyncio.create_task(self._run(message, watch))
+        run.add_done_callback(lambda _: queue.put_nowait(None))
         try:
-            while (item := await happened.get()) is not None:
+            while (item := await queue.get()) is not None:
                 yield item
         finally:
-            running.cancel()
-            await asyncio.wait([running])
-        result = running.result()
+            run.cancel()
+            await asyncio.wait([run])
+        result = run.result()
         self._agent, self._history = result.last_agent, result.to_input_list()
-        if not watch.said:
+        if not watch.has_reply:
             yield Message(as_text(result.final_output), self._agent.name)
         yield watch.times.durations
 
     async def _run(self, message: str, watch: _Watch) -> Any:
         runner = import_extra("agents", EXTRA).Runner
-        said = {"role": "user", "content": message}
-        return await runner.run(self._agent, [*self._history, said], context=self._context, hooks=_hooks(watch))
+        user_message = {"role": "user", "content": message}
+        return await runner.run(self._agent, [*self._history, user_message], context=self._context, hooks=_hooks(watch))
 
 
 class _Watch:
-    """Tells what the hooks hear."""
+    """Turns the reports of the hooks into items."""
 
-    def __init__(self, happened: asyncio.Queue[Item | None]) -> None:
+    def __init__(self, queue: asyncio.Queue[Item | None]) -> None:
         self.times = Stopwatch()
         self.agents: dict[str, AgentDetails] = {}
-        self.said = False
-        self._happened = happened
-        self._waiting: dict[str, ToolCall] = {}
+        self.has_reply = False
+        self._queue = queue
+        self._open_calls: dict[str, ToolCall] = {}
 
-    async def asked(self, context: Any, agent: Any, instructions: str | None, inputs: list[Any]) -> None:
-        """An agent asks its model; results that no tool's hook told of (of a handover, say) are among the inputs."""
-        for one in inputs:
-            raw = one if isinstance(one, dict) else plain(one)
+    async def note_request(self, context: Any, agent: Any, instructions: str | None, inputs: list[Any]) -> None:
+        """Note the request of an agent. Results without a hook, for example of a handover, are among its inputs."""
+        for input_item in inputs:
+            raw = input_item if isinstance(input_item, dict) else plain(input_item)
             if raw.get("type") == "function_call_output":
-                self.answered(str(raw.get("call_id")), raw.get("output"))
+                self.note_result(str(raw.get("call_id")), raw.get("output"))
         if agent.name not in self.agents:
-            declared = tuple(map(_declaration, [*await agent.get_all_tools(context), *agent.handoffs]))
-            self.agents[agent.name] = AgentDetails(agent.name, instructions or "", declared)
+            declarations = tuple(map(_declaration, [*await agent.get_all_tools(context), *agent.handoffs]))
+            self.agents[agent.name] = AgentDetails(agent.name, instructions or "", declarations)
         self.times.start("model", agent.name)
 
-    def replied(self, agent: Any, response: Any) -> None:
-        """A model replied."""
+    def note_response(self, agent: Any, response: Any) -> None:
+        """Note the response of a model."""
         self.times.end("model", agent.name)
-        self._happened.put_nowait(_usage(response.usage, agent.model))
-        self.said = False
+        self._queue.put_nowait(_usage(response.usage, agent.model))
+        self.has_reply = False
         for output in response.output:
             for item in _steps(plain(output), agent.name):
                 if isinstance(item, Message):
-                    self.said = True
+                    self.has_reply = True
                 elif isinstance(item, ToolCall):
-                    self.said = False
-                    self._waiting[item.id] = item
+                    self.has_reply = False
+                    self._open_calls[item.id] = item
                 elif isinstance(item, ToolResult):
-                    self._waiting.pop(item.id, None)
-                self._happened.put_nowait(item)
+                    self._open_calls.pop(item.id, None)
+                self._queue.put_nowait(item)
 
-    def answered(self, call_id: str, result: Any) -> None:
-        """A tool answered; the first that is heard of it counts."""
-        call = self._waiting.pop(call_id, None)
+    def note_result(self, call_id: str, result: Any) -> None:
+        """Note the result of a tool. The first report of a result counts."""
+        call = self._open_calls.pop(call_id, None)
         if call is not None:
-            self._happened.put_nowait(ToolResult(call.name, _response(result), call_id, call.author))
+            self._queue.put_nowait(ToolResult(call.name, _response(result), call_id, call.author))
 
 
 def _steps(raw: dict[str, Any], author: str) -> list[Item]:
-    """The steps that one output of a model stands for; tools that the provider runs are calls too."""
+    """Return the steps in an output of a model. Tools that the provider runs are calls too."""
     kind = str(raw.get("type"))
     if kind == "message":
         texts = [part.get("text") or part.get("refusal") or "" for part in raw.get("content", [])]
@@ -213,52 +214,55 @@ def _steps(raw: dict[str, Any], author: str) -> list[Item]:
         return []
     call_id = str(raw.get("call_id") or raw.get("id") or "")
     name = raw.get("name") or kind.removesuffix("_call")
-    own = {key: value for key, value in raw.items() if key not in _SPENT}
-    call = ToolCall(name, arguments_of(raw["arguments"]) if "arguments" in raw else own, call_id, author)
+    arguments = {key: value for key, value in raw.items() if key not in _COMMON_KEYS}
+    call = ToolCall(name, arguments_of(raw["arguments"]) if "arguments" in raw else arguments, call_id, author)
     if raw.get("output") is None:
         return [call]
     return [call, ToolResult(name, plain(raw["output"]), call_id, author)]
 
 
-def _usage(used: Any, model: Any) -> Usage:
-    """Return the tokens of a model call; the output tokens include the reasoning tokens."""
+def _usage(counts: Any, model: Any) -> Usage:
+    """Return the tokens of a model call. The output tokens include the reasoning tokens."""
     return Usage(
-        used.input_tokens,
-        used.output_tokens,
-        getattr(used.output_tokens_details, "reasoning_tokens", None),
-        getattr(used.input_tokens_details, "cached_tokens", None),
+        counts.input_tokens,
+        counts.output_tokens,
+        getattr(counts.output_tokens_details, "reasoning_tokens", None),
+        getattr(counts.input_tokens_details, "cached_tokens", None),
         model if isinstance(model, str) else str(getattr(model, "model", "")),
     )
 
 
 def _declaration(tool: Any) -> dict[str, Any]:
-    """How a tool, or an agent to hand over to, is declared to the model; of the latter we add which it is."""
+    """Return the declaration of a tool or of a handover. A handover also names the agent that it hands over to."""
     if hasattr(tool, "params_json_schema"):
-        return _declared(tool.name, tool.description, tool.params_json_schema)
+        return _function(tool.name, tool.description, tool.params_json_schema)
     if hasattr(tool, "on_invoke_handoff"):
-        declared = _declared(tool.tool_name, tool.tool_description, tool.input_json_schema)
-        return {**declared, HANDOVER: tool.agent_name}
+        function = _function(tool.tool_name, tool.tool_description, tool.input_json_schema)
+        return {**function, HANDOVER: tool.agent_name}
     if hasattr(tool, "get_all_tools"):
         handoff = import_extra("agents", EXTRA).Handoff
-        declared = _declared(handoff.default_tool_name(tool), handoff.default_tool_description(tool), {})
-        return {**declared, HANDOVER: tool.name}
+        function = _function(handoff.default_tool_name(tool), handoff.default_tool_description(tool), {})
+        return {**function, HANDOVER: tool.name}
     return {"name": str(getattr(tool, "name", type(tool).__name__))}
 
 
-def _declared(name: str, description: str, schema: Any) -> dict[str, Any]:
+def _function(name: str, description: str, schema: Any) -> dict[str, Any]:
     return {"name": name, "description": description, "parameters_json_schema": plain(schema)}
 
 
 def _hooks(watch: _Watch) -> Any:
-    """Hooks of the SDK that tell a watch; made here, because their class derives from one of the SDK's."""
+    """Return hooks of the SDK that report to a watch.
+
+    The class is defined in this function, because its base class is the SDK's, which is imported late.
+    """
     base: Any = import_extra("agents.lifecycle", EXTRA).RunHooksBase
 
     class Hooks(base):  # type: ignore[misc]
         async def on_llm_start(self, context: Any, agent: Any, system_prompt: str | None, input_items: Any) -> None:
-            await watch.asked(context, agent, system_prompt, input_items)
+            await watch.note_request(context, agent, system_prompt, input_items)
 
         async def on_llm_end(self, _context: Any, agent: Any, response: Any) -> None:
-            watch.replied(agent, response)
+            watch.note_response(agent, response)
 
         async def on_tool_start(self, context: Any, _agent: Any, _tool: Any) -> None:
             watch.times.start("tool", str(getattr(context, "tool_call_id", "")))
@@ -266,6 +270,6 @@ def _hooks(watch: _Watch) -> Any:
         async def on_tool_end(self, context: Any, _agent: Any, _tool: Any, result: object) -> None:
             call_id = str(getattr(context, "tool_call_id", ""))
             watch.times.end("tool", call_id)
-            watch.answered(call_id, result)
+            watch.note_result(call_id, result)
 
     return Hooks()

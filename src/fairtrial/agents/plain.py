@@ -1,4 +1,4 @@
-"""What of a value that somebody else's code gave can be kept as JSON?"""
+"""How is a value of foreign code kept as JSON?"""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _MOST_BITS = 4096
 
 
 def plain(value: Any, depth: int = 0) -> Json:
-    """Return a value as JSON: records and models as objects, anything else that JSON lacks as text.
+    """Return a value as JSON. Records and models become objects, other values that JSON lacks become text.
 
-    Numbers that JSON lacks (NaN, infinity) become null, half a surrogate pair becomes U+FFFD, and what is nested
-    more than 100 deep becomes its `repr`. Never raises.
+    Numbers that JSON lacks (NaN, infinity) become null. Half a surrogate pair becomes U+FFFD. A value at a depth of
+    more than 100 becomes its `repr`. Never raises.
     """
     if value is None or type(value) is bool or (type(value) is int and value.bit_length() <= _MOST_BITS):
         return value
@@ -31,7 +31,7 @@ def plain(value: Any, depth: int = 0) -> Json:
 
 
 def as_text(value: Any) -> str:
-    """Return a value as text: a text as it is, anything else as its JSON."""
+    """Return a text as it is, and any other value as the text of its JSON."""
     return value if isinstance(value, str) else msgspec.json.encode(plain(value)).decode()
 
 
@@ -53,12 +53,12 @@ def _record(value: Any, depth: int) -> Json:
         if callable(dump) and not isinstance(value, type):
             return plain(dump(mode="json", exclude_none=True), depth + 1)
         return plain(msgspec.to_builtins(value), depth + 1)
-    except Exception:  # noqa: BLE001  (a foreign object may raise anything when it is asked for itself)
+    except Exception:  # noqa: BLE001  (the methods of a foreign object may raise anything)
         return _described(value)
 
 
 def _described(value: Any) -> str:
     try:
         return _text(repr(value))
-    except Exception:  # noqa: BLE001  (a foreign object may raise anything when it is asked for itself)
+    except Exception:  # noqa: BLE001  (the methods of a foreign object may raise anything)
         return f"<{type(value).__name__}>"

@@ -1,4 +1,4 @@
-"""How is an agent of Pydantic AI talked to? A run for each message, watched through hooks."""
+"""How does a session talk to an agent of Pydantic AI? With a run for each message, observed by hooks."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from fairtrial.agents.declared import declaring
+from fairtrial.agents.declarations import add_declarations
 from fairtrial.agents.plain import as_text, plain
-from fairtrial.agents.routing import routed
+from fairtrial.agents.routing import route_call
 from fairtrial.agents.stopwatch import Stopwatch
 from fairtrial.errors import AgentError, UsageError
 from fairtrial.formats.messages import arguments_of, response_of
@@ -23,30 +23,30 @@ EXTRA = "agents-pydantic-ai"
 
 
 def agent_at(target: str) -> PydanticAgent:
-    """Return the agent at `pydantic-ai:MODULE:NAME`; raises UsageError."""
+    """Return the agent at `pydantic-ai:MODULE:NAME`. Raises UsageError."""
     import_extra("pydantic_ai", EXTRA)
     path = target.partition(":")[2]
-    found = import_object(path, path)
-    if not hasattr(found, "iter"):
-        raise UsageError(f"must be a pydantic_ai.Agent, got {type(found).__name__}")
-    return PydanticAgent(path, found)
+    agent = import_object(path, path)
+    if not hasattr(agent, "iter"):
+        raise UsageError(f"must be a pydantic_ai.Agent, got {type(agent).__name__}")
+    return PydanticAgent(path, agent)
 
 
 def agent_around(thing: Any) -> PydanticAgent:
-    """Return the agent that is a Pydantic AI agent."""
+    """Return a session-opening agent for a Pydantic AI agent."""
     return PydanticAgent(thing.name or "agent", thing)
 
 
 @dataclass(frozen=True, slots=True)
 class PydanticAgent:
-    """A Pydantic AI agent. The case's initial state becomes its dependencies, by their type (`deps_type`)."""
+    """A Pydantic AI agent. The case's initial state becomes its dependencies, converted to their type (`deps_type`)."""
 
     path: str
     agent: Any = field(repr=False)
 
     @asynccontextmanager
     async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[PydanticSession]:
-        """Open a conversation; the agent's toolsets are open as long as any conversation is."""
+        """Open a conversation. The agent's toolsets stay open until the last conversation ends."""
         state = case.session_input.state if case.session_input else {}
         deps = _dependencies(self.agent.deps_type, copy.deepcopy(state)) if state else None
         async with self.agent:
@@ -64,7 +64,7 @@ def _dependencies(kind: Any, state: dict[str, Any]) -> Any:
 
 
 class PydanticSession:
-    """One conversation; it carries the messages from run to run."""
+    """One conversation. The session carries the messages from run to run."""
 
     def __init__(self, agent: Any, deps: Any, environment: Environment | None) -> None:
         self._agent = agent
@@ -75,12 +75,12 @@ class PydanticSession:
 
     @property
     def about(self) -> About:
-        """What the agent sent to its model in the latest run, and its dependencies."""
+        """The instructions and tools in the latest requests to the model, and the dependencies as the state."""
         agents = () if self._details is None else (self._details,)
         return About(agents, plain(self._deps) if isinstance(plain(self._deps), dict) else None)
 
     async def send(self, message: str) -> AsyncIterator[Item]:
-        """Run the agent, and yield what happened after each step of its graph."""
+        """Run the agent, and yield the new items after each step of its graph."""
         watch = _Watch(self._agent.name or "agent", self._environment)
         hooks = import_extra("pydantic_ai.capabilities", EXTRA).Hooks(
             model_request=watch.model, tool_execute=watch.tool
@@ -91,45 +91,45 @@ class PydanticSession:
                 message, message_history=history, deps=self._deps, capabilities=[hooks], infer_name=False
             ) as run:
                 async for _ in run:
-                    for item in watch.taken():
+                    for item in watch.take_items():
                         yield item
         except Exception:
-            for item in watch.taken():
+            for item in watch.take_items():
                 yield item
             raise
         self._details = watch.details
         self._history = run.all_messages()
-        if not watch.said:
+        if not watch.has_reply:
             yield Message(as_text(run.result.output), watch.name)
         yield watch.times.durations
 
 
 class _Watch:
-    """What happened since it was last asked; it stands around the calls of models and tools."""
+    """Wraps the calls of models and tools, and collects the items of a run."""
 
     def __init__(self, name: str, environment: Environment | None) -> None:
         self.name = name
         self._environment = environment
         self.times = Stopwatch()
         self.details: AgentDetails | None = None
-        self.said = False
+        self.has_reply = False
         self._outputs: set[str] = set()
         self._items: list[Item] = []
         self._calls = 0
 
-    def taken(self) -> list[Item]:
-        """Hand over what happened."""
+    def take_items(self) -> list[Item]:
+        """Return the items since the last time, and forget them."""
         items, self._items = self._items, []
         return items
 
     async def model(self, _: Any, *, request_context: Any, handler: Any) -> Any:
-        """Stand around a model call: what the tools answered goes into it, steps come out of it."""
+        """Wrap a model call. The request holds the results of tools, the response holds the next steps."""
         parameters = request_context.model_request_parameters
         self._outputs = {tool.name for tool in parameters.output_tools}
         tools = (*parameters.function_tools, *parameters.native_tools)
-        known = self.details.tool_declarations if self.details else ()
-        asked = AgentDetails(self.name, _instructions(request_context.messages, parameters), known)
-        self.details = declaring(asked, map(_declaration, tools))
+        earlier_tools = self.details.tool_declarations if self.details else ()
+        details = AgentDetails(self.name, _instructions(request_context.messages, parameters), earlier_tools)
+        self.details = add_declarations(details, map(_declaration, tools))
         self._items += self._results(request_context.messages[-1])
         self._calls += 1
         call = str(self._calls)
@@ -142,18 +142,19 @@ class _Watch:
         return response
 
     async def tool(self, _: Any, *, call: Any, tool_def: Any, args: Any, handler: Any) -> Any:
-        """Stand around a tool call, and put the environment before it."""
+        """Wrap a tool call, and let the environment answer it."""
         self.times.start("tool", call.tool_call_id)
         try:
             if self._environment is None or tool_def.kind == "output":
                 return await handler(args)
-            made = ToolCall(call.tool_name, plain(arguments_of(call.args)), call.tool_call_id)
-            return (await routed(self._environment, made, _declaration(tool_def), lambda: handler(args))).value
+            record = ToolCall(call.tool_name, plain(arguments_of(call.args)), call.tool_call_id)
+            answer = await route_call(self._environment, record, _declaration(tool_def), lambda: handler(args))
+            return answer.value
         finally:
             self.times.end("tool", call.tool_call_id)
 
     def _results(self, request: Any) -> list[Item]:
-        """What tools answered, or why a call was refused; a result of the output's own tool is no step."""
+        """Return the results in a request, and the reasons of refused calls. The tool of the output is skipped."""
         return [
             self._result(part)
             for part in request.parts
@@ -168,22 +169,19 @@ class _Watch:
 
     def _steps(self, response: Any) -> list[Item]:
         items: list[Item] = [_usage(response)]
-        self.said = False
+        self.has_reply = False
         for part in response.parts:
             kind = part.part_kind
             if kind == "thinking":
                 items.append(Thought(part.content, self.name))
             elif kind == "text":
-                self.said = True
-                last = items[-1]
-                # Adjacent texts are one, as in the library's own `ModelResponse.text`.
-                before = last.text if isinstance(last, Message) else ""
-                items = [
-                    *(items[:-1] if isinstance(last, Message) else items),
-                    Message(before + part.content, self.name),
-                ]
+                self.has_reply = True
+                # Adjacent texts become one message, as in the library's own `ModelResponse.text`.
+                adjacent = items.pop() if isinstance(items[-1], Message) else None
+                earlier_text = adjacent.text if isinstance(adjacent, Message) else ""
+                items.append(Message(earlier_text + part.content, self.name))
             elif kind in ("tool-call", "builtin-tool-call") and part.tool_name not in self._outputs:
-                self.said = False
+                self.has_reply = False
                 items.append(ToolCall(part.tool_name, plain(arguments_of(part.args)), part.tool_call_id, self.name))
             elif kind == "builtin-tool-return":
                 items.append(self._result(part))
@@ -191,19 +189,19 @@ class _Watch:
 
 
 def _usage(response: Any) -> Usage:
-    """Return the tokens of a model call; the output tokens include the reasoning tokens."""
-    used = response.usage
+    """Return the tokens of a model call. The output tokens include the reasoning tokens."""
+    counts = response.usage
     return Usage(
-        used.input_tokens,
-        used.output_tokens,
-        used.output_reasoning_tokens,
-        used.cache_read_tokens,
+        counts.input_tokens,
+        counts.output_tokens,
+        counts.output_reasoning_tokens,
+        counts.cache_read_tokens,
         response.model_name or "",
     )
 
 
 def _instructions(messages: list[Any], parameters: Any) -> str:
-    """System prompts of the conversation and instructions of this request."""
+    """Return the system prompts of the conversation and the instructions of the latest request."""
     prompts = [part.content for message in messages for part in message.parts if part.part_kind == "system-prompt"]
     parts = getattr(parameters, "instruction_parts", None)
     latest = getattr(messages[-1], "instructions", None)

@@ -1,4 +1,4 @@
-"""What does an agent get that calls a tool: the tool's own answer, or what the environment makes of it?"""
+"""How does an environment answer a call of a tool, in place of the tool or behind it?"""
 
 from __future__ import annotations
 
@@ -12,30 +12,35 @@ from fairtrial.records.trace import ToolCall
 
 
 class Answer(NamedTuple):
-    """An answer; `own` says that it is what the tool itself returned, and else it is JSON."""
+    """The answer to a call. If `own` is true, `value` is the object that the tool returned; otherwise it is JSON."""
 
     value: Any
     own: bool
 
 
-async def routed(
+async def route_call(
     environment: Environment,
     call: ToolCall,
-    declared: dict[str, Json],
+    declaration: dict[str, Json],
     real: Callable[[], Awaitable[Any]],
     *,
     as_json: Callable[[Any], Json] = plain,
 ) -> Answer:
-    """Ask an environment; what it leaves as it is keeps the type that the tool gave it."""
-    last: tuple[Any, Json] | None = None
+    """Return the answer of an environment to a call. `real` calls the tool itself.
 
-    async def asked() -> Json:
-        nonlocal last
+    If the environment does not change the answer of the tool, the agent gets the very object that the tool returned.
+    For example, a data frame stays a data frame.
+    """
+    latest: tuple[Any, Json] | None = None
+
+    async def real_as_json() -> Json:
+        nonlocal latest
         value = await real()
-        last = (value, as_json(value))
-        return last[1]
+        latest = (value, as_json(value))
+        return latest[1]
 
-    response = (await environment.answer(call, declared, asked)).response
-    if last is not None and response is last[1]:
-        return Answer(last[0], own=True)
+    response = (await environment.answer(call, declaration, real_as_json)).response
+    # Identity and not equality: an environment may return an equal answer of its own.
+    if latest is not None and response is latest[1]:
+        return Answer(latest[0], own=True)
     return Answer(response, own=False)

@@ -8,37 +8,37 @@ from typing import Literal
 from fairtrial.records.trace import Durations
 
 Span = tuple[float, float]
-What = Literal["model", "tool"]
+Worker = Literal["model", "tool"]
 
 
 class Stopwatch:
-    """Times the models and tools of one invocation, which may be at work side by side."""
+    """Times the models and tools of one invocation, also if several of them work at the same time."""
 
     def __init__(self) -> None:
-        self._since: dict[tuple[What, str], float] = {}
-        self._spans: dict[What, list[Span]] = {"model": [], "tool": []}
+        self._starts: dict[tuple[Worker, str], float] = {}
+        self._spans: dict[Worker, list[Span]] = {"model": [], "tool": []}
 
-    def start(self, what: What, which: str) -> None:
-        """A model or a tool begins; `which` tells it from others that are at work."""
-        self._since[what, which] = time.monotonic()
+    def start(self, worker: Worker, key: str) -> None:
+        """Note that a model or a tool begins. `key` identifies it among the models and tools at work."""
+        self._starts[worker, key] = time.monotonic()
 
-    def end(self, what: What, which: str) -> None:
-        """A model or a tool is done; one that never began is none."""
-        since = self._since.pop((what, which), None)
-        if since is not None:
-            self._spans[what].append((since, time.monotonic()))
+    def end(self, worker: Worker, key: str) -> None:
+        """Note that a model or a tool ends. The call is ignored if it never began."""
+        start = self._starts.pop((worker, key), None)
+        if start is not None:
+            self._spans[worker].append((start, time.monotonic()))
 
     @property
     def durations(self) -> Durations:
-        """Seconds with a model at work, and those with a tool at work but no model, as in ADK."""
+        """The seconds with a model at work, and the seconds with a tool but no model at work, as in ADK."""
         model = covered(self._spans["model"])
         return Durations(None, model, covered(self._spans["model"] + self._spans["tool"]) - model)
 
 
 def covered(spans: list[Span]) -> float:
     """Return the length of the union of spans."""
-    total, reached = 0.0, float("-inf")
+    total, end_of_union = 0.0, float("-inf")
     for start, end in sorted(spans):
-        total += max(end - max(start, reached), 0.0)
-        reached = max(reached, end)
+        total += max(end - max(start, end_of_union), 0.0)
+        end_of_union = max(end_of_union, end)
     return total

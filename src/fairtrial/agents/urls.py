@@ -1,4 +1,4 @@
-"""Is this the URL of an agent?"""
+"""Is a text the URL of an agent?"""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fairtrial.errors import UsageError
 
 
 def parts_of(url: str, *, like: str) -> SplitResult:
-    """Return the parts of an http or https URL; raises UsageError for anything else, a port that is none included."""
+    """Return the parts of an http or https URL. Raises UsageError for anything else, for example for port 99999."""
     try:
         parts = urlsplit(url)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
