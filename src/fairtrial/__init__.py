@@ -74,7 +74,7 @@ _HOMES = {
     "ResponseEvaluation": "fairtrial.metrics.response_evaluation",
     "ResponseMatch": "fairtrial.metrics.response",
     "Rubric": "fairtrial.records.rubric",
-    "Run": "fairtrial.api.execution",
+    "Run": "fairtrial.api.stored_runs",
     "RunInfo": "fairtrial.records.run",
     "Safety": "fairtrial.metrics.safety",
     "Scenario": "fairtrial.records.case",
@@ -119,7 +119,7 @@ if TYPE_CHECKING:
     from fairtrial.api.eval_files import save_eval_set as save_eval_set
     from fairtrial.api.evaluation import evaluate as evaluate
     from fairtrial.api.evaluation import score as score
-    from fairtrial.api.execution import Run as Run
+    from fairtrial.api.stored_runs import Run as Run
     from fairtrial.errors import AgentError as AgentError
     from fairtrial.errors import CaseError as CaseError
     from fairtrial.errors import ConfigError as ConfigError

@@ -19,20 +19,23 @@ _HOMES = {
     "Match": "fairtrial.loading",
     "ModelOptions": "fairtrial.llm.model_options",
     "Plan": "fairtrial.api.planning",
-    "Run": "fairtrial.api.execution",
+    "Run": "fairtrial.api.stored_runs",
     "check": "fairtrial.api.checking",
     "convert": "fairtrial.api.converting",
     "cost_of": "fairtrial.api.pinging",
     "evaluate": "fairtrial.api.evaluation",
     "execute": "fairtrial.api.execution",
+    "export_run": "fairtrial.api.stored_runs",
+    "import_run": "fairtrial.api.stored_runs",
     "load_eval_set": "fairtrial.api.eval_files",
     "load_recordings": "fairtrial.api.eval_files",
     "ping": "fairtrial.api.pinging",
     "plan_run": "fairtrial.api.planning",
     "plan_score": "fairtrial.api.planning",
-    "reread": "fairtrial.api.execution",
+    "remove_runs": "fairtrial.api.stored_runs",
+    "reread": "fairtrial.api.stored_runs",
     "resume": "fairtrial.api.planning",
-    "runs": "fairtrial.api.execution",
+    "runs": "fairtrial.api.stored_runs",
     "save_eval_set": "fairtrial.api.eval_files",
     "scenarios": "fairtrial.api.new_scenarios",
     "scenarios_file": "fairtrial.api.new_scenarios",
@@ -54,10 +57,7 @@ if TYPE_CHECKING:
     from fairtrial.api.eval_files import save_eval_set as save_eval_set
     from fairtrial.api.evaluation import evaluate as evaluate
     from fairtrial.api.evaluation import score as score
-    from fairtrial.api.execution import Run as Run
     from fairtrial.api.execution import execute as execute
-    from fairtrial.api.execution import reread as reread
-    from fairtrial.api.execution import runs as runs
     from fairtrial.api.new_scenarios import scenarios as scenarios
     from fairtrial.api.new_scenarios import scenarios_file as scenarios_file
     from fairtrial.api.pinging import cost_of as cost_of
@@ -66,6 +66,12 @@ if TYPE_CHECKING:
     from fairtrial.api.planning import plan_run as plan_run
     from fairtrial.api.planning import plan_score as plan_score
     from fairtrial.api.planning import resume as resume
+    from fairtrial.api.stored_runs import Run as Run
+    from fairtrial.api.stored_runs import export_run as export_run
+    from fairtrial.api.stored_runs import import_run as import_run
+    from fairtrial.api.stored_runs import remove_runs as remove_runs
+    from fairtrial.api.stored_runs import reread as reread
+    from fairtrial.api.stored_runs import runs as runs
     from fairtrial.judge.judges import Judges as Judges
     from fairtrial.llm.budget import Budget as Budget
     from fairtrial.llm.model import DEFAULT_MODEL as DEFAULT_MODEL

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from fairtrial.api.arguments import Paths
-from fairtrial.api.execution import Run, execute
+from fairtrial.api.execution import execute
 from fairtrial.api.planning import Criteria, plan_run, plan_score
+from fairtrial.api.stored_runs import Run
 from fairtrial.judge.judges import Judges
 from fairtrial.loading import Match
 from fairtrial.planned_case import Environments, Users

@@ -8,8 +8,6 @@ import tempfile
 import time
 import weakref
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -19,86 +17,22 @@ from fairtrial.api.blocking import blocking
 from fairtrial.api.connection import connected
 from fairtrial.api.conversations import conversations
 from fairtrial.api.planning import Plan, now
+from fairtrial.api.stored_runs import Run, open_store
 from fairtrial.judge.ballot_costs import Reusable
 from fairtrial.llm.call_cache import CallCache
 from fairtrial.planned_case import Pair, PlannedCase
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot
-from fairtrial.records.expectation import ExpectedCase
-from fairtrial.records.reply import Reply
-from fairtrial.records.result import CaseResult, Verdict
+from fairtrial.records.result import CaseResult
 from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary
 from fairtrial.scoring import score
-from fairtrial.text.globs import fits
 
 if TYPE_CHECKING:
     from fairtrial.store import Store
 
-_NOT_PASSED = (Verdict.FAILED, Verdict.ERROR, Verdict.UNSCORED)
-_BATCH = 500
-
 OnResult = Callable[[CaseResult], None]
 """Is told of each result as it comes."""
-
-
-@dataclass(frozen=True)
-class Run:
-    """What came out of a run: its numbers, and its results in file order."""
-
-    info: RunInfo
-    summary: Summary
-    _store: Store = field(repr=False)
-
-    @property
-    def verdict(self) -> Verdict:
-        """Whether the run passed."""
-        return self.summary.verdict
-
-    @property
-    def cases(self) -> Iterator[CaseResult]:
-        """The results in file order, read from the store each time."""
-        return self._store.results(self.info.id)
-
-    @property
-    def expected(self) -> Iterator[ExpectedCase]:
-        """The cases with what they expect in file order, read from the store each time."""
-        return self._store.cases(self.info.id)
-
-    @property
-    def repeated(self) -> Collection[int]:
-        """The positions of the cases that were attempted more than once."""
-        return self._store.repeated(self.info.id)
-
-    def not_passed(self, *, limit: int) -> Iterator[CaseResult]:
-        """Yield the first results that neither passed nor only inform, in file order."""
-        return self._store.results(self.info.id, verdicts=_NOT_PASSED, limit=limit)
-
-    def invalid(self, *, limit: int | None = None) -> Iterator[CaseResult]:
-        """Yield the first results that say nothing about the agent, in file order."""
-        return self._store.results(self.info.id, valid=False, limit=limit)
-
-    def results_of(self, pattern: str) -> Iterator[CaseResult]:
-        """Yield the results of the cases whose id or name matches; `*` and `?` in the pattern are wildcards."""
-        names = self._store.case_names(self.info.id)
-        matches = (position for position, *own in names if any(fits(name, pattern) for name in own))
-        while positions := list(islice(matches, _BATCH)):
-            yield from self._store.results(self.info.id, positions=positions)
-
-    @property
-    def ballots(self) -> Mapping[str, Ballot]:
-        """What was put to the vote, by the ids that scores name; read from the store each time."""
-        return self._store.ballots(self.info.id)
-
-    @property
-    def replies(self) -> Mapping[str, Reply]:
-        """What the judges' models answered, by the keys that ballots name; read from the store each time."""
-        return self._store.replies(self.info.id)
-
-    @property
-    def recordings(self) -> Iterator[tuple[int, Recording]]:
-        """The recordings with the positions of their cases, read from the store each time."""
-        return self._store.recordings(self.info.id)
 
 
 def execute(
@@ -113,7 +47,7 @@ def execute(
 
     On an interruption everything that was finished is in the store.
     """
-    opened = _opened(store) if store is not None else _passing_store()
+    opened = open_store(store) if store is not None else _passing_store()
     try:
         summary, info = blocking(run_plan(plan, opened, on_result or (lambda _: None), resumed=resumed, reuse=reuse))
     except BaseException:
@@ -122,40 +56,12 @@ def execute(
     return Run(info, summary, opened)
 
 
-def _opened(url: str, *, create: bool = True) -> Store:
-    from fairtrial.store import Store  # SQL is imported only where it is used: reading files needs none
-
-    return Store(url, create=create)
-
-
 def _passing_store() -> Store:
     """A store in a folder that goes when nobody holds the store any more."""
     folder = tempfile.mkdtemp(prefix="fairtrial-")
-    store = _opened(f"sqlite:///{folder}/run.db")
+    store = open_store(f"sqlite:///{folder}/run.db")
     weakref.finalize(store, shutil.rmtree, folder, ignore_errors=True)
     return store
-
-
-def reread(store: str, run_id: str) -> Run:
-    """Return a run of the store, finished or not. The numbers of an unfinished run are computed from its results.
-
-    Raises UsageError if there is no such store, or no such run in it.
-    """
-    opened = _opened(store, create=False)
-    info = opened.run(run_id)
-    summary = opened.summary(info.id)
-    if summary is None:
-        summary = aggregate(opened.results(info.id), opened.ballots(info.id).values())
-    return Run(info, summary, opened)
-
-
-def runs(store: str) -> list[RunInfo]:
-    """Return the runs of a store, the newest first; raises UsageError where there is no such store."""
-    opened = _opened(store, create=False)
-    try:
-        return opened.runs()
-    finally:
-        opened.close()
 
 
 async def run_plan(

@@ -26,7 +26,7 @@ COMMANDS = {
     "check": "Say what files are, and what is wrong with them.",
     "convert": "Write an eval set in another format.",
     "criteria": "Show the criteria, explain one, or print a config for a situation.",
-    "runs": "List the runs in the store.",
+    "runs": "List the runs in the store, remove, export or import them.",
     "judge": "Ask whether the model that judges is ready.",
     "show": "Show a run of the store, or one of its cases.",
 }

@@ -22,10 +22,17 @@ lenient = click.option("--lenient", is_flag=True, help="Unknown options and miss
 
 
 def stored(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the option that says which store to read."""
+    """Add the option that says which store to read. A subcommand takes the store of its group by default."""
     from fairtrial.api import DEFAULT_URL  # SQL is imported only where it is used
 
-    option = click.option("--store", default=DEFAULT_URL, show_default=True, metavar="URL", help="Any SQLAlchemy URL.")
+    def default() -> str:
+        group = click.get_current_context().parent
+        url: str = DEFAULT_URL if group is None else group.params.get("store", DEFAULT_URL)
+        return url
+
+    option = click.option(
+        "--store", default=default, show_default=DEFAULT_URL, metavar="URL", help="Any SQLAlchemy URL."
+    )
     return option(command)
 
 

@@ -1,21 +1,26 @@
-"""`fairtrial runs`: what the store holds."""
+"""`fairtrial runs`: list the runs of a store, remove them, export and import them."""
 
 from __future__ import annotations
+
+from typing import BinaryIO
 
 import click
 
 from fairtrial.cli import flags
 
 
-@click.command()
+@click.group(invoke_without_command=True)
 @flags.stored
-def runs(store: str) -> None:
+@click.pass_context
+def runs(ctx: click.Context, /, store: str) -> None:
     """List the runs in the store, the newest first.
 
     \b
     fairtrial runs
     fairtrial runs --store postgresql+pg8000://localhost/fairtrial
     """  # noqa: D301
+    if ctx.invoked_subcommand is not None:
+        return
     from rich import box
     from rich.table import Table
 
@@ -26,9 +31,65 @@ def runs(store: str) -> None:
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), show_edge=False)
     for title in ("run", "verdict", "seconds", "what"):
         table.add_column(title, overflow="fold", no_wrap=title != "what")
-    for one in api.runs(store):
-        paths = " ".join(map(str, one.config.get("paths", [])))
-        agent = f" --agent {one.config['agent']}" if one.config.get("agent") else ""
-        seconds = "" if one.seconds is None else f"{one.seconds:.1f}"
-        table.add_row(one.id, one.verdict or "not finished", seconds, visible(f"{one.kind} {paths}{agent}"))
+    for run in api.runs(store):
+        paths = " ".join(map(str, run.config.get("paths", [])))
+        agent = f" --agent {run.config['agent']}" if run.config.get("agent") else ""
+        seconds = "" if run.seconds is None else f"{run.seconds:.1f}"
+        table.add_row(run.id, run.verdict or "not finished", seconds, visible(f"{run.kind} {paths}{agent}"))
     console().print(table)
+
+
+@runs.command()
+@click.argument("run_ids", metavar="RUN...", nargs=-1, required=True)
+@flags.stored
+def rm(run_ids: tuple[str, ...], store: str) -> None:
+    """Remove runs with everything that belongs to them, labels included.
+
+    RUN is the beginning of the id of a run. If it fits several runs, nothing is removed.
+
+    \b
+    fairtrial runs rm 20260102-030405-a1b2c3
+    fairtrial runs rm 20260102-03 20260102-04
+    """  # noqa: D301
+    from fairtrial import api
+
+    for run in api.remove_runs(store, run_ids):
+        click.echo(f"removed {run.id}")
+
+
+@runs.command("export")
+@click.argument("run_id", metavar="RUN")
+@click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
+@flags.stored
+def export_(run_id: str, file: str, store: str) -> None:
+    """Write a run to a file, with its cases, recordings, results, judge calls and labels.
+
+    FILE holds JSON lines; - is stdout. `fairtrial runs import` reads it on another machine, or into another database.
+
+    \b
+    fairtrial runs export 20260102 run.jsonl
+    fairtrial runs export 20260102 - | gzip > run.jsonl.gz
+    """  # noqa: D301
+    from fairtrial import api
+
+    lines = api.export_run(store, run_id)
+    with click.open_file(file, "wb") as stream:
+        stream.writelines(lines)
+
+
+@runs.command("import")
+@click.argument("file", type=click.File("rb"))
+@flags.stored
+def import_(file: BinaryIO, store: str) -> None:
+    """Add a run that was exported to the store.
+
+    FILE is a file that `fairtrial runs export` wrote; - is stdin. The run keeps its id.
+
+    \b
+    fairtrial runs import run.jsonl
+    fairtrial runs import run.jsonl --store postgresql+pg8000://localhost/fairtrial
+    """  # noqa: D301
+    from fairtrial import api
+
+    run = api.import_run(store, file, file.name)
+    click.echo(f"imported {run.id}")

@@ -103,15 +103,13 @@ class Store:
             return bool(connection.execute(statement).rowcount)
 
     def add_cases(self, run_id: str, cases: Iterable[ExpectedCase]) -> None:
-        """Store cases with what they expect, in place of earlier cases at the same positions."""
+        """Store cases and their expectations in place of earlier cases at the same positions.
+
+        They may wait: whoever continues the run adds them again.
+        """
         number = self._number(run_id)
-        rows: list[Row] = []
         for case in cases:
-            rows.append(_case_row(number, case))
-            if len(rows) == _BATCH:
-                self._replace(CASES, rows)
-                rows = []
-        self._replace(CASES, rows)
+            self._wait(CASES, _case_row(number, case))
 
     def add_recording(self, run_id: str, position: int, recording: Recording, *, may_wait: bool = False) -> None:
         """Store a recording in place of an earlier recording of the same attempt.
@@ -182,17 +180,13 @@ class Store:
         if len(self._waiting) >= _BATCH or time.monotonic() - self._committed >= SECONDS:
             self.commit()
 
-    def _replace(self, table: sa.Table, rows: Sequence[Row]) -> None:
-        if rows:
-            with self._engine.begin() as connection:
-                _execute_replacing(connection, table, rows)
-
     def _replace_at_once(self, table: sa.Table, row: Row) -> None:
         statements = replacing(self._engine.dialect, table)
         if len(statements) == 1:
             statements[0].execute(self._at_once(), row)  # costs half the time of a transaction of its own
         else:
-            self._replace(table, [row])
+            with self._engine.begin() as connection:
+                _execute_replacing(connection, table, [row])
 
     # Reading
 
@@ -226,6 +220,7 @@ class Store:
 
     def cases(self, run_id: str) -> Iterator[ExpectedCase]:
         """Yield the cases of a run with what they expect, in file order."""
+        self.commit()
         decoder = BodyDecoder(ExpectedCase)
         query = sa.select(CASES).where(CASES.c.run == self._number(run_id)).order_by(CASES.c.position)
         for row in self._rows(query):
@@ -233,6 +228,7 @@ class Store:
 
     def case_names(self, run_id: str) -> list[tuple[int, str, str]]:
         """Return position, id and name of the cases of a run, in file order."""
+        self.commit()
         query = sa.select(CASES.c.position, CASES.c.case_id, CASES.c.name)
         query = query.where(CASES.c.run == self._number(run_id)).order_by(CASES.c.position)
         return [(row.position, row.case_id, row.name) for row in self._rows(query)]

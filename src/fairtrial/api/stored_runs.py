@@ -1,0 +1,159 @@
+"""How are the runs of a store read, removed, exported and imported?"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from fairtrial.aggregation import aggregate
+from fairtrial.records.attempt import Recording
+from fairtrial.records.ballot import Ballot
+from fairtrial.records.expectation import ExpectedCase
+from fairtrial.records.label import Label
+from fairtrial.records.reply import Reply
+from fairtrial.records.result import CaseResult, Verdict
+from fairtrial.records.run import RunInfo
+from fairtrial.records.summary import Summary
+from fairtrial.text.globs import fits
+
+if TYPE_CHECKING:
+    from fairtrial.store import Store
+
+_NOT_PASSED = (Verdict.FAILED, Verdict.ERROR, Verdict.UNSCORED)
+_BATCH = 500
+
+
+@dataclass(frozen=True)
+class Run:
+    """The outcome of a run: its numbers, and its results in file order, which are read from the store each time."""
+
+    info: RunInfo
+    summary: Summary
+    _store: Store = field(repr=False)
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict of the run."""
+        return self.summary.verdict
+
+    @property
+    def cases(self) -> Iterator[CaseResult]:
+        """The results in file order."""
+        return self._store.results(self.info.id)
+
+    @property
+    def expected(self) -> Iterator[ExpectedCase]:
+        """The cases and their expectations, in file order."""
+        return self._store.cases(self.info.id)
+
+    @property
+    def repeated(self) -> Collection[int]:
+        """The positions of the cases that were attempted more than once."""
+        return self._store.repeated(self.info.id)
+
+    def not_passed(self, *, limit: int) -> Iterator[CaseResult]:
+        """Yield the first results that neither passed nor only inform, in file order."""
+        return self._store.results(self.info.id, verdicts=_NOT_PASSED, limit=limit)
+
+    def invalid(self, *, limit: int | None = None) -> Iterator[CaseResult]:
+        """Yield the first results that say nothing about the agent, in file order."""
+        return self._store.results(self.info.id, valid=False, limit=limit)
+
+    def results_of(self, pattern: str) -> Iterator[CaseResult]:
+        """Yield the results of the cases whose id or name matches; `*` and `?` in the pattern are wildcards."""
+        names = self._store.case_names(self.info.id)
+        matches = (position for position, *own in names if any(fits(name, pattern) for name in own))
+        while positions := list(islice(matches, _BATCH)):
+            yield from self._store.results(self.info.id, positions=positions)
+
+    @property
+    def ballots(self) -> Mapping[str, Ballot]:
+        """The votes of judges, by the ids that scores name."""
+        return self._store.ballots(self.info.id)
+
+    @property
+    def replies(self) -> Mapping[str, Reply]:
+        """The replies of models, by the keys that ballots name."""
+        return self._store.replies(self.info.id)
+
+    @property
+    def recordings(self) -> Iterator[tuple[int, Recording]]:
+        """The recordings with the positions of their cases, in file order."""
+        return self._store.recordings(self.info.id)
+
+    @property
+    def labels(self) -> list[Label]:
+        """The labels that people gave to its attempts, in the order in which they were added."""
+        return self._store.labels(self.info.id)
+
+    def add_label(self, label: Label) -> None:
+        """Store a label. Earlier labels of the same attempt stay."""
+        self._store.add_label(self.info.id, label)
+
+
+def open_store(url: str, *, create: bool = True) -> Store:
+    """Open a store. Raises UsageError if it cannot be opened, or does not exist and is not to be made."""
+    from fairtrial.store import Store  # SQL is imported only if there is a store to open
+
+    return Store(url, create=create)
+
+
+def reread(store: str, run_id: str) -> Run:
+    """Return a run of the store, finished or not. The numbers of an unfinished run are computed from its results.
+
+    Raises UsageError if there is no such store, or no such run in it.
+    """
+    opened = open_store(store, create=False)
+    info = opened.run(run_id)
+    summary = opened.summary(info.id)
+    if summary is None:
+        summary = aggregate(opened.results(info.id), opened.ballots(info.id).values())
+    return Run(info, summary, opened)
+
+
+def runs(store: str) -> list[RunInfo]:
+    """Return the runs of a store, the newest first. Raises UsageError if there is no such store."""
+    with closing(open_store(store, create=False)) as opened:
+        return opened.runs()
+
+
+def remove_runs(store: str, run_ids: Sequence[str]) -> list[RunInfo]:
+    """Remove runs with everything that belongs to them, and return them.
+
+    Raises UsageError, and removes nothing, if an id does not start the id of exactly one run.
+    """
+    with closing(open_store(store, create=False)) as opened:
+        found = {run.id: run for run in map(opened.run, run_ids)}
+        for run_id in found:
+            opened.remove(run_id)
+        return list(found.values())
+
+
+def export_run(store: str, run_id: str) -> Iterator[bytes]:
+    """Return the lines of a run as a file: JSON, a record each.
+
+    Raises UsageError at once, before the caller opens a file, if there is no such store, or no such run in it.
+    """
+    opened = open_store(store, create=False)
+    return _exported(opened, opened.run(run_id).id)
+
+
+def _exported(opened: Store, run_id: str) -> Iterator[bytes]:
+    from fairtrial.store import transfer
+
+    with closing(opened):
+        yield from transfer.export_run(opened, run_id)
+
+
+def import_run(store: str, lines: Iterable[bytes], origin: str) -> RunInfo:
+    """Add an exported run to a store, which is made if it does not exist, and return the run.
+
+    Raises UsageError if the lines cannot be read, or the store has the run already. `origin` names them in messages.
+    """
+    from fairtrial.store import transfer
+
+    with closing(open_store(store)) as opened:
+        return transfer.import_run(opened, lines, origin)

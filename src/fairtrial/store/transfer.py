@@ -1,0 +1,149 @@
+"""How does a run leave a store as a file, and how does it come into another store?
+
+A file holds one JSON object per line: the run, then its cases, recordings, results, judge calls and labels, and last a
+line that counts them. The lines hold records with every field, not rows, so a file does not depend on the schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+from msgspec.structs import replace
+
+from fairtrial.errors import FormatError, UsageError
+from fairtrial.records.attempt import Recording
+from fairtrial.records.ballot import Ballot
+from fairtrial.records.expectation import ExpectedCase
+from fairtrial.records.label import Label
+from fairtrial.records.record import Record
+from fairtrial.records.reply import Reply
+from fairtrial.records.result import CaseResult
+from fairtrial.records.run import RunInfo
+from fairtrial.records.summary import Summary
+from fairtrial.store.bodies import written_out
+from fairtrial.store.opening import shown_url
+from fairtrial.store.store import Store
+
+EXPORT_VERSION = 1
+_JSON = msgspec.json.Encoder()
+
+
+class _Line(Record, frozen=True):
+    """One line: a record under the name of its kind, and what else is needed to store it."""
+
+    fairtrial_export: int | None = None
+    run: RunInfo | None = None
+    summary: Summary | None = None
+    case: ExpectedCase | None = None
+    position: int | None = None
+    recording: Recording | None = None
+    result: CaseResult | None = None
+    key: str | None = None
+    reply: Reply | None = None
+    ballot: Ballot | None = None
+    label: Label | None = None
+    lines: int | None = None
+
+
+def export_run(store: Store, run_id: str) -> Iterator[bytes]:
+    """Yield the lines of a run. Memory does not grow with the run."""
+    count = 0
+    for line in _lines(store, run_id):
+        count += 1
+        yield _encoded(line)
+    yield _encoded(_Line(lines=count))
+
+
+def _lines(store: Store, run_id: str) -> Iterator[_Line]:
+    yield _Line(fairtrial_export=EXPORT_VERSION, run=store.run(run_id), summary=store.summary(run_id))
+    for case in store.cases(run_id):
+        yield _Line(case=case)
+    for position, recording in store.recordings(run_id):
+        yield _Line(position=position, recording=recording)
+    for result in store.results(run_id):
+        yield _Line(result=result)
+    for key, reply in store.replies(run_id).items():
+        yield _Line(key=key, reply=reply)
+    for key, ballot in store.ballots(run_id).items():
+        yield _Line(key=key, ballot=ballot)
+    for label in store.labels(run_id):
+        yield _Line(label=label)
+
+
+def _encoded(line: _Line) -> bytes:
+    """Return a line without the fields that it does not use. The records in it have all their fields."""
+    used = {name: value for name, value in msgspec.structs.asdict(line).items() if value is not None}
+    plain = {name: written_out(value) if isinstance(value, msgspec.Struct) else value for name, value in used.items()}
+    return _JSON.encode(plain) + b"\n"
+
+
+def import_run(store: Store, lines: Iterable[bytes], origin: str) -> RunInfo:
+    """Add the run in a file to a store, and return it.
+
+    Raises FormatError if the file cannot be read, and UsageError if the store has a run with this id. Then the store is
+    as it was before.
+    """
+    records = _decoded(lines, origin)
+    first = next(records)
+    if first.run is None:
+        raise FormatError(origin, ["line 1: must hold a run that `fairtrial runs export` wrote"])
+    if any(run.id == first.run.id for run in store.runs()):
+        raise UsageError(
+            f"{origin}: run {first.run.id} is in {shown_url(store.url)} already; remove it with "
+            f"`fairtrial runs rm {first.run.id}`, or import into another --store"
+        )
+    store.begin(replace(first.run, finished=None, verdict=None))  # an import that is killed leaves an unfinished run
+    try:
+        for line in records:
+            _add(store, first.run.id, line)
+    except BaseException:
+        store.remove(first.run.id)
+        raise
+    if first.summary is None:
+        store.commit()
+        store.begin(first.run)
+    else:
+        store.finish(first.run, first.summary)
+    return first.run
+
+
+def _decoded(lines: Iterable[bytes], origin: str) -> Iterator[_Line]:
+    """Yield the lines of a file up to the line that counts them."""
+    decoder = msgspec.json.Decoder(_Line)
+    number = 0
+    for number, text in enumerate(lines, 1):
+        try:
+            _check_version(text if number == 1 else b"{}", origin)
+            line = decoder.decode(text)
+        except msgspec.DecodeError as error:
+            raise FormatError(origin, [f"line {number}: is not a line of an exported run: {error}"]) from None
+        if line.lines is not None:
+            if line.lines != number - 1:
+                raise FormatError(origin, [f"line {number}: counts {line.lines} lines, got {number - 1}"])
+            return
+        yield line
+    raise FormatError(origin, [f"line {number}: the file ends before the line that counts its lines; export it again"])
+
+
+def _check_version(text: bytes, origin: str) -> None:
+    """Raise FormatError for the first line of a file that a newer fairtrial wrote, whatever else it holds."""
+    version = msgspec.json.decode(text, type=dict).get("fairtrial_export", EXPORT_VERSION)
+    if version != EXPORT_VERSION:
+        problem = f"line 1: has export version {version!r}, and this fairtrial reads version {EXPORT_VERSION}"
+        raise FormatError(origin, [f"{problem}; install a newer fairtrial"])
+
+
+def _add(store: Store, run_id: str, line: _Line) -> None:
+    if line.case is not None:
+        store.add_cases(run_id, [line.case])
+    if line.recording is not None and line.position is not None:
+        store.add_recording(run_id, line.position, line.recording, may_wait=True)
+    if line.result is not None:
+        store.add_result(run_id, line.result)
+    if line.key is not None and line.reply is not None:
+        store.replies(run_id)[line.key] = line.reply
+    if line.key is not None and line.ballot is not None:
+        store.ballots(run_id)[line.key] = line.ballot
+    if line.label is not None:
+        store.add_label(run_id, line.label)

@@ -1,0 +1,200 @@
+"""Does a store of every version stay readable, and is what is not a store of ours refused in words?"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from types import SimpleNamespace
+
+import golden_store
+import pytest
+import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.operations import Operations
+
+from fairtrial.errors import UsageError
+from fairtrial.store import Store
+from fairtrial.store.schema import METADATA, SCHEMA_VERSION
+
+VERSIONS = sorted(int(file.stem.removeprefix("version_")) for file in golden_store.FOLDER.glob("version_*.sql"))
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """A new, empty database of each kind."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path}/run.db"
+        return
+    server = sa.make_url(os.environ["FAIRTRIAL_TEST_POSTGRES"])
+    name = f"fairtrial_{uuid.uuid4().hex}"
+    engine = sa.create_engine(server, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(sa.text(f"CREATE DATABASE {name}"))
+    yield server.set(database=name).render_as_string(hide_password=False)
+    with engine.connect() as connection:
+        connection.execute(sa.text(f"DROP DATABASE {name}"))
+    engine.dispose()
+
+
+def filled(url: str) -> None:
+    """Store the golden run with this program."""
+    store = Store(url)
+    golden_store.fill(store)
+    store.close()
+
+
+def golden(version: int, tmp_path: Path) -> str:
+    """The golden store of a version."""
+    with closing(sqlite3.connect(tmp_path / "golden.db")) as database:
+        database.executescript((golden_store.FOLDER / f"version_{version}.sql").read_text(encoding="utf-8"))
+    return f"sqlite:///{tmp_path}/golden.db"
+
+
+def execute(url: str, statement: str) -> None:
+    """Change a database behind the back of the store."""
+    engine = sa.create_engine(url)
+    with engine.begin() as connection:
+        connection.execute(sa.text(statement))
+    engine.dispose()
+
+
+def columns(url: str, table: str) -> set[str]:
+    """The names of the columns of a table."""
+    engine = sa.create_engine(url)
+    names = {column["name"] for column in sa.inspect(engine).get_columns(table)}
+    engine.dispose()
+    return names
+
+
+def check_golden(store: Store) -> None:
+    """The store holds the golden run, every field of it."""
+    run = golden_store.RUN
+    assert store.runs() == [run]
+    assert store.summary(run.id) == golden_store.SUMMARY
+    assert tuple(store.cases(run.id)) == golden_store.CASES
+    assert tuple(store.recordings(run.id)) == golden_store.RECORDINGS
+    assert tuple(store.results(run.id)) == golden_store.RESULTS
+    assert tuple(result.verdict for result in store.results(run.id)) == golden_store.VERDICTS
+    assert dict(store.replies(run.id)) == {"k-1": golden_store.REPLY}
+    assert dict(store.ballots(run.id)) == {"b-1": golden_store.BALLOT}
+    assert store.labels(run.id) == [golden_store.LABEL]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_golden_store_is_read(version: int, tmp_path: Path) -> None:
+    """Every version that was ever released, and the one of this program."""
+    store = Store(golden(version, tmp_path), create=False)
+    check_golden(store)
+    store.close()
+
+
+def test_there_is_a_golden_store_of_this_version(tmp_path: Path) -> None:
+    """Whoever changes a table gives the schema a new version, with a migration and a golden store."""
+    engine = sa.create_engine(golden(SCHEMA_VERSION, tmp_path))
+    with engine.connect() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), METADATA) == []
+    engine.dispose()
+
+
+def test_a_run_comes_back_as_it_was(url: str) -> None:
+    """On every database."""
+    filled(url)
+    store = Store(url, create=False)
+    check_golden(store)
+    store.close()
+
+
+def add_host(operations: Operations) -> None:
+    """Migrate to a version that only this test knows."""
+    operations.add_column("fairtrial_runs", sa.Column("host", sa.Text))
+    with operations.batch_alter_table("fairtrial_labels") as batch:
+        batch.alter_column("note", new_column_name="remark")
+
+
+@pytest.mark.parametrize("create", [True, False])
+def test_an_older_store_is_migrated(url: str, create: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Step by step, when it is opened for writing or for reading; what it holds is there afterwards."""
+    filled(url)
+    steps: list[int] = []
+    for version, upgrade in ((SCHEMA_VERSION + 1, add_host), (SCHEMA_VERSION + 2, lambda _: None)):
+
+        def noted(operations: Operations, version: int = version, upgrade: object = upgrade) -> None:
+            steps.append(version)
+            assert callable(upgrade)
+            upgrade(operations)
+
+        module = SimpleNamespace(upgrade=noted)
+        monkeypatch.setitem(sys.modules, f"fairtrial.store.migrations.to_{version}", module)
+    monkeypatch.setattr("fairtrial.store.opening.SCHEMA_VERSION", SCHEMA_VERSION + 2)
+    for _ in range(2):
+        store = Store(url, create=create)
+        assert list(store.results(golden_store.RUN.id)) == list(golden_store.RESULTS)
+        store.close()
+    assert steps == [SCHEMA_VERSION + 1, SCHEMA_VERSION + 2], "once"
+    assert "host" in columns(url, "fairtrial_runs")
+    assert {"remark"} == {"note", "remark"} & columns(url, "fairtrial_labels")
+
+
+def test_a_migration_that_fails_changes_nothing(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is one transaction, so that a store is of one version or of the other."""
+    filled(url)
+
+    def fail(operations: Operations) -> None:
+        add_host(operations)
+        raise UsageError("the disk is full")
+
+    version = SCHEMA_VERSION + 1
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, f"fairtrial.store.migrations.to_{version}", SimpleNamespace(upgrade=fail))
+        patch.setattr("fairtrial.store.opening.SCHEMA_VERSION", version)
+        with pytest.raises(UsageError, match="the disk is full"):
+            Store(url)
+    store = Store(url, create=False)
+    check_golden(store)
+    store.close()
+    assert "host" not in columns(url, "fairtrial_runs")
+
+
+def test_a_newer_store_is_refused_with_both_versions(url: str) -> None:
+    """Neither is it read nor written."""
+    filled(url)
+    execute(url, "UPDATE fairtrial_meta SET schema_version = schema_version + 6")
+    for create in (True, False):
+        with pytest.raises(UsageError) as caught:
+            Store(url, create=create)
+        assert f"has schema version {SCHEMA_VERSION + 6}" in str(caught.value)
+        assert f"reads versions up to {SCHEMA_VERSION}; install a newer fairtrial" in str(caught.value)
+
+
+def test_a_database_of_somebody_else_is_no_store(url: str) -> None:
+    """It is refused for reading; a run that is stored there gets tables of its own, and touches no others."""
+    execute(url, "CREATE TABLE runs (id INTEGER)")
+    with pytest.raises(UsageError, match="holds no fairtrial store"):
+        Store(url, create=False)
+    filled(url)
+    store = Store(url, create=False)
+    check_golden(store)
+    store.close()
+    assert columns(url, "runs") == {"id"}
+
+
+def test_tables_without_a_version_are_refused(url: str) -> None:
+    """A program before the first release made them; their columns are not known."""
+    execute(url, "CREATE TABLE fairtrial_runs (id INTEGER)")
+    with pytest.raises(UsageError, match="has a table fairtrial_runs without a schema version"):
+        Store(url)
+    assert columns(url, "fairtrial_runs") == {"id"}
+
+
+def test_a_store_of_this_version_is_opened_without_alembic(tmp_path: Path) -> None:
+    """It takes time to import, and most commands have nothing to migrate."""
+    code = "import sys; from fairtrial.store import Store; Store(sys.argv[1]).close(); print('alembic' in sys.modules)"
+    command = [sys.executable, "-c", code, f"sqlite:///{tmp_path}/run.db"]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "False\n"
