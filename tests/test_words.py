@@ -19,7 +19,6 @@ NOT_YET_REWRITTEN = {
     "loading": 59,
     "records": 69,
     "reports": 59,
-    "simulate": 66,
     "store": 67,
     "valuation": 49,
 }

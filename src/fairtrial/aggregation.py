@@ -46,7 +46,7 @@ def aggregate(results: Iterable[CaseResult], ballots: Iterable[Ballot] = ()) -> 
             tally.close_case()
     unapplied = [name for name, tally in tallies.items() if tally.gates and not tally.applicable]
     verdict, reasons = run.verdict(unapplied)
-    judge = reduce(_sum, (ballot.spent for ballot in ballots), None)
+    judge = reduce(_sum, (ballot.model_usage for ballot in ballots), None)
     return Summary(
         verdict,
         tuple(tally.summary() for tally in tallies.values()),

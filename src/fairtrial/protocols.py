@@ -102,7 +102,7 @@ class ReportsUsage(Protocol):
     """An optional capability of a simulator or an environment: it counts its calls of language models."""
 
     @property
-    def spent(self) -> ModelUsage | None:
+    def model_usage(self) -> ModelUsage | None:
         """The usage of language models so far. It is None if no language model is involved."""
         ...
 

@@ -196,7 +196,7 @@ class _Conversation:
             failure,
             ending,
             usage_of(self.user),
-            self._environment.spent if self._environment is not None else None,
+            self._environment.model_usage if self._environment is not None else None,
             self._planned_case.eval_set,
         )
 
@@ -252,7 +252,7 @@ class _InvocationBuilder:
             self.durations = item
         elif isinstance(item, ToolResult):
             item = item if item.is_error else replace(item, is_error=is_failure(item.response))
-            self.steps.append(item if self.environment is None else self.environment.marked(item))
+            self.steps.append(item if self.environment is None else self.environment.with_injections(item))
         else:
             self.steps.append(item)
         self.check()

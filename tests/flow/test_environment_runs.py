@@ -251,7 +251,7 @@ async def agent(case, environment):
 def test_a_configured_tool_that_no_agent_has_is_told(folder: Path) -> None:
     """As soon as an agent has told its tools, in the report and while recording, with the nearest name."""
     (folder / "declaring_agent.py").write_text(DECLARING)
-    warning = "the environment is to answer 'get_order', a tool that no agent of the conversation declares"
+    warning = "the environment answers 'get_order', a tool that no agent of the conversation declares"
     done = command("run", "s.evalset.json", "--agent", "declaring_agent:agent", "--store", "none")
     assert done.out.count(f"warning: {warning}") == CASES
     recorded = command("record", "s.evalset.json", "--agent", "declaring_agent:agent", "-o", "a.jsonl")

@@ -251,7 +251,7 @@ def test_a_reply_that_is_no_json_is_asked_for_once_more() -> None:
 @pytest.mark.parametrize(
     ("lines", "cause"),
     [
-        (["no", "no again"], "the model that plays 'get' answered no JSON"),
+        (["no", "no again"], "the model that plays 'get' did not answer with JSON"),
         ([CallError("the budget of 3 calls is used up")], "the budget of 3 calls"),
     ],
 )
@@ -288,8 +288,8 @@ def test_what_playing_took_is_counted() -> None:
     )
     environment = made(PLAYED, model)
     asked(environment)
-    assert environment.spent == ModelUsage(2, 12, 3, None)
-    assert made({"chaos_effects": [{"effect": "empty"}]}).spent is None
+    assert environment.model_usage == ModelUsage(2, 12, 3, None)
+    assert made({"chaos_effects": [{"effect": "empty"}]}).model_usage is None
 
 
 RECORDED = {

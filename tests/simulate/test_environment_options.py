@@ -162,7 +162,7 @@ def test_strategies_by_name_and_number(raw: Any) -> None:
                 "got 'truncate'; did you mean 'truncated'?"
             ),
         ),
-        (tool(mock_strategy_type=2), f"{AT}/tracing: must hold recorded answers, where a tool is to answer from them"),
+        (tool(mock_strategy_type=2), f"{AT}/tracing: must hold recorded answers, because a tool answers from them"),
         (
             {**tool(mock_strategy_type=2), "tracing": [{"tool_name": "gets", "response": 1}]},
             f"{AT}/tracing: holds no recorded answer of 'get'; did you mean 'gets'?",

@@ -61,7 +61,7 @@ def test_the_stop_signal_can_be_another() -> None:
 
 def test_an_empty_reply_is_an_error_of_the_simulator() -> None:
     """A model that says nothing breaks the conversation."""
-    with pytest.raises(SimulatorError, match="said nothing"):
+    with pytest.raises(SimulatorError, match="is empty"):
         said("  ")
 
 
@@ -139,7 +139,7 @@ def test_custom_instructions_reach_the_parts_of_a_persona() -> None:
         (OURS + "{% for b in persona.behaviors recursive %}{{ loop(b) }}{% endfor %}", "got Call"),
         (OURS + "{{ stop_signal * 999999999 }}", "got Mul"),
         (OURS + "{{ stop_signal | center(999999999) }}", "may use the filters"),
-        (OURS + "{{ stop_signal | join(conversation_history) }}", "may be given plain values only"),
+        (OURS + "{{ stop_signal | join(conversation_history) }}", "takes plain values only"),
         (OURS + "{% for c in conversation_history %}{% endfor %}", "may loop over persona.behaviors here"),
         (
             OURS + "{% for a in persona.behaviors %}{% for b in persona.behaviors %}{% endfor %}{% endfor %}",

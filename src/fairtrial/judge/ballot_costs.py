@@ -55,7 +55,7 @@ def judge_stats(score: Score, ballots: Mapping[str, Ballot]) -> JudgeStats | Non
     score_ballots = [ballots[ballot] for ballot in ballots_of(score) if ballot in ballots]
     if not score_ballots:
         return None
-    usage = sum((ballot.spent for ballot in score_ballots), ModelUsage())
+    usage = sum((ballot.model_usage for ballot in score_ballots), ModelUsage())
     agreements = zip(*(ballot.agreements for ballot in score_ballots), strict=True)
     own_equal, own_pairs, panel_equal, panel_pairs = (sum(column) for column in agreements)
     return JudgeStats(

@@ -71,7 +71,7 @@ class Ballot(Record, frozen=True):
         return tuple(call for vote in self.votes for call in vote.calls if call.sent)
 
     @property
-    def spent(self) -> ModelUsage:
+    def model_usage(self) -> ModelUsage:
         """What its calls took."""
         calls = self.calls
         return ModelUsage(

@@ -46,7 +46,7 @@ class JudgeStats(Record, frozen=True):
     output_tokens: int | None = None
 
     @property
-    def spent(self) -> ModelUsage:
+    def model_usage(self) -> ModelUsage:
         """The same calls as usage of models."""
         return ModelUsage(self.calls, self.input_tokens, self.output_tokens, self.cost)
 
@@ -166,7 +166,7 @@ class CaseResult(Record, frozen=True):
     @property
     def judge(self) -> ModelUsage | None:
         """The usage by judges for all outcomes, or None if no judge was asked."""
-        usages = [outcome.judge_stats.spent for outcome in self.outcomes if outcome.judge_stats is not None]
+        usages = [outcome.judge_stats.model_usage for outcome in self.outcomes if outcome.judge_stats is not None]
         return sum(usages, ModelUsage()) if usages else None
 
     @property

@@ -216,7 +216,7 @@ def write(stream: BinaryIO, info: RunInfo, summary: Summary, results: Iterable[C
     stream.writelines((b",\n  " if i else b"\n  ") + _json(_case(result)) for i, result in enumerate(results))
     rows = b",\n  ".join(_json(_summary(one)) for one in summary.criteria)
     told = summary.spending
-    spending = SpendingShape(*map(_spent, (told.agent, told.judge, told.simulator, told.environment)))
+    spending = SpendingShape(*map(_usage, (told.agent, told.judge, told.simulator, told.environment)))
     stream.write(b'],\n "summary": [\n  %s],\n "spending": %s}\n' % (rows, _json(spending)))
 
 
@@ -235,9 +235,9 @@ def _case(result: CaseResult) -> CaseShape:
         result.ended_by,
         result.usage,
         [_outcome(one) for one in result.outcomes],
-        _spent(result.judge),
-        _spent(result.simulator),
-        _spent(result.environment),
+        _usage(result.judge),
+        _usage(result.simulator),
+        _usage(result.environment),
         [_injected(one) for one in result.injections],
         result.eval_set,
         result.digest,
@@ -248,8 +248,8 @@ def _fault(fault: Fault) -> FaultShape:
     return FaultShape(fault.side, list(fault.evidence))
 
 
-def _spent(spent: ModelUsage | None) -> SpentShape | None:
-    return None if spent is None else SpentShape(spent.calls, spent.input_tokens, spent.output_tokens, spent.cost)
+def _usage(usage: ModelUsage | None) -> SpentShape | None:
+    return None if usage is None else SpentShape(usage.calls, usage.input_tokens, usage.output_tokens, usage.cost)
 
 
 def _injected(one: InvocationInjection) -> InjectedShape:

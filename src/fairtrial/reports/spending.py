@@ -19,25 +19,25 @@ def spending_rows(spending: RunUsage) -> Rows:
     """Return calls, tokens and money of each side that told of any."""
     rows = Rows(("models of", "calls", "tokens in", "tokens out", "cost"))
     told = (spending.agent, spending.judge, spending.simulator, spending.environment)
-    for side, spent in zip(_SIDES, told, strict=True):
-        if spent is not None:
-            tokens = (_number(spent.input_tokens), _number(spent.output_tokens))
-            rows.add(side, f"{spent.calls:,}", *tokens, _money(spent))
+    for side, usage in zip(_SIDES, told, strict=True):
+        if usage is not None:
+            tokens = (_number(usage.input_tokens), _number(usage.output_tokens))
+            rows.add(side, f"{usage.calls:,}", *tokens, _money(usage))
     return rows
 
 
 def spending_lines(result: CaseResult) -> Iterator[Text]:
     """Yield a line for judges, simulated user and played tools of one attempt, where there were any."""
     sides = (("judges", result.judge), ("simulated user", result.simulator), ("played tools", result.environment))
-    for side, spent in sides:
-        if spent is not None:
-            tokens = f"{_number(spent.input_tokens)} tokens in, {_number(spent.output_tokens)} out"
-            yield Text(f"{side}: {count(spent.calls, 'call')}, {tokens}, cost {_money(spent)}", "dim")
+    for side, usage in sides:
+        if usage is not None:
+            tokens = f"{_number(usage.input_tokens)} tokens in, {_number(usage.output_tokens)} out"
+            yield Text(f"{side}: {count(usage.calls, 'call')}, {tokens}, cost {_money(usage)}", "dim")
 
 
 def _number(tokens: int | None) -> str:
     return NONE if tokens is None else f"{tokens:,}"
 
 
-def _money(spent: ModelUsage) -> str:
-    return NONE if spent.cost is None else f"${spent.cost:.4f}"
+def _money(usage: ModelUsage) -> str:
+    return NONE if usage.cost is None else f"${usage.cost:.4f}"

@@ -1,1 +1,1 @@
-"""Plays what stands around the agent under test: its users, and its tools."""
+"""Plays the surroundings of the agent under test: its users and its tools."""

@@ -1,4 +1,4 @@
-"""What does a simulated environment answer? Injected faults and played tools, the same in every run."""
+"""A simulated environment: injected faults and played tools, which are the same in every run."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ from fairtrial.text.display import compact, shortened
 from fairtrial.text.globs import fits
 
 Place = tuple[Json, ...]
-"""Where a call is made: case, attempt, tool, arguments, and which time."""
+"""The place of a call: case, attempt, tool, arguments, and its occurrence."""
 Source = Callable[[], Awaitable[Json]]
-"""Gives an answer before chaos, and notes what it injects to have it, before it does."""
+"""Returns the answer before chaos effects. It adds each injection to the call before the injection happens."""
 
-_SHOWN = 200
+_EXCERPT = 200
 _LISTED = 10
 TIMED_OUT = {"error_code": 504, "error_message": "the tool did not answer in time"}
-"""What an agent hears of a call that timed out."""
+"""The answer that an agent gets for a call that timed out."""
 
 
 @dataclass(frozen=True)
 class SimulatedEnvironments:
-    """The environments of a run, one for each conversation; `model` plays the tools that are to be played."""
+    """The environments of a run, one for each conversation. `model` plays the tools that the options assign to it."""
 
     options: EnvironmentOptions
     model: Model | None = None
 
     def connect_models(self, pool: ModelPool) -> SimulatedEnvironments:
-        """Return the environments with the model of a run behind them, and with examples of their own."""
+        """Return the environments with the model of a run behind them, and with their own examples."""
         model = pool.connected(self.model) if isinstance(self.model, NamedModel) else self.model
         return SimulatedEnvironments(self.options, model)
 
@@ -58,26 +58,26 @@ class SimulatedEnvironments:
 
     @cached_property
     def _examples(self) -> Examples:
-        """Recorded answers, read once for all conversations."""
+        """The recorded answers, which are read once for all conversations."""
         return examples_in(self.options.tracing) if self.options.replayed else {}
 
     def undeclared(self, trace: Trace) -> list[str]:
-        """Return a warning for each tool of the configuration that none of a conversation's agents declares.
+        """Return a warning for each configured tool that no agent of the conversation declares.
 
-        Of agents that do not tell their tools nothing can be said.
+        If the agents do not report their tools, there are no warnings.
         """
         declared = {name for agent in trace.agents for name in agent.tool_names}
         unknown = [name for name in self.options.tool_names if name not in declared] if declared else []
         return [
-            f"the environment is to answer {name!r}, a tool that no agent of the conversation declares"
+            f"the environment answers {name!r}, a tool that no agent of the conversation declares"
             f"{nearest(name, declared)}"
             for name in unknown
         ]
 
 
 @dataclass(eq=False)
-class _Made:
-    """A call that an agent made, with its place, and what came of it so far: what was injected, and each answer."""
+class _CallRecord:
+    """A call of an agent with its place, and its injections and answers so far."""
 
     call: ToolCall
     declared: dict[str, Json]
@@ -85,159 +85,163 @@ class _Made:
     place: Place
     injected: list[Injection] = field(default_factory=list)
     answers: list[Json] = field(default_factory=list)
-    played: bool = False
+    by_model: bool = False
 
 
 class SimulatedEnvironment:
-    """The environment of one conversation: the calls that were made, in their order, and what each was answered.
+    """The environment of one conversation, with the calls in their order and their answers.
 
-    A call is answered by the first injection of its tool that hits, else by whoever plays the tool, else by the tool
-    itself; then the chaos effects that hit happen to the answer, in their order. What hits depends on the seed, the
-    case, the attempt, the call and how often it was made, and on nothing else. `asking` is the tool that a language
-    model was asked to play and has not yet, empty where there is none.
+    The first injection of the tool that hits answers a call. If no injection hits, the strategy of the tool decides
+    who answers: a model, a recording or the tool itself. The chaos effects that hit then change the answer, in their
+    order. A hit depends only on the seed, the case, the attempt, the call and its occurrence. `asking` is the tool
+    that a language model is playing at the moment, and empty if there is none.
     """
 
     def __init__(
         self, options: EnvironmentOptions, model: Model | None, examples: Examples, case_id: str, attempt: int
     ) -> None:
         self._options = options
-        self._tools = {one.tool_name: one for one in options.tool_simulation_configs}
+        self._tools = {tool.tool_name: tool for tool in options.tool_simulation_configs}
         self._player = None if model is None else Player(model, options.environment_data, options.tracing)
         self._examples = examples
         self._conversation = (case_id, attempt)
-        self._times: Counter[str] = Counter()
-        self._told: Counter[str] = Counter()
-        self._made: list[_Made] = []
-        self._begun: list[_Made] = []
+        self._occurrences: Counter[str] = Counter()
+        self._replays: Counter[str] = Counter()
+        self._calls: list[_CallRecord] = []
+        self._unfinished: list[_CallRecord] = []
         self._playing = asyncio.Lock()
         self.asking = ""
-        self._played = 0
+        self._played_calls = 0
 
     @property
-    def spent(self) -> ModelUsage | None:
-        """What playing tools took so far; None where no language model plays one."""
-        return None if self._player is None else self._player.spent
+    def model_usage(self) -> ModelUsage | None:
+        """The usage of the model that plays tools so far, or None if no model plays a tool."""
+        return None if self._player is None else self._player.model_usage
 
     def unfinished_calls(self) -> list[ToolResult]:
-        """Hand over the calls that are not answered, or never were, with what was injected into them so far."""
-        begun, self._begun = self._begun, []
-        return [_result(one, None) for one in begun]
+        """Return the calls without an answer, with their injections so far, and forget them."""
+        unfinished, self._unfinished = self._unfinished, []
+        return [_result(record, None) for record in unfinished]
 
     async def answer(self, call: ToolCall, declared: dict[str, Json], real: Real) -> ToolResult:
-        """Answer a call; raises SimulatedToolError where that cannot be done."""
-        self._times[_key(call)] += 1
-        made = _Made(call, declared, real, (*self._conversation, call.name, call.args, self._times[_key(call)]))
-        self._made.append(made)
-        self._begun.append(made)
-        response = await self._response(made)
-        self._begun = [one for one in self._begun if one is not made]
-        return _result(made, response)
+        """Answer a call. Raises SimulatedToolError if the environment cannot answer."""
+        self._occurrences[_key(call)] += 1
+        record = _CallRecord(
+            call, declared, real, (*self._conversation, call.name, call.args, self._occurrences[_key(call)])
+        )
+        self._calls.append(record)
+        self._unfinished.append(record)
+        response = await self._response(record)
+        self._unfinished = [pending for pending in self._unfinished if pending is not record]
+        return _result(record, response)
 
-    async def _response(self, made: _Made) -> Json:
-        """What a call is answered; each thing is `injected` as it is begun."""
-        call, injected = made.call, made.injected
-        effects = list(self._effects(made))
-        for one, _ in effects:
-            if one.effect == "timeout":
-                injected.append(Injection("timeout", f"after {one.seconds:g} s", one.invalidates))
-                await asyncio.sleep(one.seconds)
+    async def _response(self, record: _CallRecord) -> Json:
+        """Return the answer of a call, and list each injection as soon as it starts."""
+        call, injected = record.call, record.injected
+        effects = list(self._effects(record))
+        for chaos, _ in effects:
+            if chaos.effect == "timeout":
+                injected.append(Injection("timeout", f"after {chaos.seconds:g} s", chaos.invalidates))
+                await asyncio.sleep(chaos.seconds)
                 return TIMED_OUT
-        earlier = [answer for one in self._made if _key(one.call) == _key(call) for answer in one.answers]
-        ask = self._source(made)
+        earlier = [answer for past in self._calls if _key(past.call) == _key(call) for answer in past.answers]
+        ask = self._source(record)
         response = await ask()
-        for one, _ in effects:
-            if one.effect == "duplicated":
-                twice = "the call was made twice"
-                injected[:] = [Injection("duplicated", twice, one.invalidates)]  # nobody hears the first answer
+        for chaos, _ in effects:
+            if chaos.effect == "duplicated":
+                detail = "the call was made twice"
+                # The agent never gets the first answer, so its injections do not count.
+                injected[:] = [Injection("duplicated", detail, chaos.invalidates)]
                 response = await ask()
-        for one, where in effects:
+        for chaos, position in effects:
             before = response
-            if one.effect == "stale":
+            if chaos.effect == "stale":
                 response = earlier[-1] if earlier else response
-            elif one.effect in CHANGES:
-                response = CHANGES[one.effect](response, where)
+            elif chaos.effect in CHANGES:
+                response = CHANGES[chaos.effect](response, position)
             if compact(before) != compact(response):
-                was = f"was {shortened(compact(before), _SHOWN)}"
-                injected.append(Injection(one.effect, was, one.invalidates))
+                detail = f"was {shortened(compact(before), _EXCERPT)}"
+                injected.append(Injection(chaos.effect, detail, chaos.invalidates))
         return response
 
-    def _effects(self, made: _Made) -> Iterator[tuple[Chaos, float]]:
-        """The chaos effects that happen to the answer of a call, with where in the answer."""
-        for i, one in enumerate(self._options.chaos_effects):
-            if fits(made.call.name, one.tool_name) and holds(made.call.args, one.match_args):
-                seed = self._seed(one.random_seed)
-                if chance("chaos", seed, i, *made.place) < one.probability:
-                    yield one, chance("where", seed, i, *made.place)
+    def _effects(self, record: _CallRecord) -> Iterator[tuple[Chaos, float]]:
+        """Yield the chaos effects that change the answer of a call, each with its position in the answer."""
+        for i, chaos in enumerate(self._options.chaos_effects):
+            if fits(record.call.name, chaos.tool_name) and holds(record.call.args, chaos.match_args):
+                seed = self._seed(chaos.random_seed)
+                if chance("chaos", seed, i, *record.place) < chaos.probability:
+                    yield chaos, chance("where", seed, i, *record.place)
 
     def _seed(self, own: int | None) -> int:
         return self._options.random_seed if own is None else own
 
-    def _source(self, made: _Made) -> Source:
-        """Who answers a call: the first injection that hits, whoever plays the tool, or the tool itself."""
-        tool = self._tools.get(made.call.name)
-        for i, one in enumerate(tool.injection_configs if tool else ()):
-            drawn = chance("injection", self._seed(one.random_seed), i, *made.place)
-            if holds(made.call.args, one.match_args) and drawn < one.injection_probability:
-                return lambda: self._injected(one, made)
+    def _source(self, record: _CallRecord) -> Source:
+        """Return the source of the answer: the first injection that hits, a model, a recording, or the tool itself."""
+        tool = self._tools.get(record.call.name)
+        for i, injection in enumerate(tool.injection_configs if tool else ()):
+            draw = chance("injection", self._seed(injection.random_seed), i, *record.place)
+            if holds(record.call.args, injection.match_args) and draw < injection.injection_probability:
+                return lambda: self._inject(injection, record)
         strategy = tool.mock_strategy_type if tool else Strategy.REAL
         if strategy is Strategy.PLAYED and self._player is not None:
-            player, known = self._player, [one for one in self._made if one.answers]
-            made.played = True
-            return lambda: self._by_player(player, made, known)
+            player, with_answers = self._player, [past for past in self._calls if past.answers]
+            record.by_model = True
+            return lambda: self._play(player, record, with_answers)
         if strategy is Strategy.RECORDED:
-            return lambda: self._as_recorded(made)
-        return lambda: self._by_tool(made)
+            return lambda: self._replay(record)
+        return lambda: self._call_tool(record)
 
-    async def _injected(self, one: InjectionConfig, made: _Made) -> Json:
-        if one.injected_latency_seconds:
-            made.injected.append(Injection("latency", f"{one.injected_latency_seconds:g} s", one.invalidates))
-            await asyncio.sleep(one.injected_latency_seconds)
-        error = one.injected_error
+    async def _inject(self, config: InjectionConfig, record: _CallRecord) -> Json:
+        if config.injected_latency_seconds:
+            detail = f"{config.injected_latency_seconds:g} s"
+            record.injected.append(Injection("latency", detail, config.invalidates))
+            await asyncio.sleep(config.injected_latency_seconds)
+        error = config.injected_error
         if error is not None:
-            told = f"{error.injected_http_error_code}: {error.error_message}"
-            made.injected.append(Injection("error", told, one.invalidates))
-            return _kept(made, error.response)
-        told = shortened(compact(one.injected_response), _SHOWN)
-        made.injected.append(Injection("response", told, one.invalidates))
-        return _kept(made, one.injected_response)
+            detail = f"{error.injected_http_error_code}: {error.error_message}"
+            record.injected.append(Injection("error", detail, config.invalidates))
+            return _add_answer(record, error.response)
+        detail = shortened(compact(config.injected_response), _EXCERPT)
+        record.injected.append(Injection("response", detail, config.invalidates))
+        return _add_answer(record, config.injected_response)
 
-    async def _by_player(self, player: Player, made: _Made, known: list[_Made]) -> Json:
-        """One call after the other, so that each knows what was answered before it.
+    async def _play(self, player: Player, record: _CallRecord, with_answers: list[_CallRecord]) -> Json:
+        """Let a model answer the calls one after the other, so that each prompt holds the earlier answers.
 
-        Of calls side by side it knows those that were played before it: how long the others take is no matter of the
-        conversation, and must not change what the model is asked.
+        If calls run in parallel, a prompt holds only the calls that the model played before. The duration of the other
+        calls must not change the prompt.
         """
-        made.injected.append(Injection("played", f"by {self._options.simulation_model}"))
+        record.injected.append(Injection("played", f"by {self._options.simulation_model}"))
         async with self._playing:
-            self._played += 1
-            draw = compact([*self._conversation, self._played])
-            shown = [one for one in self._made if one.played or one in known]
-            earlier = [PlayedCall(one.call, answer) for one in shown for answer in one.answers]
-            self.asking = made.call.name
-            response = _kept(made, await player.answer(made.call, made.declared, earlier, draw=draw))
+            self._played_calls += 1
+            draw = compact([*self._conversation, self._played_calls])
+            context = [past for past in self._calls if past.by_model or past in with_answers]
+            earlier = [PlayedCall(past.call, answer) for past in context for answer in past.answers]
+            self.asking = record.call.name
+            response = _add_answer(record, await player.answer(record.call, record.declared, earlier, draw=draw))
             self.asking = ""
             return response
 
-    async def _as_recorded(self, made: _Made) -> Json:
-        """The recorded answers to the same call, one after the other; the last goes on."""
-        call = made.call
+    async def _replay(self, record: _CallRecord) -> Json:
+        """Return the recorded answers to the same call one after the other. The last answer repeats."""
+        call = record.call
         answers = self._examples.get(call.name, {}).get(compact(call.args))
         if not answers:
-            known = ", ".join(list(self._examples.get(call.name, {}))[:_LISTED])
-            asked = shown_call(call.name, call.args, limit=_SHOWN)
-            raise SimulatedToolError(f"no recorded answer to {asked}; recorded arguments: {known}")
-        place = min(self._told[_key(call)], len(answers) - 1)
-        self._told[_key(call)] += 1
-        made.injected.append(Injection("recorded", f"answer {place + 1} of {len(answers)}"))
-        return _kept(made, answers[place])
+            available = ", ".join(list(self._examples.get(call.name, {}))[:_LISTED])
+            text = shown_call(call.name, call.args, limit=_EXCERPT)
+            raise SimulatedToolError(f"no recorded answer to {text}; recorded arguments: {available}")
+        place = min(self._replays[_key(call)], len(answers) - 1)
+        self._replays[_key(call)] += 1
+        record.injected.append(Injection("recorded", f"answer {place + 1} of {len(answers)}"))
+        return _add_answer(record, answers[place])
 
-    async def _by_tool(self, made: _Made) -> Json:
-        return _kept(made, await made.real())
+    async def _call_tool(self, record: _CallRecord) -> Json:
+        return _add_answer(record, await record.real())
 
 
-def _kept(made: _Made, response: Json) -> Json:
-    """Remember an answer."""
-    made.answers.append(response)
+def _add_answer(record: _CallRecord, response: Json) -> Json:
+    """Add an answer to a call, and return it."""
+    record.answers.append(response)
     return response
 
 
@@ -245,5 +249,5 @@ def _key(call: ToolCall) -> str:
     return compact([call.name, call.args])
 
 
-def _result(made: _Made, response: Json) -> ToolResult:
-    return ToolResult(made.call.name, response, made.call.id, injected=tuple(made.injected))
+def _result(record: _CallRecord, response: Json) -> ToolResult:
+    return ToolResult(record.call.name, response, record.call.id, injected=tuple(record.injected))

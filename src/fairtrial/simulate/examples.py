@@ -1,4 +1,4 @@
-"""What did tools answer before? Recorded answers, by tool and arguments."""
+"""Recorded answers of tools, by tool and arguments."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fairtrial.records.trace import Invocation, Step, ToolCall, ToolResult
 from fairtrial.text.display import compact
 
 Examples = Mapping[str, Mapping[str, list[Json]]]
-"""Answers in the order in which they were given, by the name of the tool and its arguments as canonical JSON."""
+"""Answers in their order, by the name of the tool and its arguments as canonical JSON."""
 
 
 class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -26,41 +26,41 @@ class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def examples_in(tracing: Json) -> Examples:
-    """Return the answers in recordings of any format that we read, or in `[{tool_name, args, response}, ...]`.
+    """Return the answers in recordings of any supported format, or in `[{tool_name, args, response}, ...]`.
 
-    Either may be JSON or its text. Raises ValueError where there are none.
+    `tracing` is JSON or the text of JSON. Raises ValueError if it holds no answers.
     """
     if tracing is None:
-        raise ValueError("must hold recorded answers, where a tool is to answer from them")
+        raise ValueError("must hold recorded answers, because a tool answers from them")
     text = tracing if isinstance(tracing, str) else msgspec.json.encode(tracing).decode()
-    found: dict[str, dict[str, list[Json]]] = {}
+    examples: dict[str, dict[str, list[Json]]] = {}
     for name, args, response in _listed(text) or _recorded(text):
-        found.setdefault(name, {}).setdefault(compact(args), []).append(response)
-    if not found:
+        examples.setdefault(name, {}).setdefault(compact(args), []).append(response)
+    if not examples:
         raise ValueError("holds no answer of any tool")
-    return found
+    return examples
 
 
 def _listed(text: str) -> list[tuple[str, dict[str, Json], Json]]:
-    """Examples in our own form; none where it is another."""
+    """Return the examples if the text has the form of this package, or nothing otherwise."""
     try:
         value: Any = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError):
         return []
-    if not isinstance(value, list) or not all(isinstance(one, dict) and "tool_name" in one for one in value):
+    if not isinstance(value, list) or not all(isinstance(entry, dict) and "tool_name" in entry for entry in value):
         return []
-    listed = msgspec.convert(value, list[Example])
-    return [(one.tool_name, one.args, one.response) for one in listed]
+    examples = msgspec.convert(value, list[Example])
+    return [(example.tool_name, example.args, example.response) for example in examples]
 
 
 def _recorded(text: str) -> Iterator[tuple[str, dict[str, Json], Json]]:
-    """The answers in recordings, or in the conversations of an eval set."""
+    """Yield the answers in recordings, or in the conversations of an eval set."""
     try:
         loaded = read(text.encode(), "tracing")
     except FormatError as error:
         raise ValueError("; ".join(error.problems)) from None
     cases = loaded.eval_set.cases if loaded.eval_set and not loaded.recordings else ()
-    conversations: list[Iterable[Invocation]] = [one.trace.invocations for one in loaded.recordings]
+    conversations: list[Iterable[Invocation]] = [recording.trace.invocations for recording in loaded.recordings]
     conversations += [case.conversation or () for case in cases]
     for conversation in conversations:
         for invocation in conversation:

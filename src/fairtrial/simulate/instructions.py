@@ -1,4 +1,4 @@
-"""Can a user's own template be used for a simulated user? It may be a stranger's, so it may only fill in and choose."""
+"""Custom templates for simulated users. A template may come from a stranger, so it may only fill in and choose."""
 
 from __future__ import annotations
 
@@ -26,14 +26,15 @@ _TEXTS_OF_ADK = ("get_behavior_instructions_str", "get_violation_rubrics_str")
 _PARTS = ("id", "description", "name", *_LISTS, *_TEXTS_OF_ADK)
 _OF_LOOPS = ("index", "index0", "first", "last", "length", "revindex", "revindex0")
 _TIMES = 10
-"""A prompt may be so many times as long as all that goes into it."""
+"""A prompt may be this many times as long as the template and its texts together."""
 
 
 def validated(template: str, *, persona: bool) -> str:
-    """Return the template; it must use the plan, the history, the stop signal, and `persona` where there is one.
+    """Return the template, if it uses the plan, the history, the stop signal, and the persona if there is one.
 
-    It may hold placeholders, conditions, and loops over the persona's lists; nothing that calls, computes or includes,
-    but for the two methods and the filter that ADK's own templates use. Raises ConfigError otherwise.
+    A template may hold placeholders, conditions, and loops over the lists of the persona. It may not call, compute or
+    include anything, except the two methods and the filter of ADK's own templates. For example, `{{ 2 * 3 }}` is
+    refused. Raises ConfigError for such a template.
     """
     from jinja2 import TemplateSyntaxError
 
@@ -49,12 +50,12 @@ def validated(template: str, *, persona: bool) -> str:
 def _check(tree: nodes.Template, *, persona: bool) -> None:
     from jinja2 import meta, nodes
 
-    used = meta.find_undeclared_variables(tree)
+    variables = meta.find_undeclared_variables(tree)
     required = _NAMES if persona else _REQUIRED
-    lacking = [name for name in required if name not in used]
+    lacking = [name for name in required if name not in variables]
     if lacking:
         raise ConfigError(f"must use {', '.join('{{ ' + name + ' }}' for name in lacking)}")
-    for name in sorted(used - set(_NAMES)):
+    for name in sorted(variables - set(_NAMES)):
         raise ConfigError(f"uses {name!r}, which nothing fills{nearest(name, _NAMES)}")
     for node in tree.find_all(nodes.Node):
         problem = _problem(node)
@@ -64,7 +65,7 @@ def _check(tree: nodes.Template, *, persona: bool) -> None:
 
 
 def _problem(node: Any) -> str:
-    """What is wrong with one node of a template by itself; empty where nothing is."""
+    """Return the problem of a node of a template, or an empty string."""
     kind = type(node).__name__
     if kind not in _PLACEHOLDERS + _CHOICES:
         return f"may hold placeholders, conditions and loops over the persona, got {kind}"
@@ -78,8 +79,8 @@ def _problem(node: Any) -> str:
 def _problem_of_filter(node: Any) -> str:
     if node.name not in _FILTERS:
         return f"may use the filters {', '.join(sorted(_FILTERS))}, got {node.name}"
-    plain = all(type(one).__name__ == "Const" for one in _arguments(node))
-    return "" if plain else f"the filter {node.name} may be given plain values only"
+    plain = all(type(argument).__name__ == "Const" for argument in _arguments(node))
+    return "" if plain else f"the filter {node.name} takes plain values only"
 
 
 def _problem_of_part(node: Any) -> str:
@@ -94,9 +95,9 @@ def _arguments(node: Any) -> list[Any]:
 
 
 def _check_loops(node: nodes.Node, source: str) -> None:
-    """Raise ConfigError unless every loop goes over a list of the persona, one inside another over a list of its item.
+    """Raise ConfigError unless every loop is over a list of the persona, and every inner loop over a list of its item.
 
-    Then the rounds of all loops are as many as the persona has entries.
+    The number of rounds is then at most the number of entries of the persona.
     """
     from jinja2 import nodes
 
@@ -112,8 +113,8 @@ def _check_loops(node: nodes.Node, source: str) -> None:
 
 
 @dataclass(frozen=True)
-class _Habit:
-    """A behavior as a template sees it, with the methods of ADK's."""
+class _TemplateBehavior:
+    """A behavior as a template sees it, with the methods of ADK's behaviors."""
 
     name: str
     description: str
@@ -122,36 +123,38 @@ class _Habit:
 
     def get_behavior_instructions_str(self) -> str:
         """Return the instructions as a list."""
-        return "\n".join(f"  * {one}" for one in self.behavior_instructions)
+        return "\n".join(f"  * {instruction}" for instruction in self.behavior_instructions)
 
     def get_violation_rubrics_str(self) -> str:
         """Return the rubrics as a list."""
-        return "\n".join(f"  * {one}" for one in self.violation_rubrics)
+        return "\n".join(f"  * {rubric}" for rubric in self.violation_rubrics)
 
 
 @dataclass(frozen=True)
-class _Shown:
-    """A persona as a template sees it: its parts can be reached, and it prints as its description in words."""
+class _TemplatePersona:
+    """A persona as a template sees it, with its parts as attributes and its description as text."""
 
     id: str
     description: str
-    behaviors: tuple[_Habit, ...]
+    behaviors: tuple[_TemplateBehavior, ...]
     words: str
 
     def __str__(self) -> str:
         return self.words
 
 
-def _habit(one: Behavior) -> _Habit:
-    return _Habit(one.name, one.description, one.behavior_instructions, one.violation_rubrics)
+def _template_behavior(behavior: Behavior) -> _TemplateBehavior:
+    return _TemplateBehavior(
+        behavior.name, behavior.description, behavior.behavior_instructions, behavior.violation_rubrics
+    )
 
 
 def custom_prompt(
     template: str, texts: Mapping[str, str], *, stop_signal: str, persona: Persona | None = None
 ) -> Prompt:
-    """Return the prompt that a validated template makes; what others wrote reaches it fenced.
+    """Return the prompt of a validated template. Text from outside is fenced.
 
-    Raises SimulatorError where the template fails, or makes more of its texts than any instruction needs.
+    Raises SimulatorError if the template fails, or if the prompt is far longer than the texts in it.
     """
     fenced = Fences(texts, ["custom_instructions", template, stop_signal])
     values: dict[str, Any] = {
@@ -161,8 +164,8 @@ def custom_prompt(
         "persona": "",
     }
     if persona is not None:
-        habits = tuple(map(_habit, persona.behaviors))
-        values["persona"] = _Shown(persona.id, persona.description, habits, fenced("persona"))
+        behaviors = tuple(map(_template_behavior, persona.behaviors))
+        values["persona"] = _TemplatePersona(persona.id, persona.description, behaviors, fenced("persona"))
     most = _TIMES * (len(template) + sum(len(fenced(name)) for name in texts))
     try:
         text = "".join(_bounded(_sandbox().from_string(template).generate(values), most))
@@ -172,11 +175,11 @@ def custom_prompt(
 
 
 def _bounded(pieces: Iterable[str], most: int) -> Iterator[str]:
-    """Yield the pieces; raises ValueError where they are more than `most` characters together."""
+    """Yield the pieces. Raises ValueError if they have more than `most` characters together."""
     for piece in pieces:
         most -= len(piece)
         if most < 0:
-            raise ValueError(f"the prompt would be more than {_TIMES} times as long as all that goes into it")
+            raise ValueError(f"the prompt would be more than {_TIMES} times as long as the template and its texts")
         yield piece
 
 
@@ -188,6 +191,6 @@ def _sandbox() -> SandboxedEnvironment:
     except ImportError:
         raise ConfigError(lacks_extra("a simulated user", "judge")) from None
     environment = ImmutableSandboxedEnvironment(undefined=StrictUndefined, autoescape=False)
-    # In ADK it fills the stop signal into a persona's texts, which is done here before a template sees them.
+    # In ADK, this filter puts the stop signal into the texts of a persona. Here, the texts hold it already.
     environment.filters["render_string_filter"] = str
     return environment

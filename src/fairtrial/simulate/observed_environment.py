@@ -1,4 +1,4 @@
-"""What did the environment of a conversation do, and did it fail? Known beside the agent, who may tell of neither."""
+"""The injections and failures of an environment, observed outside the agent, which may report neither."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from fairtrial.text.display import described, shortened
 
 
 class ObservedEnvironment:
-    """An environment that passes every call on to another, and remembers what came of it.
+    """An environment that passes every call on to another environment, and records the results.
 
-    `failure` is the first failure of the environment itself: an agent may have caught it, and gone on as if its tool
-    had failed. A UsageError (a cassette without the call, say) is kept as it is: no other conversation would fare
-    better. What the real tool raises is the agent's own affair.
+    `failure` is the first failure of the environment itself. The agent may have caught it, and gone on as if its tool
+    had failed. A UsageError stays as it is, because every other conversation would fail in the same way. For example,
+    a cassette lacks the call. An exception of the real tool does not count as a failure of the environment.
     """
 
     def __init__(self, environment: Environment) -> None:
@@ -27,31 +27,31 @@ class ObservedEnvironment:
         self._results: list[ToolResult] = []
 
     @property
-    def spent(self) -> ModelUsage | None:
-        """What playing tools took so far; None where no language model plays one."""
+    def model_usage(self) -> ModelUsage | None:
+        """The usage of the model that plays tools so far, or None if no model plays a tool."""
         return usage_of(self._environment)
 
     @property
     def asking(self) -> str:
-        """The tool that a language model was asked to play and has not yet; empty where there is none."""
+        """The tool that a language model is playing at the moment, or an empty string."""
         return self._environment.asking if isinstance(self._environment, TracksCalls) else ""
 
     async def answer(self, call: ToolCall, declared: dict[str, Json], real: Real) -> ToolResult:
-        """Answer a call; raises SimulatedToolError where the environment cannot."""
-        raised: list[Exception] = []
+        """Answer a call. Raises SimulatedToolError if the environment cannot answer."""
+        tool_errors: list[Exception] = []
 
         async def tool() -> Json:
             try:
                 return await real()
             except Exception as error:
-                raised.append(error)
+                tool_errors.append(error)
                 raise
 
         try:
             result = await self._environment.answer(call, declared, tool)
             msgspec.json.encode(result)
         except Exception as error:
-            if error in raised:
+            if error in tool_errors:
                 raise
             self.failure = self.failure or _failure(call, error)
             if error is self.failure:
@@ -60,35 +60,37 @@ class ObservedEnvironment:
         self._results.append(result)
         return result
 
-    def marked(self, told: ToolResult) -> ToolResult:
-        """Return a result that the agent tells of with what was injected into it.
+    def with_injections(self, reported: ToolResult) -> ToolResult:
+        """Return a result that the agent reports, with its injections.
 
-        It is that of the same call by its id, else the first of the tool that was not told of yet.
+        The injections come from the result with the same call id. Without an id, they come from the first unreported
+        result of the tool.
         """
-        named = [one for one in self._results if one.name == told.name]
-        same = [one for one in named if one.id and one.id == told.id]
-        nameless = [one for one in named if not (one.id and told.id)]
-        if not same and not nameless:
-            return told
-        found = (same or nameless)[0]
-        self._results.remove(found)
-        return replace(told, injected=(*told.injected, *found.injected)) if found.injected else told
+        candidates = [result for result in self._results if result.name == reported.name]
+        same_call = [result for result in candidates if result.id and result.id == reported.id]
+        without_id = [result for result in candidates if not (result.id and reported.id)]
+        if not same_call and not without_id:
+            return reported
+        match = (same_call or without_id)[0]
+        self._results.remove(match)
+        return replace(reported, injected=(*reported.injected, *match.injected)) if match.injected else reported
 
     def unreported_injections(self) -> tuple[ToolResult, ...]:
-        """Hand over what was injected since it was last asked and stands on no result that the agent told of.
+        """Return the injections since the last call of this method that are on no result of the agent.
 
-        It may have been cut off before it told of one, or before it was answered; or keep what its own tools do inside.
+        For example, the agent was stopped before it reported the result, or it does not report its inner tools.
         """
         results, self._results = self._results, []
         if isinstance(self._environment, TracksCalls):
             results += self._environment.unfinished_calls()
-        return tuple(replace(one, response=None) for one in results if one.injected)
+        return tuple(replace(result, response=None) for result in results if result.injected)
 
 
 def usage_of(player: Simulator | Environment | None) -> ModelUsage | None:
-    """Return the usage of language models by a simulator or an environment; None if it does not report any."""
-    spent = player.spent if isinstance(player, ReportsUsage) else None
-    return spent if isinstance(spent, ModelUsage) else None  # a user's class may mean something else by the name
+    """Return the usage of language models by a simulator or an environment, or None if it reports none."""
+    usage = player.model_usage if isinstance(player, ReportsUsage) else None
+    # A class of a user may have an attribute of the same name with another meaning.
+    return usage if isinstance(usage, ModelUsage) else None
 
 
 def _failure(call: ToolCall, error: Exception) -> SimulatedToolError | UsageError:

@@ -131,17 +131,19 @@ _SIGNAL = re.compile(r"\{\{\s*stop_signal\s*\}\}")
 
 
 def persona_of(scenario: Scenario, *, stop_signal: str) -> Persona | None:
-    """Return a scenario's persona, looked up where it is given by its id; raises ConfigError for an unknown id.
+    """Return the persona of a scenario, also if the scenario names only its id. Raises ConfigError for an unknown id.
 
     As in ADK, `{{ stop_signal }}` in the texts of its behaviors stands for the signal.
     """
-    given = scenario.persona
-    if not isinstance(given, str):
-        return given and replace(given, behaviors=tuple(_filled(one, stop_signal) for one in given.behaviors))
-    if given not in PERSONAS:
-        known = f"; the built-in ones are {', '.join(PERSONAS)}"
-        raise ConfigError(f"user_persona: there is no persona {given!r}{nearest(given.upper(), PERSONAS) or known}")
-    return PERSONAS[given]
+    persona = scenario.persona
+    if not isinstance(persona, str):
+        if persona is None:
+            return None
+        return replace(persona, behaviors=tuple(_filled(behavior, stop_signal) for behavior in persona.behaviors))
+    if persona not in PERSONAS:
+        hint = nearest(persona.upper(), PERSONAS) or f"; the built-in personas are {', '.join(PERSONAS)}"
+        raise ConfigError(f"user_persona: there is no persona {persona!r}{hint}")
+    return PERSONAS[persona]
 
 
 def _filled(behavior: Behavior, stop_signal: str) -> Behavior:

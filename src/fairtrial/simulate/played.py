@@ -1,4 +1,4 @@
-"""What would a tool answer that is not there? A language model plays it, from its declaration and what came before."""
+"""A language model that plays a tool, from the declaration of the tool and its earlier answers."""
 
 from __future__ import annotations
 
@@ -16,54 +16,54 @@ from fairtrial.records.trace import ToolCall
 from fairtrial.text.display import compact, shortened
 
 TEMPLATE = "simulated_tool"
-_ASKS = 2
+_ATTEMPTS = 2
 _LONGEST = 10_000
-"""Characters of an earlier answer that are shown."""
+"""The number of characters of an earlier answer in the prompt."""
 
 
 class PlayedCall(NamedTuple):
-    """A call of this conversation, and what was answered."""
+    """A call of this conversation with its answer."""
 
     call: ToolCall
     response: Json
 
 
 class Player:
-    """A language model in place of the tools of one conversation; `spent` is what that took so far.
+    """A language model in place of the tools of one conversation. `model_usage` is its usage so far.
 
-    `data` is what their world holds, `tracing` how they answered before.
+    `data` describes the world of the tools. `tracing` holds earlier answers of the tools.
     """
 
     def __init__(self, model: Model, data: Json = None, tracing: Json = None) -> None:
-        self.spent = ModelUsage()
+        self.model_usage = ModelUsage()
         self._model = model
         self._data = data
         self._tracing = tracing
 
     async def answer(self, call: ToolCall, declared: dict[str, Json], earlier: list[PlayedCall], *, draw: str) -> Json:
-        """Answer a call; what was answered `earlier` in the conversation stays true.
+        """Answer a call, in agreement with the `earlier` answers of the conversation.
 
-        `draw` tells the call from all others of the run. A reply that is no JSON is asked for once more; raises
-        SimulatedToolError where the second is none either.
+        `draw` distinguishes the call from all other calls of the run. If the reply is not JSON, the model is called
+        once more. Raises SimulatedToolError if the second reply is not JSON either.
         """
         texts = {
             "declaration": compact(declared),
             "data": _text(self._data),
             "tracing": _text(self._tracing),
-            "earlier": "\n".join(_line(one) for one in earlier),
+            "earlier": "\n".join(_line(played_call) for played_call in earlier),
             "call": compact({"tool": call.name, "args": call.args}),
         }
-        shown: dict[str, Json] = {name: bool(texts[name]) for name in ("data", "tracing", "earlier")}
-        prompt = replace(render(TEMPLATE, texts, schema=None, **shown), draw=draw)
+        present: dict[str, Json] = {name: bool(texts[name]) for name in ("data", "tracing", "earlier")}
+        prompt = replace(render(TEMPLATE, texts, schema=None, **present), draw=draw)
         problem = ""
-        for ask in range(1, _ASKS + 1):
+        for ask in range(1, _ATTEMPTS + 1):
             reply = await self._model(replace(prompt, ask=ask))
-            self.spent += ModelUsage(1, reply.input_tokens, reply.output_tokens, reply.cost)
+            self.model_usage += ModelUsage(1, reply.input_tokens, reply.output_tokens, reply.cost)
             try:
                 return read_json(reply.text)
             except ValueError as error:
                 problem = f"{error}: {shortened(reply.text, 200)}"
-        raise SimulatedToolError(f"the model that plays {call.name!r} answered no JSON: {problem}")
+        raise SimulatedToolError(f"the model that plays {call.name!r} did not answer with JSON: {problem}")
 
 
 def _text(material: Json) -> str:
@@ -72,6 +72,6 @@ def _text(material: Json) -> str:
     return compact(material)
 
 
-def _line(one: PlayedCall) -> str:
-    call = compact({"tool": one.call.name, "args": one.call.args})
-    return f"{call} answered {shortened(compact(one.response), _LONGEST)}"
+def _line(played_call: PlayedCall) -> str:
+    call = compact({"tool": played_call.call.name, "args": played_call.call.args})
+    return f"{call} answered {shortened(compact(played_call.response), _LONGEST)}"

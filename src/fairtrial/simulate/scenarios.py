@@ -1,4 +1,4 @@
-"""Which scenarios would test an agent? A language model invents them; what repeats itself is left out."""
+"""Which scenarios would test an agent? A language model writes them, and repetitions are left out."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fairtrial.text.rouge import characters, rouge
 
 _BATCH = 10
 _ALIKE = 0.7
-"""Plans that share so much of their words (F of ROUGE-1) ask for the same thing."""
+"""Plans with at least this F of ROUGE-1 ask for the same thing."""
 _SCHEMA: dict[str, Json] = {
     "type": "object",
     "properties": {
@@ -37,70 +37,71 @@ _SCHEMA: dict[str, Json] = {
 }
 
 
-class _Written(msgspec.Struct, frozen=True):
+class _WrittenScenario(msgspec.Struct, frozen=True):
     starting_prompt: str
     conversation_plan: str
 
 
 class _Reply(msgspec.Struct, frozen=True):
-    scenarios: list[_Written]
+    scenarios: list[_WrittenScenario]
 
 
 async def write_scenarios(model: Model, assistant: str, *, count: int, instruction: str = "") -> list[Scenario]:
-    """Return `count` scenarios for an assistant, or fewer where the model goes on repeating itself.
+    """Return `count` scenarios for an assistant, or fewer if the model repeats itself.
 
-    Batches of at most 10 are asked for, each shown what exists; twice as many as needed, and two more. A reply that
-    cannot be read is asked for again in the next batch; raises SimulatorError where none could be read.
+    The model writes batches of at most 10, and each prompt holds the scenarios so far. There are at most twice as many
+    batches as needed, plus two. If a reply is unreadable, the next batch replaces it. Raises SimulatorError if every
+    reply is unreadable.
     """
-    found: list[Scenario] = []
+    scenarios: list[Scenario] = []
     problem = ""
     for batch in range(2 * -(-count // _BATCH) + 2):
-        if len(found) >= count:
+        if len(scenarios) >= count:
             break
-        texts = {"assistant": assistant, "instruction": instruction, "earlier": _listed(found)}
+        texts = {"assistant": assistant, "instruction": instruction, "earlier": _listed(scenarios)}
         prompt = render(
             "scenarios",
             texts,
             schema=_SCHEMA,
-            count=min(_BATCH, count - len(found)),
+            count=min(_BATCH, count - len(scenarios)),
             instruction=bool(instruction),
-            earlier=bool(found),
+            earlier=bool(scenarios),
         )
         reply = await model(replace(prompt, draw=f"batch {batch + 1}"))
         try:
-            written = msgspec.convert(read_json(reply.text), _Reply).scenarios
+            batch_scenarios = msgspec.convert(read_json(reply.text), _Reply).scenarios
         except ValueError as error:
             problem = str(error)
             continue
-        found += _new(written, found)
-    if not found:
+        scenarios += _new(batch_scenarios, scenarios)
+    if not scenarios:
         raise SimulatorError(f"the model wrote no scenario{f': {problem}' if problem else ''}")
-    return found[:count]
+    return scenarios[:count]
 
 
-def _new(written: Sequence[_Written], found: Sequence[Scenario]) -> list[Scenario]:
-    """Those that are neither blank nor like one that is there."""
+def _new(candidates: Sequence[_WrittenScenario], scenarios: Sequence[Scenario]) -> list[Scenario]:
+    """Return the candidates that are neither blank nor similar to an existing scenario."""
     fresh: list[Scenario] = []
-    for one in written:
-        scenario = Scenario(one.starting_prompt.strip(), one.conversation_plan.strip())
+    for candidate in candidates:
+        scenario = Scenario(candidate.starting_prompt.strip(), candidate.conversation_plan.strip())
         blank = not scenario.starting_prompt or not scenario.conversation_plan
-        if not blank and not any(_alike(scenario, other) for other in (*found, *fresh)):
+        if not blank and not any(_alike(scenario, existing) for existing in (*scenarios, *fresh)):
             fresh.append(scenario)
     return fresh
 
 
-def _alike(one: Scenario, other: Scenario) -> bool:
-    same_start = characters(one.starting_prompt) == characters(other.starting_prompt)
-    plans = rouge(characters(one.conversation_plan), characters(other.conversation_plan))
+def _alike(scenario: Scenario, existing: Scenario) -> bool:
+    same_start = characters(scenario.starting_prompt) == characters(existing.starting_prompt)
+    plans = rouge(characters(scenario.conversation_plan), characters(existing.conversation_plan))
     return same_start or plans.f >= _ALIKE
 
 
-def _listed(found: Sequence[Scenario]) -> str:
-    return "\n".join(f"- {one.starting_prompt} | {one.conversation_plan}" for one in found)
+def _listed(scenarios: Sequence[Scenario]) -> str:
+    return "\n".join(f"- {scenario.starting_prompt} | {scenario.conversation_plan}" for scenario in scenarios)
 
 
 def described_agent(about: Any, documentation: str) -> str:
-    """Return what is known of an agent: its documentation, its instructions, the names and purposes of its tools."""
+    """Return a description of an agent: its documentation, its instructions, and its tools with their purposes."""
     lines = [documentation] if documentation else []
     for agent in about.agents if about is not None else ():
         lines.append(f"{agent.name}: {agent.instructions}".rstrip(": "))

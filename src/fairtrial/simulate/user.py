@@ -1,4 +1,4 @@
-"""What does a user say who follows a plan? A language model plays it."""
+"""A simulated user who follows a plan, played by a language model."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class SimulatedUsers:
         return SimulatedUsers(pool.connected(self.model), self.options) if isinstance(self.model, NamedModel) else self
 
     def check(self, cases: Sequence[EvalCase]) -> None:
-        """Raise ConfigError where a case cannot be simulated, before anything runs."""
+        """Raise ConfigError if a case cannot be simulated, before anything runs."""
         for case in cases:
             check_persona(case)
             template = self.options.custom_instructions
@@ -55,7 +55,7 @@ class SimulatedUsers:
 
 
 class SimulatedUser:
-    """The user of one conversation, played by a language model; `spent` is what that took so far."""
+    """The user of one conversation, played by a language model. `model_usage` is its usage so far."""
 
     def __init__(
         self,
@@ -72,26 +72,26 @@ class SimulatedUser:
         self._scenario = scenario
         self._attempt = attempt
         self._persona = persona
-        self.spent = ModelUsage()
+        self.model_usage = ModelUsage()
 
     async def next_message(self, so_far: Trace) -> str | None:
-        """Say the starting prompt, then what the model makes of the plan; None after the stop signal.
+        """Return the starting prompt, then the messages of the model. Returns None at the stop signal.
 
-        Raises SimulatorError for an empty reply.
+        Raises SimulatorError if a reply is empty.
         """
         if not so_far.invocations:
             return self._scenario.starting_prompt
         reply = await self._model(self.prompt(so_far))
-        self.spent += ModelUsage(1, reply.input_tokens, reply.output_tokens, reply.cost)
-        said = reply.text.strip()
-        if self._options.stop_signal.casefold() in said.casefold():
+        self.model_usage += ModelUsage(1, reply.input_tokens, reply.output_tokens, reply.cost)
+        message = reply.text.strip()
+        if self._options.stop_signal.casefold() in message.casefold():
             return None
-        if not said:
-            raise SimulatorError("the simulated user said nothing")
-        return said
+        if not message:
+            raise SimulatorError("the reply of the simulated user is empty")
+        return message
 
     def prompt(self, so_far: Trace) -> Prompt:
-        """Return what the model is asked; raises SimulatorError where the instructions fail."""
+        """Return the prompt of the model. Raises SimulatorError if the custom instructions fail."""
         options = self._options
         texts = {
             "plan": self._scenario.conversation_plan,
@@ -105,13 +105,13 @@ class SimulatedUser:
             prompt = custom_prompt(
                 options.custom_instructions, texts, stop_signal=options.stop_signal, persona=self._persona
             )
-        # The draw is the place of the call: two attempts, or two cases with the same plan, are two users.
+        # The draw is the place of the call, because two attempts or two cases with the same plan have different users.
         draw = compact([self._case_id, self._attempt, len(so_far.invocations)])
         return replace(prompt, draw=draw)
 
 
 def check_persona(case: EvalCase) -> None:
-    """Raise ConfigError where a case has a scenario whose persona nobody knows."""
+    """Raise ConfigError if the scenario of a case has an unknown persona."""
     try:
         if case.scenario is not None:
             persona_of(case.scenario, stop_signal="")
@@ -120,7 +120,7 @@ def check_persona(case: EvalCase) -> None:
 
 
 def history(so_far: Trace, *, calls: bool) -> str:
-    """Return a conversation as a user sees it: messages, without thoughts; tool calls only where `calls`."""
+    """Return a conversation as a user sees it: messages without thoughts, and tool calls only if `calls` is True."""
     lines: list[str] = []
     for invocation in so_far.invocations:
         lines.append(f"user: {invocation.query}")
