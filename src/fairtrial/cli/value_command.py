@@ -141,11 +141,11 @@ def _print_report(report: ValueReport, *, as_json: bool) -> None:
 
 
 def _exit_code(report: ValueReport) -> int:
-    if report.refused and not report.scored:
+    if report.refused_count and not report.scored_count:
         return exit_codes.USAGE
     if report.fail_under is None:
         return exit_codes.OK
-    if report.below:
-        click.echo(f"{report.below:,} below --fail-under {report.fail_under:g}", err=True)
+    if report.below_count:
+        click.echo(f"{report.below_count:,} below --fail-under {report.fail_under:g}", err=True)
         return exit_codes.FAILED
-    return exit_codes.UNSCORED if report.refused else exit_codes.OK
+    return exit_codes.UNSCORED if report.refused_count else exit_codes.OK

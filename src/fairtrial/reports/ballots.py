@@ -1,4 +1,4 @@
-"""What judges were asked for one case, for people: every vote, whose, why, what it cost."""
+"""The votes of judges on one case, for people: each with its model, its reasons and its cost."""
 
 from __future__ import annotations
 
@@ -14,38 +14,40 @@ from fairtrial.records.result import Outcome
 from fairtrial.text.display import visible
 
 
-def ballots(outcomes: Iterable[Outcome], held: Mapping[str, Ballot]) -> RenderableType:
-    """Return the ballots behind outcomes, in the order of their scores; nothing where no judge was asked."""
+def ballots(outcomes: Iterable[Outcome], ballots_by_id: Mapping[str, Ballot]) -> RenderableType:
+    """Return the ballots behind the outcomes, in the order of their scores. If no judge was asked, it is empty."""
     lines: list[RenderableType] = []
     for outcome in outcomes:
-        found = [held[name] for name in ballots_of(outcome.score) if name in held]
-        if found:
-            lines.append(_in(4, Text(f"votes on {outcome.criterion}", "bold")))
-        lines += [_in(6, _ballot(one)) for one in found]
+        # A ballot can be missing from the stored run; then the other ballots are still worth showing.
+        stored = [ballots_by_id[name] for name in ballots_of(outcome.score) if name in ballots_by_id]
+        if stored:
+            lines.append(_indented(4, Text(f"votes on {outcome.criterion}", "bold")))
+        lines += [_indented(6, _ballot(ballot)) for ballot in stored]
     return Group(*lines)
 
 
-def _in(indent: int, what: RenderableType) -> RenderableType:
-    return Padding(what, (0, 0, 0, indent), expand=False)
+def _indented(indent: int, content: RenderableType) -> RenderableType:
+    return Padding(content, (0, 0, 0, indent), expand=False)
 
 
 def _ballot(ballot: Ballot) -> RenderableType:
     head = Text(f"{ballot.prompt}, {len(ballot.votes)} of {ballot.k} votes, {len(ballot.calls)} calls", "dim")
-    return Group(head, *(_in(2, _vote(vote)) for vote in ballot.votes))
+    return Group(head, *(_indented(2, _vote(vote)) for vote in ballot.votes))
 
 
 def _vote(vote: Vote) -> RenderableType:
     costs = [call.cost for call in vote.calls if call.sent]
-    known = [cost for cost in costs if cost is not None]
-    cost = f"${sum(known):.6f}" if known and len(known) == len(costs) else "cost unknown"
-    served = ", ".join(dict.fromkeys(call.served for call in vote.calls if call.served))
-    who = vote.voter if served in {"", vote.voter} else f"{vote.voter} (served by {served})"
+    prices = [cost for cost in costs if cost is not None]
+    # A sum without the unknown prices would look like the cost of the whole vote.
+    cost = f"${sum(prices):.6f}" if prices and len(prices) == len(costs) else "cost unknown"
+    models = ", ".join(dict.fromkeys(call.served for call in vote.calls if call.served))
+    voter = vote.voter if models in {"", vote.voter} else f"{vote.voter} (served by {models})"
     seconds = sum(call.seconds for call in vote.calls)
-    lines = [Text(visible(f"vote {vote.draw}, {who}, wave {vote.wave}, {seconds:.2f} s, {cost}"), "dim")]
-    for item, opinion in vote.opinions.items():
-        marks = f" [{', '.join(opinion.marks)}]" if opinion.marks else ""
-        lines.append(Text(visible(f"  {item}: {opinion.answer}{marks}  {opinion.rationale}")))
-        if opinion.quote:
-            lines.append(Text(visible(f"    “{opinion.quote}”"), "dim"))
-    lines += [Text(visible(f"  {item}: abstained, {why}"), "yellow") for item, why in vote.problems.items()]
+    lines = [Text(visible(f"vote {vote.draw}, {voter}, wave {vote.wave}, {seconds:.2f} s, {cost}"), "dim")]
+    for item, answer in vote.opinions.items():
+        marks = f" [{', '.join(answer.marks)}]" if answer.marks else ""
+        lines.append(Text(visible(f"  {item}: {answer.answer}{marks}  {answer.rationale}")))
+        if answer.quote:
+            lines.append(Text(visible(f"    “{answer.quote}”"), "dim"))
+    lines += [Text(visible(f"  {item}: abstained, {reason}"), "yellow") for item, reason in vote.problems.items()]
     return Group(*lines)

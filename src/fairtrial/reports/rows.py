@@ -15,13 +15,13 @@ from fairtrial.reports.numbers import NONE
 from fairtrial.text.display import visible
 
 INTERVAL = "95 % interval"
-_NAME = 24
-"""A name may be broken into lines of so many cells before numbers are."""
+_NAME_WIDTH = 24
+"""The fewest cells of a column of names. Longer names are broken into lines, so that numbers need not be."""
 
 
 @dataclass
 class Rows:
-    """A table of names with their numbers; where it is wider than the terminal, each name with its numbers below it."""
+    """A table of names with their numbers. If it is too wide for the terminal, it becomes a list."""
 
     titles: tuple[str, ...]
     rows: list[tuple[tuple[str, ...], str]] = field(default_factory=list)
@@ -31,11 +31,11 @@ class Rows:
         self.rows.append(((visible(name), *cells), style))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Render what fits."""
+        """Render the table if it fits, otherwise the list."""
         columns = list(zip(self.titles, *(cells for cells, _ in self.rows), strict=True))
         widths = [max(map(cell_len, column)) for column in columns]
-        needed = min(widths[0], _NAME) + sum(widths[1:]) + 2 * len(widths)
-        yield self._table() if needed <= options.max_width else self._list()
+        table_width = min(widths[0], _NAME_WIDTH) + sum(widths[1:]) + 2 * len(widths)
+        yield self._table() if table_width <= options.max_width else self._list()
 
     def _table(self) -> Table:
         table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), collapse_padding=True, show_edge=False)
@@ -47,12 +47,13 @@ class Rows:
         return table
 
     def _list(self) -> RenderableType:
-        sure = f" (with {INTERVAL}s)" if INTERVAL in self.titles else ""
-        lines: list[RenderableType] = [Text(f"{self.titles[0]}{sure}", "dim")]
+        # In a list an interval follows its number in brackets, so its title stands once, in the first line.
+        note = f" (with {INTERVAL}s)" if INTERVAL in self.titles else ""
+        lines: list[RenderableType] = [Text(f"{self.titles[0]}{note}", "dim")]
         for (name, *cells), style in self.rows:
-            told = ""
+            numbers = ""
             for title, cell in zip(self.titles[1:], cells, strict=True):
                 if cell != NONE:
-                    told += f" ({cell})" if title == INTERVAL else f"{', ' if told else ''}{title} {cell}"
-            lines += [Text(name, f"{style} bold"), Padding(Text(told, style), (0, 0, 0, 4))]
+                    numbers += f" ({cell})" if title == INTERVAL else f"{', ' if numbers else ''}{title} {cell}"
+            lines += [Text(name, f"{style} bold"), Padding(Text(numbers, style), (0, 0, 0, 4))]
         return Group(*lines)

@@ -1,4 +1,4 @@
-"""The numbers of a run for people, how sure one can be of them, and its verdict."""
+"""The tables of a run for people: its numbers with their intervals, and its verdict."""
 
 from __future__ import annotations
 
@@ -34,91 +34,103 @@ _COUNTS = {
 
 
 def tables(summary: Summary) -> RenderableType:
-    """Return the numbers over all attempts, over the valid ones where some are not, and what models took."""
+    """Return the numbers over all attempts, the numbers over valid attempts if some are invalid, and model usage."""
     if not summary.criteria:
         return Text("")
-    shown = [_criteria(summary)]
+    sections = [_criteria(summary)]
     if summary.invalid:
-        shown.append(_valid(summary))
-    if any(one.calls is not None for one in summary.criteria):
-        shown.append(_judging(summary))
+        sections.append(_valid(summary))
+    if any(criterion.calls is not None for criterion in summary.criteria):
+        sections.append(_judging(summary))
     if summary.spending != RunUsage():
-        shown.append(spending_rows(summary.spending))
-    return Group(*(part for table in shown for part in (Text(""), table)))
+        sections.append(spending_rows(summary.spending))
+    return Group(*(part for table in sections for part in (Text(""), table)))
 
 
 def _criteria(summary: Summary) -> Rows:
-    used = [name for name in _COUNTS if any(getattr(one, name) for one in summary.criteria)]
-    rows = Rows(("criterion", "mean", INTERVAL, "pass rate", INTERVAL, *(_COUNTS[name] for name in used)))
-    for one in _told(summary):
+    # A column that would be 0 for every criterion is left out.
+    verdicts = [name for name in _COUNTS if any(getattr(criterion, name) for criterion in summary.criteria)]
+    rows = Rows(("criterion", "mean", INTERVAL, "pass rate", INTERVAL, *(_COUNTS[name] for name in verdicts)))
+    for criterion in _informative(summary):
         rows.add(
-            one.criterion,
-            beside(one.mean.value, one.threshold),
-            interval(one.mean) or NONE,
-            rate(one.pass_rate.value),
-            interval(one.pass_rate, percent=True) or NONE,
-            *(str(getattr(one, name) or NONE) for name in used),
-            style=_style(one),
+            criterion.criterion,
+            beside(criterion.mean.value, criterion.threshold),
+            interval(criterion.mean) or NONE,
+            rate(criterion.pass_rate.value),
+            interval(criterion.pass_rate, percent=True) or NONE,
+            *(str(getattr(criterion, name) or NONE) for name in verdicts),
+            style=_style(criterion),
         )
     return rows
 
 
 def _valid(summary: Summary) -> Rows:
     rows = Rows(("valid attempts only", "attempts", "mean", INTERVAL, "pass rate", INTERVAL))
-    for one in _told(summary):
-        if one.valid is not None:
+    for criterion in _informative(summary):
+        if criterion.valid is not None:
             rows.add(
-                one.criterion,
-                f"{one.valid.n:,}",
-                beside(one.valid.mean.value, one.threshold),
-                interval(one.valid.mean) or NONE,
-                rate(one.valid.pass_rate.value),
-                interval(one.valid.pass_rate, percent=True) or NONE,
-                style=_style(one),
+                criterion.criterion,
+                f"{criterion.valid.n:,}",
+                beside(criterion.valid.mean.value, criterion.threshold),
+                interval(criterion.valid.mean) or NONE,
+                rate(criterion.valid.pass_rate.value),
+                interval(criterion.valid.pass_rate, percent=True) or NONE,
+                style=_style(criterion),
             )
     return rows
 
 
-def _style(one: CriterionSummary) -> str:
-    return "dim" if one.threshold is None else ""
+def _style(criterion: CriterionSummary) -> str:
+    return "dim" if criterion.threshold is None else ""
 
 
-def _told(summary: Summary) -> list[CriterionSummary]:
-    """The criteria that have something to tell: not what nobody asked for and nothing is recorded of."""
-    return [one for one in summary.criteria if one.mean.value is not None or one.threshold is not None]
+def _informative(summary: Summary) -> list[CriterionSummary]:
+    """Return the criteria with a mean or a threshold.
+
+    The other criteria were computed by default and found no data. For example, token counts may not be recorded.
+    """
+    return [
+        criterion
+        for criterion in summary.criteria
+        if criterion.mean.value is not None or criterion.threshold is not None
+    ]
 
 
 def _judging(summary: Summary) -> Rows:
-    panels = any(one.panel_agreement is not None for one in summary.criteria)
+    panels = any(criterion.panel_agreement is not None for criterion in summary.criteria)
     agreements = ("self-agreement", "panel agreement") if panels else ("self-agreement",)
     rows = Rows(("judged", "calls", "votes saved", "abstentions", *agreements, "cost"))
-    for one in summary.criteria:
-        if one.calls is not None:
-            cost = NONE if one.cost is None else f"${one.cost:.4f}"
-            numbers = (one.calls, one.calls_saved or 0, one.abstentions or 0)
-            agreed = (rate(one.self_agreement), rate(one.panel_agreement))[: len(agreements)]
-            rows.add(one.criterion, *(f"{number:,}" for number in numbers), *agreed, cost)
+    for criterion in summary.criteria:
+        if criterion.calls is not None:
+            cost = NONE if criterion.cost is None else f"${criterion.cost:.4f}"
+            numbers = (criterion.calls, criterion.calls_saved or 0, criterion.abstentions or 0)
+            agreement = (rate(criterion.self_agreement), rate(criterion.panel_agreement))[: len(agreements)]
+            rows.add(criterion.criterion, *(f"{number:,}" for number in numbers), *agreement, cost)
     return rows
 
 
 def closing(info: RunInfo, summary: Summary, *, show: str = "") -> RenderableType:
-    """Return the verdict of the run, why, and what it counted; `show` is the command that shows a run again."""
+    """Return the verdict of the run with its reasons, and the number of attempts by verdict.
+
+    `show` is the command that shows the run again, or empty if there is none.
+    """
     mark, style = MARKS[summary.verdict]
     total = sum(summary.cases.values())
     counts = ", ".join(
         count(n, verdict) if verdict == "error" else f"{n:,} {verdict}" for verdict, n in summary.cases.items()
     )
     seconds = "" if info.seconds is None else f" in {info.seconds:.1f} s"
-    why = f": {visible('; '.join(summary.reasons))}" if summary.reasons else ""
+    reasons = f": {visible('; '.join(summary.reasons))}" if summary.reasons else ""
+    # An interrupted run does not have a verdict yet, even if every attempt so far has passed.
     if info.finished is None:
         mark, style = MARKS[Verdict.UNSCORED]
-        lines = [Text.assemble((f"{mark} NOT FINISHED", f"bold {style}"), f", so far {summary.verdict}", why)]
+        lines = [Text.assemble((f"{mark} NOT FINISHED", f"bold {style}"), f", so far {summary.verdict}", reasons)]
     else:
-        lines = [Text.assemble((f"{mark} {summary.verdict.upper()}", f"bold {style}"), why)]
+        lines = [Text.assemble((f"{mark} {summary.verdict.upper()}", f"bold {style}"), reasons)]
     if summary.invalid:
         sides = ", ".join(f"{side} {n:,}" for side, n in summary.invalid.items())
-        spoiled = f"{sum(summary.invalid.values()):,} of {count(total, 'attempt')} invalid: {sides}"
-        lines.append(Text(f"{spoiled}; `{show}` lists them" if show else spoiled, "yellow"))
+        notice = f"{sum(summary.invalid.values()):,} of {count(total, 'attempt')} invalid: {sides}"
+        lines.append(Text(f"{notice}; `{show}` lists them" if show else notice, "yellow"))
     methods = _methods(summary.criteria)
     tail = f"{count(total, 'attempt')}{seconds}: {counts or 'none'}" + (f"  (intervals: {methods})" if methods else "")
     lines.append(Text(tail, "dim"))
@@ -126,5 +138,7 @@ def closing(info: RunInfo, summary: Summary, *, show: str = "") -> RenderableTyp
 
 
 def _methods(criteria: Sequence[CriterionSummary]) -> str:
-    named = [one.mean.method for one in criteria] + [one.pass_rate.method for one in criteria]
-    return "; ".join(dict.fromkeys(name for name in named if name))
+    """Return the names of the methods behind the intervals, each once."""
+    methods = [criterion.mean.method for criterion in criteria]
+    methods += [criterion.pass_rate.method for criterion in criteria]
+    return "; ".join(dict.fromkeys(method for method in methods if method))

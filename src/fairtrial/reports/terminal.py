@@ -1,4 +1,4 @@
-"""A run for people: what failed and why, and how sure one can be of the numbers."""
+"""The report of a run for people: the failed attempts with their reasons, and the numbers with their intervals."""
 
 from __future__ import annotations
 
@@ -30,8 +30,10 @@ LISTED = 200
 DETAILED = 50
 """A report of a large run lists at most this number of attempts."""
 _TOKENS = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]|\w+|\s+|.", re.DOTALL)
-_DIFFED = 4000
-_PAIRS = 20_000
+_LONGEST_DIFF = 4000
+"""So many characters of a reference and of a reply are compared."""
+_MOST_PAIRS = 20_000
+"""With more pairs of equal tokens, a comparison would take too long."""
 
 
 def print_report(
@@ -46,29 +48,30 @@ def print_report(
 ) -> None:
     """Print the results in file order, then the summary, then the verdict.
 
-    Of a large run only attempts that did not pass are printed, and at most 50 of them, unless `everything` is asked
-    for. The caller need not read the others: `results` may be those attempts alone, if `repeated` holds the positions
-    of the cases with several attempts. `show` is the command that shows the run again, or empty if there is none.
+    Of a run with more than 200 attempts, only attempts that did not pass are printed, and at most 50 of them.
+    `everything` prints all attempts of such a run. Otherwise `results` may omit the attempts that passed, if
+    `repeated` contains the positions of the cases with several attempts. `show` is the command that shows the run
+    again, or empty if there is none.
     """
     large = sum(summary.cases.values()) > LISTED and not everything
     passing = (Verdict.PASSED, Verdict.INFORMATIONAL)
     listed = ((result, several) for result, several in attempts(results) if result.verdict not in passing or not large)
-    shown = 0
+    printed = 0
     for result, several in islice(listed, DETAILED if large else None):
-        shown += 1
+        printed += 1
         console.print(case(result, several=several or result.position in repeated))
-    hidden = sum(number for verdict, number in summary.cases.items() if verdict not in passing) - shown
+    hidden = sum(number for verdict, number in summary.cases.items() if verdict not in passing) - printed
     if large and hidden:
-        elsewhere = f"`{show} --all` lists them all" if show else "--json FILE holds them all"
-        console.print(Text(f"… and {hidden:,} more that did not pass; {elsewhere}", "dim"))
+        hint = f"`{show} --all` lists them all" if show else "--json FILE holds them all"
+        console.print(Text(f"… and {hidden:,} more that did not pass; {hint}", "dim"))
     console.print(tables(summary))
     console.print(closing(info, summary, show=show))
 
 
 def case(result: CaseResult, *, several: bool = False, everything: bool = False) -> RenderableType:
-    """Return one attempt: its verdict, its criteria, and for what did not pass the reason.
+    """Return one attempt: its verdict, its criteria, and the reason if a criterion did not pass.
 
-    `several` says that the case has others, from which the number of this one tells it.
+    `several` says that the case has several attempts. Then the line contains the number of this attempt.
     """
     cap = "  (ended by the cap on invocations)" if result.ended_by == "cap" else ""
     lines: list[RenderableType] = [
@@ -76,33 +79,41 @@ def case(result: CaseResult, *, several: bool = False, everything: bool = False)
         *_invalidations(result),
     ]
     if result.failure is not None:
+        # If the failure made the attempt invalid, its cause already stands among the invalidations.
         if result.failure.side not in {fault.side for fault in result.invalidations or ()}:
-            lines.append(_In(4, Text(f"{result.failure.side}: {visible(result.failure.cause)}", "magenta")))
+            lines.append(_Indented(4, Text(f"{result.failure.side}: {visible(result.failure.cause)}", "magenta")))
         if everything and result.failure.traceback:
-            lines.append(_In(6, Text(visible(result.failure.traceback.rstrip()), "dim")))
-    lines += [_In(4, Text(visible(f"warning: {one}"), "yellow")) for one in result.warnings]
-    lines += [_In(4, Text(visible(one), "dim")) for one in _injections(result.injections, everything=everything)]
-    quiet = [one for one in result.outcomes if not everything and _is_aside(one)]
+            lines.append(_Indented(6, Text(visible(result.failure.traceback.rstrip()), "dim")))
+    lines += [_Indented(4, Text(visible(f"warning: {warning}"), "yellow")) for warning in result.warnings]
+    lines += [
+        _Indented(4, Text(visible(line), "dim")) for line in _injections(result.injections, everything=everything)
+    ]
+    # Criteria without a threshold share one line, so that they do not hide the criteria that decide.
+    informational = [outcome for outcome in result.outcomes if outcome.verdict is Verdict.INFORMATIONAL]
     for outcome in result.outcomes:
-        if outcome not in quiet:
-            shown = outcome if result.failure is None else _without_cause(outcome, result.failure.cause)
-            lines.append(_In(4, _outcome(shown, everything=everything)))
-    aside = [f"{visible(one.criterion)} {number(one.score.value)}" for one in quiet if one.score.value is not None]
-    if aside:
-        lines.append(_In(4, Text(", ".join(aside), "dim")))
+        if everything or outcome not in informational:
+            brief = outcome if result.failure is None else _without_cause(outcome, result.failure.cause)
+            lines.append(_Indented(4, _outcome(brief, everything=everything)))
+    values = [
+        f"{visible(outcome.criterion)} {number(outcome.score.value)}"
+        for outcome in informational
+        if outcome.score.value is not None and not everything
+    ]
+    if values:
+        lines.append(_Indented(4, Text(", ".join(values), "dim")))
     if everything:
-        lines += [_In(4, line) for line in spending_lines(result)]
+        lines += [_Indented(4, line) for line in spending_lines(result)]
     return Group(*lines)
 
 
-def _head(result: CaseResult, *more: tuple[str, str], several: bool) -> RenderableType:
+def _head(result: CaseResult, *notes: tuple[str, str], several: bool) -> RenderableType:
     attempt = f"  attempt {result.attempt}" if several or result.attempt > 1 else ""
     name = (visible(result.title), "bold")
-    return _marked(result.verdict, name, attempt, "  ", (result.verdict, MARKS[result.verdict][1]), *more)
+    return _marked(result.verdict, name, attempt, "  ", (result.verdict, MARKS[result.verdict][1]), *notes)
 
 
 def _marked(verdict: Verdict, *parts: str | tuple[str, str]) -> Table:
-    """A line that begins beside its mark, however long its first word is."""
+    """Return a line with its mark in a column of its own, so that further lines of a long text are indented."""
     mark, style = MARKS[verdict]
     line = Table.grid(padding=(0, 1, 0, 0))
     line.add_column(no_wrap=True)
@@ -112,35 +123,35 @@ def _marked(verdict: Verdict, *parts: str | tuple[str, str]) -> Table:
 
 
 def _injections(injections: Sequence[InvocationInjection], *, everything: bool) -> list[str]:
-    """What the environment did, one by one, or how often it did what."""
+    """Return lines about the injections of the environment: each injection, or how often each kind occurred."""
     if everything:
         return [
-            f"injected in invocation {one.invocation}: {one.tool}: {one.injected.effect}, {one.injected.detail}"
-            + (" (invalidates the attempt)" if one.injected.invalidates else "")
-            for one in injections
+            f"injected in invocation {entry.invocation}: {entry.tool}: {entry.injected.effect}, {entry.injected.detail}"
+            + (" (invalidates the attempt)" if entry.injected.invalidates else "")
+            for entry in injections
         ]
-    counts = Counter(f"{one.injected.effect} ({one.tool})" for one in injections)
-    told = [name if times == 1 else f"{times} x {name}" for name, times in counts.items()]
-    return [f"injected: {', '.join(told)}"] if told else []
+    counts = Counter(f"{entry.injected.effect} ({entry.tool})" for entry in injections)
+    kinds = [name if times == 1 else f"{times} x {name}" for name, times in counts.items()]
+    return [f"injected: {', '.join(kinds)}"] if kinds else []
 
 
-class _In:
-    """Something some cells further in. Rich's own Padding measures all that is in it once more at every level."""
+class _Indented:
+    """Content behind a margin. Rich's own Padding measures nested content again at every level, which is slow."""
 
-    def __init__(self, indent: int, what: RenderableType) -> None:
-        self._indent, self._what = indent, what
+    def __init__(self, indent: int, content: RenderableType) -> None:
+        self._indent, self._content = indent, content
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Render each line behind the margin."""
         inner = options.update(width=max(1, options.max_width - self._indent), height=None)
-        for line in console.render_lines(self._what, inner, pad=False):
+        for line in console.render_lines(self._content, inner, pad=False):
             yield Segment(" " * self._indent)
             yield from line
             yield Segment.line()
 
 
 def _fault(result: CaseResult) -> Iterator[tuple[str, str]]:
-    """On which side an attempt failed, or that one which passed says nothing about the agent."""
+    """Yield the side at fault, or "invalid" if an attempt passed although it says nothing about the agent."""
     if result.fault is not None:
         yield f"  fault: {result.fault.side}", "dim" if result.fault.side == "agent" else "yellow"
     elif result.invalidations:
@@ -150,23 +161,23 @@ def _fault(result: CaseResult) -> Iterator[tuple[str, str]]:
 def _invalidations(result: CaseResult) -> Iterator[RenderableType]:
     for fault in result.invalidations or ():
         for text in fault.evidence:
-            yield _In(4, Text(visible(f"{fault.side}: {text}"), "yellow"))
+            yield _Indented(4, Text(visible(f"{fault.side}: {text}"), "yellow"))
 
 
 def invalid(
     results: Iterable[CaseResult], *, repeated: Collection[int] = (), hidden: int = 0
 ) -> Iterator[RenderableType]:
-    """Yield the evidence of each invalid attempt, for people who can repair it; nothing if all attempts are valid.
+    """Yield the evidence against each invalid attempt, for people who can repair the cause.
 
-    `results` may be the invalid attempts alone, if `repeated` holds the positions of the cases with several attempts.
+    `results` may omit valid attempts, if `repeated` contains the positions of the cases with several attempts.
     `hidden` is the number of further invalid attempts.
     """
-    first = True
+    is_first = True
     for result, several in attempts(results):
         if result.invalidations:
-            if first:
+            if is_first:
                 yield Text("\ninvalid attempts, which say nothing about the agent until this is repaired", "bold")
-            first = False
+            is_first = False
             several_attempts = several or result.position in repeated
             yield Group(_head(result, several=several_attempts), *_invalidations(result))
     if hidden:
@@ -174,36 +185,34 @@ def invalid(
 
 
 def _without_cause(outcome: Outcome, cause: str) -> Outcome:
-    """The outcome without what broke the conversation, which is said once for all criteria."""
+    """Return the outcome without the cause of the failure, which is printed once for all criteria."""
 
-    def shorter(score: Score) -> Score:
-        return replace(score, reason=score.reason.removesuffix(f": {cause}"), parts=tuple(map(shorter, score.parts)))
+    def shorten(score: Score) -> Score:
+        return replace(score, reason=score.reason.removesuffix(f": {cause}"), parts=tuple(map(shorten, score.parts)))
 
-    return replace(outcome, score=shorter(outcome.score))
-
-
-def _is_aside(outcome: Outcome) -> bool:
-    return outcome.verdict is Verdict.INFORMATIONAL
+    return replace(outcome, score=shorten(outcome.score))
 
 
 def _outcome(outcome: Outcome, *, everything: bool) -> RenderableType:
     verdict = outcome.verdict
     line = [visible(outcome.criterion), "  ", *_value(outcome)]
     if verdict is Verdict.NOT_APPLICABLE:
-        return _marked(verdict, *line, (f"  {visible(_why_not(outcome.score))}", "dim"))
+        return _marked(verdict, *line, (f"  {visible(_reasons_not_applicable(outcome.score))}", "dim"))
     if verdict is Verdict.PASSED and not everything:
         return _marked(verdict, *line)
     details = [
-        _part(part, outcome.threshold) for part in outcome.score.parts or (outcome.score,) if everything or _tells(part)
+        _part(part, outcome.threshold)
+        for part in outcome.score.parts or (outcome.score,)
+        if everything or _is_informative(part)
     ]
     if outcome.score.parts and outcome.score.reason:
         details.insert(0, Text(visible(outcome.score.reason)))
-    return Group(_marked(verdict, *line), *(_In(4, one) for one in details))
+    return Group(_marked(verdict, *line), *(_Indented(4, detail) for detail in details))
 
 
-def _why_not(score: Score) -> str:
+def _reasons_not_applicable(score: Score) -> str:
     reasons = dict.fromkeys(part.reason for part in score.parts) if score.parts else [score.reason]
-    return "; ".join(one for one in reasons if one)
+    return "; ".join(reason for reason in reasons if reason)
 
 
 def _value(outcome: Outcome) -> tuple[str | tuple[str, str], ...]:
@@ -212,26 +221,26 @@ def _value(outcome: Outcome) -> tuple[str | tuple[str, str], ...]:
         return ("not applicable",)
     if threshold is None:
         return (number(value),)
-    shown, limit = (NONE, number(threshold)) if value is None else against(value, threshold)
+    score, limit = (NONE, number(threshold)) if value is None else against(value, threshold)
     sign = "≤" if outcome.lower_is_better else "≥"
-    return (shown, (f"  (needs {sign} {limit})", "dim"))
+    return (score, (f"  (needs {sign} {limit})", "dim"))
 
 
-def _tells(part: Score) -> bool:
-    """Whether a part says something that a reader of a failure wants to know."""
+def _is_informative(part: Score) -> bool:
+    """Whether a part helps to understand a failure."""
     return part.applicable and (part.value is None or bool(part.reason or part.quotes))
 
 
 def _part(part: Score, threshold: float | None) -> RenderableType:
     label = f"{part.title}  " if part.title else ""
     value = "not applicable" if not part.applicable else beside(part.value, threshold)
-    first = part.reason.partition("\n")[0]
-    head = Text.assemble((visible(label), "bold"), f"{value}  " if label else "", visible(first))
-    inner: list[RenderableType] = []
+    first_line = part.reason.partition("\n")[0]
+    head = Text.assemble((visible(label), "bold"), f"{value}  " if label else "", visible(first_line))
+    details: list[RenderableType] = []
     if part.quotes:
-        inner.append(_quotes(part.quotes))
-    inner += [_part(one, threshold) for one in part.parts]
-    return Group(head, *(_In(2, one) for one in inner))
+        details.append(_quotes(part.quotes))
+    details += [_part(child, threshold) for child in part.parts]
+    return Group(head, *(_Indented(2, detail) for detail in details))
 
 
 def _quotes(quotes: Sequence[Quote]) -> RenderableType:
@@ -244,14 +253,17 @@ def _quotes(quotes: Sequence[Quote]) -> RenderableType:
 
 
 def _is_prose(quotes: Sequence[Quote]) -> bool:
-    """Two quotes that are no calls: a reference and a reply."""
+    """Whether two quotes are a reference and a reply. Calls look like `search(query="x")`."""
     if [quote.source for quote in quotes] != ["expected", "actual"]:
         return False
     return not all(re.fullmatch(r"[^\s(]+\(.*\)", quote.text, re.DOTALL) for quote in quotes)
 
 
 def _calls(quotes: Sequence[Quote]) -> RenderableType:
-    """Expected and actual calls beside each other; ► marks the first difference. What is allowed besides is counted."""
+    """Return expected and actual calls side by side, with ► at the first difference.
+
+    Further calls that the match type allows are counted below the table.
+    """
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
     for title, share in (("", None), ("expected", 1), ("actual", 1)):
         table.add_column(title, header_style="dim", overflow="fold", ratio=share)
@@ -260,7 +272,7 @@ def _calls(quotes: Sequence[Quote]) -> RenderableType:
     for left, right, differs in rows:
         style = "red" if differs else "green"
         table.add_row(mark if differs else "", _cell(left, style), _cell(right, style))
-        mark = "" if differs else mark
+        mark = "" if differs else mark  # only the first difference has a mark
     surplus = [quote.text.partition("(")[0] for quote in quotes if quote.source == "surplus"]
     if not surplus:
         return table
@@ -270,7 +282,8 @@ def _calls(quotes: Sequence[Quote]) -> RenderableType:
 
 
 def _rows(quotes: Sequence[Quote]) -> Iterator[tuple[str, str, bool]]:
-    """What stands left and right in each row, and whether that is a difference."""
+    """Yield each row: the expected call, the actual call, and whether they differ."""
+    # An expected call waits for the next quote: if that is an actual call, both share a row.
     waiting: str | None = None
     for quote in quotes:
         if waiting is not None and quote.source != "actual":
@@ -292,23 +305,24 @@ def _cell(text: str, style: str) -> Text:
 
 
 def _text_diff(expected: str, actual: str) -> RenderableType:
-    """Reference and reply; what only the one holds stands in [-…-], what only the other in {+…+}."""
-    left, right = _TOKENS.findall(expected[:_DIFFED]), _TOKENS.findall(actual[:_DIFFED])
+    """Return a reference and a reply. Text of the reference alone is in [-…-], text of the reply alone in {+…+}."""
+    expected_tokens = _TOKENS.findall(expected[:_LONGEST_DIFF])
+    actual_tokens = _TOKENS.findall(actual[:_LONGEST_DIFF])
     above, below = Text("expected  ", "dim"), Text("actual    ", "dim")
-    for what, a, b, c, d in _differences(left, right):
-        ours, theirs = visible("".join(left[a:b])), visible("".join(right[c:d]))
-        if what == "equal":
-            above.append(ours, "default")
-            below.append(theirs, "default")
+    for opcode, a, b, c, d in _differences(expected_tokens, actual_tokens):
+        old, new = visible("".join(expected_tokens[a:b])), visible("".join(actual_tokens[c:d]))
+        if opcode == "equal":
+            above.append(old, "default")
+            below.append(new, "default")
             continue
-        if ours:
-            above.append(f"[-{ours}-]", "not dim red")
-        if theirs:
-            below.append(f"{{+{theirs}+}}", "not dim green")
+        if old:
+            above.append(f"[-{old}-]", "not dim red")
+        if new:
+            below.append(f"{{+{new}+}}", "not dim green")
     for line, text in ((above, expected), (below, actual)):
         if not text.strip():
             line.append("(blank)", "dim")
-        if len(text) > _DIFFED:
+        if len(text) > _LONGEST_DIFF:
             line.append(f"… ({len(text):,} characters)", "dim")
     return Group(above, below)
 
@@ -316,14 +330,16 @@ def _text_diff(expected: str, actual: str) -> RenderableType:
 def _differences(left: list[str], right: list[str]) -> Iterator[tuple[str, int, int, int, int]]:
     """Yield the opcodes that turn left into right.
 
-    An agent that says the same word a thousand times must not cost minutes: the more pairs of equal tokens there are,
-    the coarser the comparison.
+    The more pairs of equal tokens there are, the coarser is the comparison, because its time grows with the pairs.
+    For example, if both texts repeat a word a thousand times, that word is ignored.
     """
+    # With autojunk difflib ignores frequent tokens, which is faster and less exact.
     for autojunk in (False, True):
         matcher: Any = difflib.SequenceMatcher(str.isspace, left, right, autojunk=autojunk)
-        if sum(len(matcher.b2j.get(token, ())) for token in left) <= _PAIRS:
+        if sum(len(matcher.b2j.get(token, ())) for token in left) <= _MOST_PAIRS:
             yield from matcher.get_opcodes()
             return
-    same = next((i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
-    yield "equal", 0, same, 0, same
-    yield "replace", same, len(left), same, len(right)
+    pairs = enumerate(zip(left, right, strict=False))
+    equal = next((i for i, (a, b) in pairs if a != b), min(len(left), len(right)))
+    yield "equal", 0, equal, 0, equal
+    yield "replace", equal, len(left), equal, len(right)

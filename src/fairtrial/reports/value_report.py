@@ -17,26 +17,29 @@ if TYPE_CHECKING:
     from fairtrial.reports.rows import Rows
 
 TABLE_ROWS = 100
-"""The table shows this many traces; nobody would read more."""
+"""The table shows this many traces. Nobody would read more."""
 EXAMPLES = 20
-"""Each list shows this many refused, left-out or redacted traces; the outputs hold all of them."""
+"""Each list shows this many refused, rejected or redacted traces. The outputs contain all of them."""
 _DIMENSIONS = ("complexity", "novelty", "tool_diversity", "outcome_confidence")
 _HEADS = ("trace", "score", "C", "N", "D", "O", "overrides", "nearest", "!")
 _KEY = "C complexity, N novelty, D tool diversity, O outcome confidence, ! warnings"
 
 
 class ValueReport:
-    """The first rows of a valuation, its totals, and examples; memory does not grow with the number of traces."""
+    """The first rows of a valuation, its totals, and examples. Its memory does not grow with the number of traces.
+
+    For example, of 1,000,000 traces it holds 100 rows, and at most 20 examples of each kind.
+    """
 
     def __init__(self, threshold: float | None, fail_under: float | None = None) -> None:
         self.threshold = threshold
         self.fail_under = fail_under
-        self.scored = self.refused = self.passed = self.below = 0
+        self.scored_count = self.refused_count = self.passed_count = self.below_count = 0
         self._rows: list[tuple[str, ValueRow]] = []
         self._sum = 0.0
         self._low, self._high = 1.0, 0.0
         self._refusals: list[str] = []
-        self._left_out: list[str] = []
+        self._rejections: list[str] = []
         self._redacted_kinds: Counter[str] = Counter()
         self._redacted_places: list[str] = []
 
@@ -50,25 +53,25 @@ class ValueReport:
                 self._refusals += [
                     f"{origin}: {problem.pointer or '/'}: {problem.problem}" for problem in row.errors or ()
                 ]
-            elif row.score is not None and row.score < (self.threshold or 0.0) and len(self._left_out) < EXAMPLES:
-                self._left_out.append(_shortfall(row, row.score, self.threshold or 0.0))
+            elif row.score is not None and row.score < (self.threshold or 0.0) and len(self._rejections) < EXAMPLES:
+                self._rejections.append(_shortfall(row, row.score, self.threshold or 0.0))
         self._add_redactions(chunk.redactions)
 
     def add_finished(self, scores: Sequence[float | None], redactions: Sequence[RedactionRow]) -> None:
-        """Add the rows of an output that is resumed; they count, but they do not stand in the table."""
+        """Count the rows of an output that is resumed. They do not appear in the table."""
         for score in scores:
             self._count(score)
         self._add_redactions(redactions)
 
     def _count(self, score: float | None) -> None:
         if score is None:
-            self.refused += 1
+            self.refused_count += 1
             return
-        self.scored += 1
+        self.scored_count += 1
         self._sum += score
         self._low, self._high = min(self._low, score), max(self._high, score)
-        self.passed += self.threshold is not None and score >= self.threshold
-        self.below += self.fail_under is not None and score < self.fail_under
+        self.passed_count += self.threshold is not None and score >= self.threshold
+        self.below_count += self.fail_under is not None and score < self.fail_under
 
     def _add_redactions(self, redactions: Sequence[RedactionRow]) -> None:
         for redaction in redactions:
@@ -83,27 +86,27 @@ class ValueReport:
         if self._rows:
             console.print(_table(self._rows))
             console.print(_KEY, style="dim")
-        hidden = self.scored + self.refused - len(self._rows)
+        hidden = self.scored_count + self.refused_count - len(self._rows)
         if hidden:
             console.print(f"… and {hidden:,} more; --json or --output gives them all", style="dim")
         console.print(self.totals())
 
     def totals(self) -> str:
         """Return the totals in a sentence."""
-        parts = [f"{self.scored:,} valued"]
-        if self.scored:
-            parts.append(f"mean {self._sum / self.scored:.3f} ({self._low:.3f} to {self._high:.3f})")
+        parts = [f"{self.scored_count:,} valued"]
+        if self.scored_count:
+            parts.append(f"mean {self._sum / self.scored_count:.3f} ({self._low:.3f} to {self._high:.3f})")
         if self.threshold is not None:
-            parts.append(f"{self.passed:,} of at least {self.threshold:g}")
-        if self.refused:
-            parts.append(f"{self.refused:,} refused")
+            parts.append(f"{self.passed_count:,} of at least {self.threshold:g}")
+        if self.refused_count:
+            parts.append(f"{self.refused_count:,} refused")
         return ", ".join(parts)
 
     def examples(self) -> Iterator[str]:
-        """Yield lines about traces that were left out, refused or redacted, at most EXAMPLES of each."""
-        left_out = self.scored - self.passed if self.threshold is not None else 0
-        yield from _list_examples("left out", left_out, self._left_out)
-        yield from _list_examples("refused", self.refused, self._refusals)
+        """Yield lines about traces that were rejected, refused or redacted: at most EXAMPLES of each kind."""
+        rejected_count = self.scored_count - self.passed_count if self.threshold is not None else 0
+        yield from _list_examples("left out", rejected_count, self._rejections)
+        yield from _list_examples("refused", self.refused_count, self._refusals)
         kinds = ", ".join(f"{count} {kind}" for kind, count in self._redacted_kinds.most_common())
         yield from _list_examples(
             f"redacted before keeping: {kinds};", self._redacted_kinds.total(), self._redacted_places
@@ -121,13 +124,14 @@ def _list_examples(heading: str, count: int, examples: list[str]) -> Iterator[st
 
 
 def _shortfall(row: ValueRow, score: float, threshold: float) -> str:
-    """Return a line that says why a trace is left out: its score and the numbers that the score is made of."""
+    """Return a line that explains why a trace was rejected: its score and the parts of the score."""
     parts = ", ".join(f"{name.replace('_', ' ')} {getattr(row, name):.3f}" for name in _DIMENSIONS)
     rules = f"; {', '.join(row.overrides)}" if row.overrides else ""
     return f"{row.id}: {score:.4f} < {threshold:g} ({parts}{rules})"
 
 
 def _table(rows: list[tuple[str, ValueRow]]) -> Rows:
+    # Rich is imported only if a table is printed: `fairtrial value --json` starts faster without it.
     from fairtrial.reports.rows import Rows
 
     table = Rows(_HEADS)
@@ -148,5 +152,5 @@ def _cells(row: ValueRow) -> Iterator[str]:
 
 
 def _plain(trace_id: str) -> str:
-    """Return the id of a trace on one line; characters that steer a terminal are spelt out."""
+    """Return the id of a trace on one line. Characters that control a terminal are escaped."""
     return visible(shortened(trace_id.removeprefix("kp:trace:"), 200)).replace("\n", "\\n")
