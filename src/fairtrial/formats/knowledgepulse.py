@@ -1,4 +1,4 @@
-"""How do KnowledgePulse's JSON-LD files say a ReasoningTrace, and what is wrong with one that cannot be read?"""
+"""How do KnowledgePulse's JSON-LD files hold a ReasoningTrace, and which problems does an invalid file have?"""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ from fairtrial.text.pointer import escape
 
 CONTEXT = "https://openknowledgepulse.org/schema/v1"
 TYPE = "ReasoningTrace"
-DEPTH = 200  # no honest trace nests deeper; a bomb would exhaust the stack of whoever walks it next
+DEPTH = 200  # real traces nest less deeply; a malicious file would exhaust the stack of a recursive function
 _ORIGINAL = "reasoning_trace"
 MARKS = frozenset({"@context", "@type"})
-"""A document with one of these keys says that it is JSON-LD, and so a ReasoningTrace or nothing."""
+"""A document with one of these keys is JSON-LD, so it is a ReasoningTrace or invalid."""
 _HEADER = {"@context": CONTEXT, "@type": TYPE}
 
 
 def loads(data: bytes | str, path: str = "<memory>") -> ReasoningTrace:
-    """Return the trace that one JSON document holds; FormatError names every problem with its JSON pointer."""
-    found = parse(data)
-    if isinstance(found, RefusedTrace):
-        raise FormatError(path, [str(problem) for problem in found.problems])
-    return found
+    """Return the trace in a JSON document. FormatError names every problem with its JSON pointer."""
+    trace = parse(data)
+    if isinstance(trace, RefusedTrace):
+        raise FormatError(path, [str(problem) for problem in trace.problems])
+    return trace
 
 
 def dumps(trace: ReasoningTrace) -> bytes:
@@ -52,13 +52,13 @@ def dumps(trace: ReasoningTrace) -> bytes:
 
 
 def parse(data: bytes | str) -> ReasoningTrace | RefusedTrace:
-    """Return the trace that one JSON document holds, or all that is wrong with it; never raises for its content."""
+    """Return the trace in a JSON document, or all problems of the document. Never raises for its content."""
     raw = decode(data)
     return raw if isinstance(raw, RefusedTrace) else build(raw)
 
 
 def decode(data: bytes | str) -> Json:
-    """Return the JSON value of untrusted bytes, or why there is none, as RefusedTrace."""
+    """Return the JSON value of untrusted bytes, or the reason why they hold none."""
     if isinstance(data, str):
         data = data.encode("utf-8", "surrogatepass")
     data = data.removeprefix(b"\xef\xbb\xbf")
@@ -74,7 +74,7 @@ def decode(data: bytes | str) -> Json:
 
 
 def build(raw: Json) -> ReasoningTrace | RefusedTrace:
-    """Return the trace that a JSON value says, or all that is wrong with it."""
+    """Return the trace in a JSON value, or all problems of the value."""
     if not isinstance(raw, dict):
         return _refuse(None, f"must be an object, got {_kind(raw)}")
     if raw.get("@context") == CONTEXT and raw.get("@type") == TYPE and _plain(raw):
@@ -97,14 +97,14 @@ def document(trace: ReasoningTrace) -> dict[str, Json]:
     return _HEADER | plain
 
 
-def _flatten(noun: Record) -> dict[str, Json]:
+def _flatten(record: Record) -> dict[str, Json]:
     result: dict[str, Json] = {}
-    for name in noun.__struct_fields__:
-        value = getattr(noun, name)
+    for name in record.__struct_fields__:
+        value = getattr(record, name)
         if value is None or name == "extra":
             continue
         result[name] = _flatten_value(value)
-    extra = getattr(noun, "extra", None)
+    extra = getattr(record, "extra", None)
     return result | extra if extra else result
 
 
@@ -112,21 +112,23 @@ def _flatten_value(value: Json) -> Json:
     if isinstance(value, Record):
         return _flatten(value)
     if isinstance(value, tuple):
-        return [_flatten_value(one) for one in value]
+        return [_flatten_value(item) for item in value]
     return value
 
 
 @cache
-def _known(noun: type[Record]) -> frozenset[str]:
-    return frozenset(noun.__struct_fields__) - {"extra"}
+def _known_keys(record: type[Record]) -> frozenset[str]:
+    return frozenset(record.__struct_fields__) - {"extra"}
 
 
 @cache
-def _fields(noun: type[Record]) -> tuple[tuple[str, Any, bool], ...]:
+def _fields(record: type[Record]) -> tuple[tuple[str, Any, bool], ...]:
     """Return name, type and whether it must be there, of each field that the schema knows."""
-    known = _known(noun)
-    fields = msgspec.structs.fields(noun)
-    return tuple((field.name, _without_none(field.type), field.required) for field in fields if field.name in known)
+    known_keys = _known_keys(record)
+    fields = msgspec.structs.fields(record)
+    return tuple(
+        (field.name, _type_of_value(field.type), field.required) for field in fields if field.name in known_keys
+    )
 
 
 def _misspelt(name: str, unknown: Iterable[str]) -> str:
@@ -135,28 +137,28 @@ def _misspelt(name: str, unknown: Iterable[str]) -> str:
     return f"; is {_show(close[0])} meant?" if close else ""
 
 
-_TOP = _known(ReasoningTrace) | _HEADER.keys()
+_TOP = _known_keys(ReasoningTrace) | _HEADER.keys()
 _PARTS = (
-    ("metadata", _known(ReasoningMetadata)),
-    ("task", _known(ReasoningTask)),
-    ("outcome", _known(ReasoningOutcome)),
+    ("metadata", _known_keys(ReasoningMetadata)),
+    ("task", _known_keys(ReasoningTask)),
+    ("outcome", _known_keys(ReasoningOutcome)),
 )
-_STEP, _TOOL, _DELTA = _known(ReasoningStep), _known(ReasoningTool), _known(KnowledgeGraphDelta)
-_ENTITY, _RELATIONSHIP = _known(Entity), _known(Relationship)
+_STEP, _TOOL, _DELTA = _known_keys(ReasoningStep), _known_keys(ReasoningTool), _known_keys(KnowledgeGraphDelta)
+_ENTITY, _RELATIONSHIP = _known_keys(Entity), _known_keys(Relationship)
 
 
 def _plain(raw: dict[str, Json]) -> bool:
-    """Whether only known keys that are not null stand where the schema has objects, so that nothing would be lost."""
+    """Whether all objects of the schema have known keys without nulls only, so that the fast way loses nothing."""
     return (
         _bare(raw, _TOP)
-        and all(_bare(raw.get(name), known) for name, known in _PARTS)
+        and all(_bare(raw.get(name), known_keys) for name, known_keys in _PARTS)
         and _plain_steps(raw.get("steps"))
         and ("knowledge_graph_delta" not in raw or _plain_delta(raw["knowledge_graph_delta"]))
     )
 
 
 def _plain_steps(steps: Json) -> bool:
-    # Written out, because this is half of the time that a trace takes.
+    # Loops are written out here, because this function takes half of the time of a trace.
     if type(steps) is not list:
         return False
     for step in steps:
@@ -171,56 +173,56 @@ def _plain_delta(delta: Json) -> bool:
     return (
         _bare(delta, _DELTA)
         and all(isinstance(group, list) for group in delta.values())
-        and all(_bare(one, _ENTITY) for one in delta.get("entities", ()))
-        and all(_bare(one, _RELATIONSHIP) for one in delta.get("relationships", ()))
+        and all(_bare(entity, _ENTITY) for entity in delta.get("entities", ()))
+        and all(_bare(relationship, _RELATIONSHIP) for relationship in delta.get("relationships", ()))
     )
 
 
-def _bare(value: Json, known: frozenset[str]) -> bool:
-    return isinstance(value, dict) and value.keys() <= known and None not in value.values()
+def _bare(value: Json, known_keys: frozenset[str]) -> bool:
+    return isinstance(value, dict) and value.keys() <= known_keys and None not in value.values()
 
 
 def _header_problems(raw: dict[str, Json]) -> list[Problem]:
     problems = []
-    for key, wanted in _HEADER.items():
+    for key, required_value in _HEADER.items():
         if key not in raw:
-            problems.append(Problem(f"/{escape(key)}", f"is missing; must be {wanted!r}"))
-        elif raw[key] != wanted:
-            problems.append(Problem(f"/{escape(key)}", f"must be {wanted!r}, got {_show(raw[key])}"))
+            problems.append(Problem(f"/{escape(key)}", f"is missing; must be {required_value!r}"))
+        elif raw[key] != required_value:
+            problems.append(Problem(f"/{escape(key)}", f"must be {required_value!r}, got {_show(raw[key])}"))
     return problems
 
 
-def _explain(raw: Json, noun: type[Record], pointer: str, problems: list[Problem]) -> Record | None:
-    """Return the noun that an object says, its unknown keys in `extra`; append every problem and return None else."""
+def _explain(raw: Json, record: type[Record], pointer: str, problems: list[Problem]) -> Record | None:
+    """Return the record in an object, with its unknown keys in `extra`. With problems, append them and return None."""
     if not isinstance(raw, dict):
         problems.append(Problem(pointer, f"must be an object, got {_kind(raw)}"))
         return None
     before = len(problems)
-    known = _known(noun)
+    known_keys = _known_keys(record)
     values: dict[str, Any] = {}
-    for name, kind, required in _fields(noun):
+    for name, kind, required in _fields(record):
         if name in raw:
             values[name] = _explain_value(raw[name], kind, f"{pointer}/{name}", problems)
         elif required:
-            problems.append(Problem(f"{pointer}/{name}", f"is missing{_misspelt(name, raw.keys() - known)}"))
+            problems.append(Problem(f"{pointer}/{name}", f"is missing{_misspelt(name, raw.keys() - known_keys)}"))
     if len(problems) > before:
         return None
-    extra = {key: value for key, value in raw.items() if key not in known}
-    return noun(**values, extra=extra or None)
+    extra = {key: value for key, value in raw.items() if key not in known_keys}
+    return record(**values, extra=extra or None)
 
 
 def _explain_value(value: Json, inner: Any, pointer: str, problems: list[Problem]) -> Any:
     if isinstance(inner, type) and issubclass(inner, Record):
         return _explain(value, inner, pointer, problems)
-    nouns = _nouns_in(inner)
-    if nouns is not None and isinstance(value, list) and value:
-        return tuple(_explain(one, nouns, f"{pointer}/{index}", problems) for index, one in enumerate(value))
+    records = _records_in(inner)
+    if records is not None and isinstance(value, list) and value:
+        return tuple(_explain(item, records, f"{pointer}/{index}", problems) for index, item in enumerate(value))
     if isinstance(value, float) and value.is_integer() and int in get_args(inner):
         value = int(value)
     try:
         return msgspec.convert(value, inner)
     except (msgspec.ValidationError, OverflowError) as error:
-        problems.append(Problem(pointer + _below(error), f"must be {_wanted(inner)}, got {_show(value)}"))
+        problems.append(Problem(pointer + _below(error), f"must be {_allowed(inner)}, got {_show(value)}"))
         return None
 
 
@@ -230,24 +232,24 @@ def _below(error: Exception) -> str:
     return "".join(f"/{index}" for index in re.findall(r"\d+", place[1])) if place else ""
 
 
-def _without_none(kind: Any) -> Any:
-    """Return the type of a field that may be absent; null is not the same as absent, and is refused."""
+def _type_of_value(kind: Any) -> Any:
+    """Return the type of a field without None. A field may be absent, but null is not the same and is refused."""
     if get_origin(kind) in {types.UnionType, Union}:
-        return next(one for one in get_args(kind) if one is not type(None))
+        return next(member for member in get_args(kind) if member is not type(None))
     return kind
 
 
-def _nouns_in(kind: Any) -> type[Record] | None:
+def _records_in(kind: Any) -> type[Record] | None:
     listed = get_args(kind)[0] if get_origin(kind) is Annotated else kind
     item = get_args(listed)[0] if get_origin(listed) is tuple else None
     return item if isinstance(item, type) and issubclass(item, Record) else None
 
 
-def _wanted(kind: Any) -> str:
+def _allowed(kind: Any) -> str:
     """Return a type of the schema in words."""
     if get_origin(kind) is Annotated:
         base, meta = get_args(kind)[:2]
-        return _wanted(base) + _bounds(meta)
+        return _allowed(base) + _bounds(meta)
     if get_origin(kind) is Literal:
         return "one of " + ", ".join(get_args(kind))
     if get_origin(kind) is tuple:
@@ -292,9 +294,9 @@ def _deeper(value: Json, limit: int) -> bool:
     for _ in range(limit):
         level = [
             inner
-            for one in level
-            if isinstance(one, dict | list)
-            for inner in (one.values() if isinstance(one, dict) else one)
+            for value in level
+            if isinstance(value, dict | list)
+            for inner in (value.values() if isinstance(value, dict) else value)
         ]
         if not level:
             return False
@@ -302,15 +304,15 @@ def _deeper(value: Json, limit: int) -> bool:
 
 
 def to_trace(reasoning: ReasoningTrace) -> Trace:
-    """Return a conversation that tells the same: the objective as the user's message, the result as the reply.
+    """Return the trace as a conversation: the objective is the user's message, the result is the reply.
 
-    A step with a tool is a call, and an answer too where it carries an output; observations answer the oldest open
-    call. The document itself is kept in `extra`, so that `original` gives it back unchanged.
+    A step with a tool is a call, and also an answer if it has an output. An observation answers the oldest open call.
+    The document itself stays in `extra`, so that `original` returns it unchanged.
     """
     steps: list[Step] = []
-    waiting: list[ToolCall] = []
+    open_calls: list[ToolCall] = []
     for step in reasoning.steps:
-        _append_step(step, steps, waiting)
+        _append_step(step, steps, open_calls)
     return Trace(
         invocations=(
             Invocation(
@@ -327,23 +329,23 @@ def to_trace(reasoning: ReasoningTrace) -> Trace:
 
 def original(trace: Trace) -> ReasoningTrace | None:
     """Return the ReasoningTrace that a trace was loaded from, or None."""
-    kept = (trace.extra or {}).get(_ORIGINAL)
-    found = None if kept is None else build(kept)
-    return None if isinstance(found, RefusedTrace) else found
+    raw = (trace.extra or {}).get(_ORIGINAL)
+    reasoning = None if raw is None else build(raw)
+    return None if isinstance(reasoning, RefusedTrace) else reasoning
 
 
-def _append_step(step: ReasoningStep, steps: list[Step], waiting: list[ToolCall]) -> None:
+def _append_step(step: ReasoningStep, steps: list[Step], open_calls: list[ToolCall]) -> None:
     text = step.content or ""
     seconds = None if step.latency_ms is None else step.latency_ms / 1000
     if step.type == "observation":
         answer = step.output_summary or text
         name = step.tool.name if step.tool else ""
-        call = next((one for one in waiting if not name or one.name == name), None)
+        call = next((open_call for open_call in open_calls if not name or open_call.name == name), None)
         if call is None and not name:
             steps.append(Message(text=answer, author="agent", seconds=seconds))
             return
         if call is not None:
-            waiting.remove(call)
+            open_calls.remove(call)
         call_id = call.id if call else ""
         steps.append(ToolResult(call.name if call else name, answer, call_id, seconds=seconds))
         return
@@ -353,6 +355,6 @@ def _append_step(step: ReasoningStep, steps: list[Step], waiting: list[ToolCall]
         call = ToolCall(step.tool.name, step.input or {}, str(step.step_id), "agent", seconds=seconds)
         steps.append(call)
         if step.output_summary is None:
-            waiting.append(call)
+            open_calls.append(call)
         else:
             steps.append(ToolResult(name=call.name, response=step.output_summary, id=call.id))

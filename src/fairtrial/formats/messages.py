@@ -1,4 +1,4 @@
-"""What happened in a list of OpenAI chat messages? Also in tau-bench's results, which hold gold actions and rewards."""
+"""Which conversations do OpenAI chat messages hold, and results of tau-bench with expected actions and rewards?"""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def conversation(raw: Any, at: Place, reading: Diagnostics, *, name: str) -> Rec
         tools, reward = reading.array(raw, "tools", at), reading.number(raw, "reward", at)
         messages_at, raw = (at, "messages"), reading.array(raw, "messages", at)
     if type(raw) is not list:
-        reading.wanted(at, "a conversation: an array of messages, or an object with 'messages'", raw)
+        reading.wrong_type(at, "a conversation: an array of messages, or an object with 'messages'", raw)
         raw = []
     session = msgspec.structs.replace(trace(raw, messages_at, reading, tools=tools), session_id=name)
     return Recording(name, msgspec.structs.replace(session, extra=extra or None, reward=reward))
 
 
 def trace(raw: list[Any], at: Place, reading: Diagnostics, *, tools: list[Any] | None = None) -> Trace:
-    """Return the messages as invocations; a user's message starts one, the assistant's last text is its reply."""
+    """Return the messages as invocations. A user's message starts an invocation, the assistant's last text ends it."""
     instructions: list[str] = []
     invocations: list[Invocation] = []
     user: Message | None = None
@@ -62,7 +62,7 @@ def trace(raw: list[Any], at: Place, reading: Diagnostics, *, tools: list[Any] |
     for i, message in enumerate(raw):
         place = (at, i)
         if type(message) is not dict or message.get("role") not in _ROLES:
-            reading.wanted(place, f"a message with a role of {', '.join(_ROLES)}", message)
+            reading.wrong_type(place, f"a message with a role of {', '.join(_ROLES)}", message)
             continue
         role, text = message["role"], _text(message.get("content"), (place, "content"), reading)
         if role in ("system", "developer"):
@@ -76,21 +76,21 @@ def trace(raw: list[Any], at: Place, reading: Diagnostics, *, tools: list[Any] |
             steps += _steps(message, role, text, place, reading, names)
     if user is not None or steps:
         invocations.append(_invocation(user or Message(""), steps))
-    declared = tuple(tool for tool in tools or [] if isinstance(tool, dict))
-    agent = AgentDetails("assistant", "\n".join(instructions), tuple(_declaration(tool) for tool in declared))
-    if invocations and (instructions or declared):
+    declarations = tuple(_declaration(tool) for tool in tools or [] if isinstance(tool, dict))
+    agent = AgentDetails("assistant", "\n".join(instructions), declarations)
+    if invocations and (instructions or declarations):
         invocations[0] = msgspec.structs.replace(invocations[0], about=About((agent,)))
     return Trace(tuple(invocations))
 
 
 def steps_of(raw: list[Any], at: Place, reading: Diagnostics) -> list[Step]:
-    """Return what an assistant and its tools did in a list of messages; those of users and systems are no steps."""
+    """Return the steps of the assistant and its tools in a list of messages. Other messages are skipped."""
     steps: list[Step] = []
     names: dict[str, str] = {}
     for i, message in enumerate(raw):
         place = (at, i)
         if type(message) is not dict or message.get("role") not in _ROLES:
-            reading.wanted(place, f"a message with a role of {', '.join(_ROLES)}", message)
+            reading.wrong_type(place, f"a message with a role of {', '.join(_ROLES)}", message)
         elif message["role"] in ("assistant", "tool", "function"):
             text = _text(message.get("content"), (place, "content"), reading)
             steps += _steps(message, message["role"], text, place, reading, names)
@@ -102,8 +102,8 @@ def _declaration(tool: dict[str, Any]) -> dict[str, Any]:
 
 
 def _invocation(user: Message, steps: list[Step]) -> Invocation:
-    before, reply = split_reply(steps)
-    return Invocation(user, before, reply)
+    steps_before, reply = split_reply(steps)
+    return Invocation(user, steps_before, reply)
 
 
 def _text(content: Any, at: Place, reading: Diagnostics) -> str:
@@ -111,7 +111,7 @@ def _text(content: Any, at: Place, reading: Diagnostics) -> str:
         return content or ""
     if type(content) is list:
         return "\n".join(str(part.get("text", "")) for part in content if isinstance(part, dict) and "text" in part)
-    reading.wanted(at, "a string, an array of parts or null", content)
+    reading.wrong_type(at, "a string, an array of parts or null", content)
     return ""
 
 
@@ -139,7 +139,7 @@ def _medium(part: dict[str, Any]) -> Part | None:
 
 
 def _at(url: str) -> Part:
-    """Return the content at a URL; `data:` URLs hold it themselves, for example `data:image/png;base64,AA==`."""
+    """Return the content at a URL. A `data:` URL holds its content, for example `data:image/png;base64,AA==`."""
     head, comma, data = url.partition(";base64,")
     return Part(head.removeprefix("data:"), data=data) if comma and head.startswith("data:") else Part(uri=url)
 
@@ -147,7 +147,7 @@ def _at(url: str) -> Part:
 def _steps(
     message: dict[str, Any], role: str, text: str, at: Place, reading: Diagnostics, names: dict[str, str]
 ) -> list[Step]:
-    """The steps that one message of the assistant or of a tool stands for; `names` remembers the calls by id."""
+    """Return the steps in a message of the assistant or of a tool. `names` keeps the names of calls by their ids."""
     if role in ("tool", "function"):
         call_id = str(message.get("tool_call_id") or "")
         name, response = str(message.get("name") or names.get(call_id, "")), response_of(text)
@@ -166,7 +166,7 @@ def _steps(
         place = ((at, "tool_calls"), i)
         function = call.get("function") if isinstance(call, dict) else None
         if not isinstance(function, dict) or not isinstance(function.get("name"), str):
-            reading.wanted(place, "a call {'id': ..., 'function': {'name': ..., 'arguments': '...'}}", call)
+            reading.wrong_type(place, "a call {'id': ..., 'function': {'name': ..., 'arguments': '...'}}", call)
             continue
         call_id = str(call.get("id") or "")
         names[call_id] = function["name"]
@@ -183,7 +183,7 @@ def _arguments(raw: Any, at: Place, reading: Diagnostics) -> dict[str, Any]:
 
 
 def arguments_of(raw: Any) -> dict[str, Any]:
-    """Return arguments, a JSON object or its text; what is neither is kept whole, and so equals no object expected."""
+    """Return arguments from a JSON object or its text. Another value becomes the argument `arguments`."""
     value = _object(raw)
     return value if isinstance(value, dict) else {"arguments": value}
 
@@ -198,7 +198,7 @@ def _object(raw: Any) -> Any:
 
 
 def response_of(text: str) -> Any:
-    """Return a tool's answer: a JSON object or array where the text is one, else the text."""
+    """Return the answer of a tool: a decoded JSON object or array, or the text if it is not JSON."""
     try:
         value = msgspec.json.decode(text)
     except (ValueError, RecursionError):
@@ -207,7 +207,7 @@ def response_of(text: str) -> Any:
 
 
 def is_tau(value: Any) -> bool:
-    """Whether a value is one result of tau-bench."""
+    """Whether a value is a result of tau-bench."""
     return isinstance(value, dict) and {"task_id", "traj", "info"} <= value.keys()
 
 
@@ -218,32 +218,32 @@ def tau_bench(raw: list[Any], reading: Diagnostics) -> tuple[EvalSet, tuple[Reco
     """
     cases: dict[str, EvalCase] = {}
     recordings: list[Recording] = []
-    for i, one in enumerate(raw):
+    for i, result in enumerate(raw):
         at: Place = ((), i)
-        if not is_tau(one):
-            reading.wanted(at, "a result with 'task_id', 'traj' and 'info'", one)
+        if not is_tau(result):
+            reading.wrong_type(at, "a result with 'task_id', 'traj' and 'info'", result)
             continue
-        case_id = str(one["task_id"])
+        case_id = str(result["task_id"])
         if case_id not in cases:
-            cases[case_id] = _tau_case(case_id, one["info"], (at, "info"), reading)
-        messages = reading.array(one, "traj", at)
-        stopped = bool(messages) and _stops(messages[-1])
-        session = trace(messages[:-1] if stopped else messages, (at, "traj"), reading)
-        session = msgspec.structs.replace(session, reward=reading.number(one, "reward", at))
-        trial = one.get("trial", 0)
+            cases[case_id] = _tau_case(case_id, result["info"], (at, "info"), reading)
+        messages = reading.array(result, "traj", at)
+        user_stops = bool(messages) and _is_stop(messages[-1])
+        session = trace(messages[:-1] if user_stops else messages, (at, "traj"), reading)
+        session = msgspec.structs.replace(session, reward=reading.number(result, "reward", at))
+        trial = result.get("trial", 0)
         attempt = trial + 1 if isinstance(trial, int) else 1
-        recordings.append(Recording(case_id, session, attempt, ended_by="stop" if stopped else "script"))
+        recordings.append(Recording(case_id, session, attempt, ended_by="stop" if user_stops else "script"))
     return EvalSet("tau-bench", tuple(cases.values())), tuple(recordings)
 
 
-def _stops(message: Any) -> bool:
+def _is_stop(message: Any) -> bool:
     return is_message(message) and message["role"] == "user" and _TAU_STOP in str(message.get("content"))
 
 
 def _tau_case(case_id: str, info: Any, at: Place, reading: Diagnostics) -> EvalCase:
     task = info.get("task") if isinstance(info, dict) else None
     if not isinstance(task, dict):
-        reading.wanted((at, "task"), "an object with 'actions'", task)
+        reading.wrong_type((at, "task"), "an object with 'actions'", task)
         return EvalCase(case_id)
     calls: list[ToolCall] = []
     for i, action in enumerate(reading.array(task, "actions", (at, "task"))):
@@ -251,5 +251,5 @@ def _tau_case(case_id: str, info: Any, at: Place, reading: Diagnostics) -> EvalC
         if isinstance(kwargs, dict) and isinstance(action.get("name"), str):
             calls.append(ToolCall(action["name"], kwargs))
         else:
-            reading.wanted((((at, "task"), "actions"), i), "an action {'name': ..., 'kwargs': {...}}", action)
+            reading.wrong_type((((at, "task"), "actions"), i), "an action {'name': ..., 'kwargs': {...}}", action)
     return EvalCase(case_id, expected_calls=tuple(calls), extra={"instruction": task.get("instruction")})

@@ -176,7 +176,7 @@ def _eval_set(top: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
     if isinstance(raw_cases, msgspec.Raw):
         raw_cases = _split(raw_cases)
     if type(raw_cases) is not list:
-        reading.wanted(at, "an array of cases", _value(raw_cases))
+        reading.wrong_type(at, "an array of cases", _value(raw_cases))
         raw_cases = []
     reading.keys += len(top)
     first = _value(raw_cases[0]) if raw_cases else None

@@ -1,4 +1,4 @@
-"""Did a tool fail? Tools mark failures in several ways; every reader decides here, once."""
+"""Did a tool fail? Tools mark failures in several ways, and all readers use these rules."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _FAILED_START = ("error", "exception", "traceback (most recent call last)")
 
 
 def stated_failure(fields: dict[str, Json]) -> bool | None:
-    """Return what the keys beside a response state: `is_error` (Anthropic), `isError` (MCP) or `status` (LangChain).
+    """Return whether the keys beside a response state a failure, or None if they state nothing.
 
-    None means that the keys do not state whether the tool failed.
+    The keys are `is_error` (Anthropic), `isError` (MCP) and `status` (LangChain).
     """
     for key in _FLAGS:
         if isinstance(fields.get(key), bool):

@@ -15,18 +15,18 @@ CONFIG = spellings(
 
 def config(raw: Any, reading: Diagnostics) -> EvalConfig:
     """Return the parts of a configuration in file order, each with its place."""
-    known, extra = reading.fields(raw, CONFIG, ())
-    if "live_model_config" in known:
-        extra = (extra or {}) | {"live_model_config": known["live_model_config"]}
+    fields, extra = reading.fields(raw, CONFIG, ())
+    if "live_model_config" in fields:
+        extra = (extra or {}) | {"live_model_config": fields["live_model_config"]}
     keys = {CONFIG[key]: key for key in raw if key in CONFIG} if isinstance(raw, dict) else {}
 
     def parts(name: str) -> tuple[ConfigPart, ...]:
         at: Place = ((), keys.get(name, name))
-        entries = reading.mapping(known, name, ()) or {}
+        entries = reading.mapping(fields, name, ()) or {}
         return tuple(ConfigPart(key, value, pointer((at, key))) for key, value in entries.items())
 
     def part(name: str) -> ConfigPart | None:
-        return ConfigPart(name, known[name], pointer(((), keys[name]))) if name in known else None
+        return ConfigPart(name, fields[name], pointer(((), keys[name]))) if name in fields else None
 
     return EvalConfig(
         parts("criteria"),

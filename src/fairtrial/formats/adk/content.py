@@ -54,7 +54,7 @@ _S = TypeVar("_S", bound=Message | Thought | ToolCall | ToolResult)
 
 
 class StepDetails(Record, frozen=True, forbid_unknown_fields=True):
-    """Fields of a step for which ADK's schema has no place; a default means "as the reader would read it"."""
+    """Fields of a step for which ADK's schema has no place. A default means "as the reader would read it"."""
 
     injected: tuple[Injection, ...] = ()
     is_error: bool | None = None
@@ -85,33 +85,33 @@ def _is_only_text(part: dict[str, Any]) -> bool:
 
 
 def _message(raw: Any, at: Place, reading: Diagnostics, *, role: str) -> Message:
-    known, unknown = reading.fields(raw, _CONTENT, at)
+    fields, unknown = reading.fields(raw, _CONTENT, at)
     extra = unknown or {}
-    given_role = reading.text(known, "role", at, role)
+    given_role = reading.text(fields, "role", at, role)
     # tRPC-Agent-Go writes OpenAI-like messages, `{"role": "assistant", "content": "..."}`.
-    if given_role != role and not (given_role == "assistant" and "content" in known):
+    if given_role != role and not (given_role == "assistant" and "content" in fields):
         extra["role"] = given_role
-    if type(known.get("content")) is str and "parts" not in known:
-        return Message(known["content"], extra=extra or None)
-    if "content" in known:
-        reading.wanted((at, "content"), "a string", known["content"])
-    raw_parts = reading.array(known, "parts", at)
+    if type(fields.get("content")) is str and "parts" not in fields:
+        return Message(fields["content"], extra=extra or None)
+    if "content" in fields:
+        reading.wrong_type((at, "content"), "a string", fields["content"])
+    raw_parts = reading.array(fields, "parts", at)
     parts = [_part(part, ((at, "parts"), i), reading) for i, part in enumerate(raw_parts)]
     details = [_take_details(part, ((at, "parts"), i), reading) for i, part in enumerate(parts)]
     texts = [str(part["text"]) for part in parts if "text" in part and not part.get("thought")]
     media = [medium for part in parts if (medium := _medium(part)) is not None]
-    found = Message("\n".join(texts), parts=tuple(media))
-    if parts_json(found) != parts:
+    parsed = Message("\n".join(texts), parts=tuple(media))
+    if parts_json(parsed) != parts:
         extra["parts"] = parts
-    stated = next((one for one in details if one is not None), None)
-    found = replace(found, extra=extra or None)
-    return found if stated is None else _with_details(found, stated)
+    own_fields = next((fields for fields in details if fields is not None), None)
+    parsed = replace(parsed, extra=extra or None)
+    return parsed if own_fields is None else _with_details(parsed, own_fields)
 
 
-def parts_json(found: Message) -> list[dict[str, Json]]:
+def parts_json(message: Message) -> list[dict[str, Json]]:
     """Return the parts of a message as ADK writes them: its text, then its other parts."""
-    text: list[dict[str, Json]] = [{"text": found.text}] if found.text or not found.parts else []
-    return [*text, *(_medium_json(part) for part in found.parts)]
+    text: list[dict[str, Json]] = [{"text": message.text}] if message.text or not message.parts else []
+    return [*text, *(_medium_json(part) for part in message.parts)]
 
 
 def _medium_json(part: Part) -> dict[str, Json]:
@@ -137,13 +137,13 @@ def _medium(part: dict[str, Any]) -> Part | None:
 def _part(raw: Any, at: Place, reading: Diagnostics) -> dict[str, Any]:
     """Return a copy of a part without nulls, after a check of its keys."""
     if type(raw) is not dict:
-        reading.wanted(at, "an object such as {'text': '...'}", raw)
+        reading.wrong_type(at, "an object such as {'text': '...'}", raw)
         return {}
     part = {key: value for key, value in raw.items() if value is not None or key not in _PART}
     for key in part.keys() - _PART.keys():
         reading.unknown(at, key, _PART.values(), open_ended=part[key] is None)
     if "text" in part and type(part["text"]) is not str:
-        reading.wanted((at, "text"), "a string", part["text"])
+        reading.wrong_type((at, "text"), "a string", part["text"])
         part.pop("text")
     return part
 
@@ -171,7 +171,7 @@ def _plain_step(part: dict[str, Any], author: str, at: Place, reading: Diagnosti
 
 
 def _take_medium(part: dict[str, Any]) -> tuple[Part, ...]:
-    """Return the medium in a part; take its key out of the part unless the key holds more than a `Part` can."""
+    """Return the medium in a part. Its key is taken out of the part if a `Part` can hold all of it."""
     medium = _medium(part)
     if medium is None:
         return ()
@@ -199,8 +199,8 @@ def _take_details(part: dict[str, Any], at: Place, reading: Diagnostics) -> Step
 
 def _with_details(step: _S, details: StepDetails) -> _S:
     """Return a step with the details that are not at their defaults."""
-    given = {name: getattr(details, name) for name in StepDetails.__struct_fields__}
-    changes = {name: value for name, value in given.items() if value not in ((), None, "")}
+    values = {name: getattr(details, name) for name in StepDetails.__struct_fields__}
+    changes = {name: value for name, value in values.items() if value not in ((), None, "")}
     return replace(step, **{name: value for name, value in changes.items() if hasattr(step, name)})
 
 
@@ -219,8 +219,8 @@ def details_json(step: Step, event: dict[str, Any] | None = None) -> dict[str, J
         step.parent_id,
         "" if isinstance(step, ToolResult) or step.model == version else step.model,
     )
-    found: dict[str, Json] = msgspec.to_builtins(details)
-    return found
+    fields: dict[str, Json] = msgspec.to_builtins(details)
+    return fields
 
 
 def _failed(response: Json, fields: dict[str, Json]) -> bool:
@@ -231,12 +231,12 @@ def _failed(response: Json, fields: dict[str, Json]) -> bool:
 def call(
     raw: Any, at: Place, reading: Diagnostics, *, author: str = "", beside: dict[str, Any] | None = None
 ) -> ToolCall:
-    """Return a `FunctionCall`; absent and null arguments are empty arguments."""
-    known, unknown = reading.fields(raw, _CALL, at)
+    """Return a `FunctionCall`. Absent and null arguments are empty arguments."""
+    fields, unknown = reading.fields(raw, _CALL, at)
     return ToolCall(
-        intern(reading.required(known, "name", at)),
-        reading.mapping(known, "args", at) or {},
-        reading.text(known, "id", at),
+        intern(reading.required(fields, "name", at)),
+        reading.mapping(fields, "args", at) or {},
+        reading.text(fields, "id", at),
         author,
         _merged(unknown, beside),
     )
@@ -245,13 +245,13 @@ def call(
 def result(
     raw: Any, at: Place, reading: Diagnostics, *, author: str = "", beside: dict[str, Any] | None = None
 ) -> ToolResult:
-    """Return a `FunctionResponse`. Keys that state a failure are known; they stay in `extra` to be written back."""
-    known, unknown = reading.fields(raw, _RESPONSE, at, quiet=_FAILURE_FLAGS)
-    response = known.get("response")
+    """Return a `FunctionResponse`. Keys that state a failure stay in `extra` to be written back."""
+    fields, unknown = reading.fields(raw, _RESPONSE, at, quiet=_FAILURE_FLAGS)
+    response = fields.get("response")
     return ToolResult(
-        intern(reading.text(known, "name", at)),
+        intern(reading.text(fields, "name", at)),
         response,
-        reading.text(known, "id", at),
+        reading.text(fields, "id", at),
         author,
         _merged(unknown, beside),
         is_error=_failed(response, unknown or {}),
@@ -276,12 +276,12 @@ def _merged(inner: dict[str, Any] | None, beside: dict[str, Any] | None) -> dict
 
 def event(raw: Any, at: Place, reading: Diagnostics) -> tuple[Event, list[Step], Usage | None]:
     """Return an event, its steps, and the tokens of its model call if the event is a model call."""
-    known, unknown = reading.fields(raw, _EVENT, at, open_ended=True)
-    author = intern(reading.required(known, "author", at))
+    fields, unknown = reading.fields(raw, _EVENT, at, open_ended=True)
+    author = intern(reading.required(fields, "author", at))
     extra = {key: value for key, value in (unknown or {}).items() if value is not None}
     steps: list[Step] = []
-    if "content" in known:
-        content, unusual = reading.fields(known["content"], _CONTENT, (at, "content"))
+    if "content" in fields:
+        content, unusual = reading.fields(fields["content"], _CONTENT, (at, "content"))
         if unusual:
             extra["content"] = unusual
         if "role" in content:
@@ -290,8 +290,8 @@ def event(raw: Any, at: Place, reading: Diagnostics) -> tuple[Event, list[Step],
             parts = reading.array(content, "parts", (at, "content"))
             steps = steps_of(parts, author, ((at, "content"), "parts"), reading)
     steps = [_in_event(step, extra) for step in steps]
-    found = Event(author, len(steps), _shared(extra) or None, known.get("grounding_metadata"))
-    return found, steps, usage(extra, at, reading)
+    group = Event(author, len(steps), _shared(extra) or None, fields.get("grounding_metadata"))
+    return group, steps, usage(extra, at, reading)
 
 
 def _in_event(step: Step, event_keys: dict[str, Any]) -> Step:
@@ -314,12 +314,12 @@ def _time_and_model(event_keys: dict[str, Any]) -> tuple[float | None, str]:
 
 
 def _shared(extra: dict[str, Any]) -> dict[str, Any]:
-    """Return the one dictionary that all events share whose only key is their role; most events are such events."""
+    """Return a dictionary that all events share if the role is their only key, as in most events."""
     return _ROLES.get(extra["role"], extra) if len(extra) == 1 and type(extra.get("role")) is str else extra
 
 
 def usage(event_keys: dict[str, Any], at: Place, reading: Diagnostics) -> Usage | None:
-    """Return the tokens of an event; None if the event has neither `usage_metadata` nor `model_version`.
+    """Return the tokens of an event, or None if it has neither `usage_metadata` nor `model_version`.
 
     Gemini counts replies and thoughts apart, and prompts and tool results apart. `Usage` has their sums.
     """
@@ -328,7 +328,7 @@ def usage(event_keys: dict[str, Any], at: Place, reading: Diagnostics) -> Usage 
     if metadata is None and model is None:
         return None
     if metadata is not None and type(metadata) is not dict:
-        reading.wanted((at, "usage_metadata"), "an object", metadata)
+        reading.wrong_type((at, "usage_metadata"), "an object", metadata)
         metadata = None
     counts: dict[str, int] = {}
     for key, value in (metadata or {}).items():
@@ -336,7 +336,7 @@ def usage(event_keys: dict[str, Any], at: Place, reading: Diagnostics) -> Usage 
             if type(value) is int and value >= 0:
                 counts[_USAGE[key]] = value
             else:
-                reading.wanted(((at, "usage_metadata"), key), "a whole number, 0 or more", value)
+                reading.wrong_type(((at, "usage_metadata"), key), "a whole number, 0 or more", value)
     return Usage(
         _sum(counts.get("prompt_token_count"), counts.get("tool_use_prompt_token_count")),
         _sum(counts.get("candidates_token_count"), counts.get("thoughts_token_count")),
@@ -350,13 +350,13 @@ def _sum(first: int | None, second: int | None) -> int | None:
     return None if first is None and second is None else (first or 0) + (second or 0)
 
 
-def usage_json(found: Usage) -> dict[str, Json]:
-    """Return tokens as Gemini's `usage_metadata`; tokens of tool results are counted as tokens of the prompt."""
-    output, reasoning = found.output_tokens, found.reasoning_tokens
+def usage_json(usage: Usage) -> dict[str, Json]:
+    """Return tokens as Gemini's `usage_metadata`. Tokens of tool results are counted as tokens of the prompt."""
+    output, reasoning = usage.output_tokens, usage.reasoning_tokens
     counts = {
-        "prompt_token_count": found.input_tokens,
+        "prompt_token_count": usage.input_tokens,
         "candidates_token_count": None if output is None else max(output - (reasoning or 0), 0),
         "thoughts_token_count": reasoning,
-        "cached_content_token_count": found.cached_input_tokens,
+        "cached_content_token_count": usage.cached_input_tokens,
     }
     return {name: count for name, count in counts.items() if count is not None}

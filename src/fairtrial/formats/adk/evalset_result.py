@@ -1,4 +1,4 @@
-"""What did an `.evalset_result.json` record? ADK's results and tRPC-Agent-Go's, as cases and recordings."""
+"""Which cases and recordings does an `.evalset_result.json` of ADK or tRPC-Agent-Go hold?"""
 
 from __future__ import annotations
 
@@ -32,35 +32,36 @@ _FAILED = (2, "2", "failed")
 _SILENT_CRASH = "the recorded run failed before it scored anything; ADK keeps no message of its agent's failure"
 
 
-def results(known: dict[str, Any], reading: Diagnostics) -> tuple[EvalSet, tuple[Recording, ...]]:
-    """Return the expectations and the recordings; several results of one case are its attempts, in order."""
+def results(fields: dict[str, Any], reading: Diagnostics) -> tuple[EvalSet, tuple[Recording, ...]]:
+    """Return the expectations and the recordings. Several results of one case are its attempts, in their order."""
     cases: dict[str, EvalCase] = {}
     recordings: list[Recording] = []
     attempts: dict[str, int] = {}
     at: Place = ((), "eval_case_results")
-    for i, raw in enumerate(reading.array(known, "eval_case_results", ())):
+    for i, raw in enumerate(reading.array(fields, "eval_case_results", ())):
         case, trace, failure = _case(raw, (at, i), reading)
         attempts[case.id] = attempts.get(case.id, 0) + 1
         cases.setdefault(case.id, case)
-        ended: EndedBy = "failure" if failure else "script"
-        recordings.append(Recording(case.id, trace, attempts[case.id], failure, ended))
-    return EvalSet(str(known.get("eval_set_id", "")), tuple(cases.values())), tuple(recordings)
+        ended_by: EndedBy = "failure" if failure else "script"
+        recordings.append(Recording(case.id, trace, attempts[case.id], failure, ended_by))
+    return EvalSet(str(fields.get("eval_set_id", "")), tuple(cases.values())), tuple(recordings)
 
 
 def _case(raw: Any, at: Place, reading: Diagnostics) -> tuple[EvalCase, Trace, Failure | None]:
-    known, _ = reading.fields(raw, _CASE, at, open_ended=True)
+    fields, _ = reading.fields(raw, _CASE, at, open_ended=True)
     expected, actual = [], []
     place = (at, "eval_metric_result_per_invocation")
-    for i, one in enumerate(reading.array(known, "eval_metric_result_per_invocation", at)):
-        pair, _ = reading.fields(one, _PAIR, (place, i), open_ended=True)
+    for i, raw_pair in enumerate(reading.array(fields, "eval_metric_result_per_invocation", at)):
+        pair, _ = reading.fields(raw_pair, _PAIR, (place, i), open_ended=True)
         if "actual_invocation" in pair:
             actual.append(evalset.invocation(pair["actual_invocation"], ((place, i), "actual_invocation"), reading))
         if "expected_invocation" in pair:
             expected.append(
                 evalset.invocation(pair["expected_invocation"], ((place, i), "expected_invocation"), reading)
             )
-    scored = known.get("overall_eval_metric_results")
-    crashed = not actual and not scored and known.get("final_eval_status") in _FAILED
-    case = EvalCase(reading.required(known, "eval_id", at), tuple(expected) or None)
-    trace = Trace(tuple(actual), reading.text(known, "session_id", at))
+    scores = fields.get("overall_eval_metric_results")
+    # ADK writes a failure of the agent as a failed case without invocations and without scores.
+    crashed = not actual and not scores and fields.get("final_eval_status") in _FAILED
+    case = EvalCase(reading.required(fields, "eval_id", at), tuple(expected) or None)
+    trace = Trace(tuple(actual), reading.text(fields, "session_id", at))
     return case, trace, Failure("agent", _SILENT_CRASH) if crashed else None

@@ -12,21 +12,21 @@ from fairtrial.records.trace import Invocation, Message, Step, ToolCall
 TURN = spellings("query", "expected_tool_use", "expected_intermediate_agent_responses", "reference")
 CASE = spellings("name", "data", "initial_session")
 _TOOL = {"tool_name": "name", "tool_input": "args", "name": "name", "args": "args"}
-_SAID = spellings("author", "text")
+_RESPONSE = spellings("author", "text")
 _SESSION = spellings("state", "app_name", "user_id", "session_id")
 
 
 def conversation(raw: list[Any], at: Place, reading: Diagnostics) -> tuple[Invocation, ...]:
     """Return the invocations of a list of `{query, expected_tool_use, reference}`."""
-    return tuple(_turn(one, (at, i), reading) for i, one in enumerate(raw))
+    return tuple(_turn(turn, (at, i), reading) for i, turn in enumerate(raw))
 
 
 def case(raw: Any, at: Place, reading: Diagnostics) -> EvalCase:
-    """Return one case of an old eval set, `{name, data, initial_session}`."""
-    known, extra = reading.fields(raw, CASE, at, open_ended=True)
+    """Return a case of an old eval set, `{name, data, initial_session}`."""
+    fields, extra = reading.fields(raw, CASE, at, open_ended=True)
     session = None
-    if known.get("initial_session"):
-        inner, unknown = reading.fields(known["initial_session"], _SESSION, (at, "initial_session"), open_ended=True)
+    if fields.get("initial_session"):
+        inner, unknown = reading.fields(fields["initial_session"], _SESSION, (at, "initial_session"), open_ended=True)
         place = (at, "initial_session")
         session = SessionInput(
             reading.text(inner, "app_name", place),
@@ -36,33 +36,32 @@ def case(raw: Any, at: Place, reading: Diagnostics) -> EvalCase:
             reading.text(inner, "session_id", place),
         )
     return EvalCase(
-        reading.required(known, "name", at),
-        conversation(reading.array(known, "data", at), (at, "data"), reading),
+        reading.required(fields, "name", at),
+        conversation(reading.array(fields, "data", at), (at, "data"), reading),
         session_input=session,
         extra=extra,
     )
 
 
 def _turn(raw: Any, at: Place, reading: Diagnostics) -> Invocation:
-    known, extra = reading.fields(raw, TURN, at)
-    calls = "expected_tool_use" in known
-    said = "expected_intermediate_agent_responses" in known
+    fields, extra = reading.fields(raw, TURN, at)
+    has_steps = "expected_tool_use" in fields or "expected_intermediate_agent_responses" in fields
     steps: list[Step] = [
-        _call(one, ((at, "expected_tool_use"), i), reading)
-        for i, one in enumerate(reading.array(known, "expected_tool_use", at))
+        _call(raw_call, ((at, "expected_tool_use"), i), reading)
+        for i, raw_call in enumerate(reading.array(fields, "expected_tool_use", at))
     ]
-    for i, one in enumerate(reading.array(known, "expected_intermediate_agent_responses", at)):
+    for i, raw_response in enumerate(reading.array(fields, "expected_intermediate_agent_responses", at)):
         place = ((at, "expected_intermediate_agent_responses"), i)
-        inner, unknown = reading.fields(one, _SAID, place)
+        inner, unknown = reading.fields(raw_response, _RESPONSE, place)
         steps.append(Message(reading.text(inner, "text", place), reading.text(inner, "author", place), unknown))
     return Invocation(
-        Message(reading.required(known, "query", at)),
-        tuple(steps) if calls or said else None,
-        Message(reading.text(known, "reference", at)) if "reference" in known else None,
+        Message(reading.required(fields, "query", at)),
+        tuple(steps) if has_steps else None,
+        Message(reading.text(fields, "reference", at)) if "reference" in fields else None,
         extra=extra,
     )
 
 
 def _call(raw: Any, at: Place, reading: Diagnostics) -> ToolCall:
-    known, extra = reading.fields(raw, _TOOL, at)
-    return ToolCall(reading.required(known, "name", at), reading.mapping(known, "args", at) or {}, extra=extra)
+    fields, extra = reading.fields(raw, _TOOL, at)
+    return ToolCall(reading.required(fields, "name", at), reading.mapping(fields, "args", at) or {}, extra=extra)

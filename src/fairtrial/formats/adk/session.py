@@ -1,4 +1,4 @@
-"""What happened in a recorded ADK session? Its events, grouped into invocations."""
+"""Which invocations does a recorded ADK session hold? Its events are grouped at the messages of the user."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ SESSION = spellings("id", "app_name", "user_id", "state", "events", "last_update
 
 
 def recording(raw: Any, reading: Diagnostics, *, stem: str) -> Recording:
-    """Return the session as a recording; a user's text starts an invocation, the agent's last text is its reply."""
-    known, extra = reading.fields(raw, SESSION, (), open_ended=True)
+    """Return the session as a recording. A user's text starts an invocation, the agent's last text is its reply."""
+    fields, extra = reading.fields(raw, SESSION, (), open_ended=True)
     invocations: list[Invocation] = []
     group: list[tuple[int, dict[str, Any]]] = []
-    for i, event in enumerate(reading.array(known, "events", ())):
+    for i, event in enumerate(reading.array(fields, "events", ())):
         if type(event) is not dict:
-            reading.wanted((((), "events"), i), "an object", event)
+            reading.wrong_type((((), "events"), i), "an object", event)
             continue
         if event.get("partial"):
-            continue  # a piece of a stream, repeated whole by a later event
+            continue  # a later event repeats the pieces of a stream as a whole
         if _is_query(event) and group:
             invocations.append(_invocation(group, reading))
             group = []
         group.append((i, event))
     if group:
         invocations.append(_invocation(group, reading))
-    session_id = reading.text(known, "id", (), stem)
-    trace = Trace(tuple(invocations), session_id, reading.mapping(known, "state", ()), extra=extra)
+    session_id = reading.text(fields, "id", (), stem)
+    trace = Trace(tuple(invocations), session_id, reading.mapping(fields, "state", ()), extra=extra)
     return Recording(session_id, trace)
 
 
@@ -53,8 +53,8 @@ def _invocation(group: list[tuple[int, dict[str, Any]]], reading: Diagnostics) -
         if _is_query(raw):
             user = content.message(raw["content"], (at, "content"), reading, role="user")
             continue
-        _, said, usage = content.event(raw, at, reading)
-        steps += said
+        _, event_steps, usage = content.event(raw, at, reading)
+        steps += event_steps
         if usage is not None:
             usages.append(usage)
     before, final = split_reply(steps)

@@ -1,4 +1,4 @@
-"""How are cases and recordings written for ADK? In snake_case, as ADK writes them; nothing that was read is lost."""
+"""How are cases and recordings written for ADK? In ADK's snake_case, and without loss of anything that was read."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ def dumps(eval_set: EvalSet) -> bytes:
 
 
 def _present(extra: Extra = None, /, **fields: Any) -> dict[str, Json]:
-    """The fields that are not null, and what else was read, also where that is null."""
+    """Return the fields that are not null, and all other keys of the file, even if their values are null."""
     return {key: value for key, value in fields.items() if value is not None} | (extra or {})
 
 
 def case_json(case: EvalCase) -> dict[str, Json]:
-    """Return a case; `expected_tool_uses` is our own key, which ADK keeps and does not read."""
+    """Return a case. `expected_tool_uses` is our own key. ADK keeps the key, but does not read it."""
     return _present(
         case.extra,
         eval_id=case.id,
-        conversation=None if case.scenario else [invocation_json(one) for one in case.conversation or ()],
+        conversation=None if case.scenario else [invocation_json(turn) for turn in case.conversation or ()],
         conversation_scenario=case.scenario and scenario_json(case.scenario),
         session_input=case.session_input and _session_input(case.session_input),
-        rubrics=[_rubric(one) for one in case.rubrics] or None,
+        rubrics=[_rubric(rubric) for rubric in case.rubrics] or None,
         final_session_state=case.final_session_state,
         creation_timestamp=case.created,
         context=case.context or None,
-        expected_tool_uses=None if case.expected_calls is None else [_call(one) for one in case.expected_calls],
+        expected_tool_uses=None if case.expected_calls is None else [_call(call) for call in case.expected_calls],
         without_conversation=True if case.conversation is None and case.scenario is None else None,
     )
 
@@ -67,13 +67,13 @@ def scenario_json(scenario: Scenario) -> dict[str, Json]:
 def _persona(persona: Persona) -> dict[str, Json]:
     behaviors = [
         {
-            "name": one.name,
-            "description": one.description,
-            "behavior_instructions": list(one.behavior_instructions),
-            "violation_rubrics": list(one.violation_rubrics),
-            **(one.extra or {}),
+            "name": behavior.name,
+            "description": behavior.description,
+            "behavior_instructions": list(behavior.behavior_instructions),
+            "violation_rubrics": list(behavior.violation_rubrics),
+            **(behavior.extra or {}),
         }
-        for one in persona.behaviors
+        for behavior in persona.behaviors
     ]
     return {
         "id": persona.id,
@@ -106,7 +106,7 @@ def _rubric(rubric: Rubric) -> dict[str, Json]:
 
 
 def invocation_json(invocation: Invocation) -> dict[str, Json]:
-    """Return an invocation, expected or recorded; steps of a recording are written as events."""
+    """Return an expected or recorded invocation. Steps of a recording are written as events."""
     durations = invocation.durations
     extra = dict(invocation.extra or {})
     between = extra.pop("intermediate_data", {})
@@ -119,7 +119,7 @@ def invocation_json(invocation: Invocation) -> dict[str, Json]:
         duration=durations and durations.total,
         model_duration=durations and durations.model,
         tool_duration=durations and durations.tool,
-        rubrics=[_rubric(one) for one in invocation.rubrics] or None,
+        rubrics=[_rubric(rubric) for rubric in invocation.rubrics] or None,
         creation_timestamp=invocation.created,
         app_details=invocation.about and _app_details(invocation.about),
     )
@@ -143,11 +143,11 @@ def _intermediate(invocation: Invocation) -> dict[str, Json]:
         return {"invocation_events": recorded_events(invocation)}
     if not _fits_by_hand(steps):
         return {"invocation_events": [_event(step, step.author) | {BY_HAND: True} for step in steps]}
-    said = [step for step in steps if isinstance(step, Message | Thought)]
+    messages = [step for step in steps if isinstance(step, Message | Thought)]
     data = {
         "tool_uses": [_call(step) for step in steps if isinstance(step, ToolCall)],
         "tool_responses": [_result(step) for step in steps if isinstance(step, ToolResult)],
-        "intermediate_responses": _pairs(said),
+        "intermediate_responses": _pairs(messages),
     }
     return {key: value for key, value in data.items() if value}
 
@@ -160,18 +160,18 @@ def _fits_by_hand(steps: Sequence[Step]) -> bool:
     )
 
 
-def _pairs(said: list[Message | Thought]) -> list[Json]:
-    """Intermediate responses are pairs of author and parts; a first part knows how many belong to it."""
+def _pairs(messages: list[Message | Thought]) -> list[Json]:
+    """Return messages as pairs of author and parts. The first step of a pair states the number of its parts."""
     pairs: list[Json] = []
     i = 0
-    while i < len(said):
-        first = said[i]
+    while i < len(messages):
+        first = messages[i]
         size = (first.extra or {}).get("parts", 1)
         if not isinstance(size, int):
             pairs.append([first.author, size])  # a whole message, its parts as they were
             i += 1
             continue
-        pairs.append([first.author, [part for step in said[i : i + size] for part in parts_of(step)]])
+        pairs.append([first.author, [part for step in messages[i : i + size] for part in parts_of(step)]])
         i += size
     return pairs
 
@@ -194,7 +194,7 @@ def _events(steps: tuple[Step, ...], events: tuple[Event, ...]) -> list[Json]:
 
 
 def recorded_events(invocation: Invocation) -> list[Json]:
-    """Return one event for each step of a recording that has no events of its own, tokens on events that follow."""
+    """Return an event for each step of a recording without events of its own, then an event for each model call."""
     return [
         *(_event(step, step.author or "agent") for step in invocation.steps or ()),
         *(
@@ -212,7 +212,7 @@ def _event(step: Step, author: str) -> dict[str, Json]:
 
 
 def parts_of(step: Step, event: Extra = None) -> list[Json]:
-    """Return a step as parts, one but for a message with several media; `event` holds the other keys of its event."""
+    """Return a step as parts. Only a message with several media has several. `event` holds the keys of its event."""
     first, *others = _plain_parts(step)
     details = details_json(step, event)
     return [_with_metadata(first, details) if details else first, *others]
@@ -237,7 +237,7 @@ def _plain_parts(step: Step) -> list[dict[str, Json]]:
 
 
 def _with_metadata(part: dict[str, Json], details: dict[str, Json]) -> dict[str, Json]:
-    """Return a part with our own fields in its metadata, where ADK keeps keys of any program."""
+    """Return a part with our own fields in its metadata. ADK keeps the keys of any program there."""
     return {**part, "part_metadata": {**part.get("part_metadata", {}), OURS: details}}
 
 

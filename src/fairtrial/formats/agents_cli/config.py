@@ -75,7 +75,7 @@ def config(raw: Any, reading: Diagnostics) -> EvalConfig:
 def _is_name(name: Any, at: Place, reading: Diagnostics) -> bool:
     if type(name) is str:
         return True
-    reading.wanted(at, "an array of names of metrics", name)
+    reading.wrong_type(at, "an array of names of metrics", name)
     return False
 
 
