@@ -47,7 +47,8 @@ def command_line() -> str:
 
 def _commands(command: click.Command, name: str) -> Iterator[str]:
     """The sections of a command and of its subcommands."""
-    context = click.Context(command, info_name=name)
+    # click keeps the help option that a context gives a command, so the settings are those of the program.
+    context = click.Context(command, info_name=name, **cli.fairtrial.context_settings)
     if name != "fairtrial":
         yield f"## {name}"
         yield f"```text\n{name} {' '.join(command.collect_usage_pieces(context))}\n```"

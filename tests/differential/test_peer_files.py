@@ -102,7 +102,7 @@ def test_results_that_we_write_for_google_adk_are_its_results(tmp_path: Path) ->
     file.write_bytes(msgspec.json.encode(_set([[both.turn([{"name": "f", "args": {}}])]])))
     plan = api.plan_score([file], [file])
     run = api.execute(plan)
-    (written,) = adk_results.write(tmp_path / "results", run.info, list(run.expected), run.cases, run.recordings)
+    (written,) = adk_results.write(tmp_path / "results", run)
     result = EvalSetResult.model_validate_json(written.read_bytes())
     case = next(one for one in result.eval_case_results if one.eval_id == "case_0")
     assert case.final_eval_status is EvalStatus.PASSED

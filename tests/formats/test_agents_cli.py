@@ -10,7 +10,7 @@ import pytest
 from builders import load, said
 from fairtrial.errors import FormatError
 from fairtrial.formats.adk.write import dumps
-from fairtrial.formats.agents_cli.write import dataset
+from fairtrial.formats.agents_cli.write_dataset import dataset
 from fairtrial.formats.recognise import Loaded, read
 from fairtrial.records.case import Scenario
 from fairtrial.records.rubric import Rubric

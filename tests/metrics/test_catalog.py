@@ -10,8 +10,8 @@ import pytest
 
 from builders import call, case, load, turn
 from fairtrial.errors import ConfigError
-from fairtrial.metrics.catalog import build, find_entry
-from fairtrial.metrics.entries import CATALOG, QUESTIONS, RECIPES
+from fairtrial.metrics.catalog import build
+from fairtrial.metrics.entries import CATALOG, QUESTIONS, RECIPES, find_entry
 from fairtrial.metrics.response import ResponseMatch
 from fairtrial.metrics.signature import signature
 from fairtrial.metrics.trajectory import ToolTrajectory

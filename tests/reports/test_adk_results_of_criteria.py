@@ -14,6 +14,7 @@ from fairtrial.records.result import Criterion
 from fairtrial.records.run import RunInfo
 from fairtrial.records.score import Score
 from fairtrial.reports import adk_results
+from finished import FinishedRun
 
 WHOLE = {
     "multi_turn_task_success_v1",
@@ -31,7 +32,7 @@ Result = tuple[float | None, int]
 def exported(tmp_path: Path, one: Criterion) -> tuple[Result, list[Result]]:
     """The overall result of a criterion, and its result for each invocation."""
     info = RunInfo("run", "2026-01-01T00:00:00+00:00", "0", "score")
-    (file,) = adk_results.write(tmp_path, info, [planned(one).expected], [result(one)], [(0, RECORDING)])
+    (file,) = adk_results.write(tmp_path, FinishedRun(info, [result(one)], [planned(one).expected], [(0, RECORDING)]))
     (case,) = json.loads(file.read_bytes())["eval_case_results"]
 
     def read(entry: dict[str, Any]) -> Result:

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fairtrial.aggregation import aggregate
 from fairtrial.records.attempt import Failure
 from fairtrial.records.result import CaseResult, Fault, Outcome
 from fairtrial.records.run import RunInfo
 from fairtrial.records.score import Score
 from fairtrial.reports import junit
+from finished import FinishedRun
 
 INFO = RunInfo("20260101-000000-aaaaaa", "2026-01-01T00:00:00.000+00:00", "0", "run", seconds=1.5)
 PASSED = CaseResult("fine", 0, (Outcome("match", Score(1.0), 0.8),))
@@ -28,7 +28,8 @@ INFORMS = CaseResult("informs", 4, (Outcome("tokens", Score(3.0)),))
 def suite(folder: Path, *results: CaseResult, allow_unscored: bool = False) -> ET.Element:
     """The test suite in the file that is written of these results."""
     file = folder / "junit.xml"
-    junit.write(file, INFO, aggregate(results), results, allow_unscored=allow_unscored)
+    with file.open("wb") as stream:
+        junit.write(stream, FinishedRun(INFO, results), allow_unscored=allow_unscored)
     root = ET.parse(file).getroot()  # noqa: S314  (our own file)
     assert root.tag == "testsuites"
     (only,) = root

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 _HOMES = {
     "Budget": "fairtrial.llm.budget",
+    "CATALOG": "fairtrial.metrics.entries",
+    "CatalogEntry": "fairtrial.metrics.entries",
     "Checked": "fairtrial.api.checking",
     "Converted": "fairtrial.api.converting",
     "DEFAULT_MODEL": "fairtrial.llm.model",
@@ -18,7 +20,12 @@ _HOMES = {
     "Judges": "fairtrial.judge.judges",
     "Match": "fairtrial.loading",
     "ModelOptions": "fairtrial.llm.model_options",
+    "Option": "fairtrial.config.option",
     "Plan": "fairtrial.api.planning",
+    "QUESTIONS": "fairtrial.metrics.entries",
+    "RECIPES": "fairtrial.metrics.entries",
+    "REPORTS": "fairtrial.reports.report_table",
+    "Report": "fairtrial.reports.report_table",
     "Run": "fairtrial.api.stored_runs",
     "check": "fairtrial.api.checking",
     "convert": "fairtrial.api.converting",
@@ -26,12 +33,17 @@ _HOMES = {
     "evaluate": "fairtrial.api.evaluation",
     "execute": "fairtrial.api.execution",
     "export_run": "fairtrial.api.stored_runs",
+    "find_entry": "fairtrial.metrics.entries",
     "import_run": "fairtrial.api.stored_runs",
     "load_eval_set": "fairtrial.api.eval_files",
     "load_recordings": "fairtrial.api.eval_files",
     "ping": "fairtrial.api.pinging",
     "plan_run": "fairtrial.api.planning",
     "plan_score": "fairtrial.api.planning",
+    "print_cases": "fairtrial.api.reporting",
+    "print_invalid": "fairtrial.api.reporting",
+    "print_run": "fairtrial.api.reporting",
+    "print_verdict": "fairtrial.api.reporting",
     "remove_runs": "fairtrial.api.stored_runs",
     "reread": "fairtrial.api.stored_runs",
     "resume": "fairtrial.api.planning",
@@ -41,6 +53,7 @@ _HOMES = {
     "scenarios_file": "fairtrial.api.new_scenarios",
     "score": "fairtrial.api.evaluation",
     "shared_cache": "fairtrial.valuation.single",
+    "threshold_option": "fairtrial.config.criterion_options",
     "value": "fairtrial.valuation.single",
     "write_recordings": "fairtrial.api.conversations",
 }
@@ -66,17 +79,30 @@ if TYPE_CHECKING:
     from fairtrial.api.planning import plan_run as plan_run
     from fairtrial.api.planning import plan_score as plan_score
     from fairtrial.api.planning import resume as resume
+    from fairtrial.api.reporting import print_cases as print_cases
+    from fairtrial.api.reporting import print_invalid as print_invalid
+    from fairtrial.api.reporting import print_run as print_run
+    from fairtrial.api.reporting import print_verdict as print_verdict
     from fairtrial.api.stored_runs import Run as Run
     from fairtrial.api.stored_runs import export_run as export_run
     from fairtrial.api.stored_runs import import_run as import_run
     from fairtrial.api.stored_runs import remove_runs as remove_runs
     from fairtrial.api.stored_runs import reread as reread
     from fairtrial.api.stored_runs import runs as runs
+    from fairtrial.config.criterion_options import threshold_option as threshold_option
+    from fairtrial.config.option import Option as Option
     from fairtrial.judge.judges import Judges as Judges
     from fairtrial.llm.budget import Budget as Budget
     from fairtrial.llm.model import DEFAULT_MODEL as DEFAULT_MODEL
     from fairtrial.llm.model_options import ModelOptions as ModelOptions
     from fairtrial.loading import Match as Match
+    from fairtrial.metrics.entries import CATALOG as CATALOG
+    from fairtrial.metrics.entries import QUESTIONS as QUESTIONS
+    from fairtrial.metrics.entries import RECIPES as RECIPES
+    from fairtrial.metrics.entries import CatalogEntry as CatalogEntry
+    from fairtrial.metrics.entries import find_entry as find_entry
+    from fairtrial.reports.report_table import REPORTS as REPORTS
+    from fairtrial.reports.report_table import Report as Report
     from fairtrial.store import DEFAULT_URL as DEFAULT_URL
     from fairtrial.valuation.single import shared_cache as shared_cache
     from fairtrial.valuation.single import value as value

@@ -8,7 +8,7 @@ from typing import Literal
 from fairtrial import loading
 from fairtrial.errors import UsageError
 from fairtrial.formats.adk.write import dumps
-from fairtrial.formats.agents_cli.write import dataset
+from fairtrial.formats.agents_cli.write_dataset import dataset
 from fairtrial.records.record import Record
 
 Format = Literal["adk", "agents-cli"]

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fairtrial.config.criterion_options import threshold_option
-from fairtrial.config.option import Option
-from fairtrial.metrics.entries import CATALOG, QUESTIONS, RECIPES, CatalogEntry
+from fairtrial.api import CATALOG, QUESTIONS, RECIPES, CatalogEntry, Option, find_entry, threshold_option
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -33,8 +31,6 @@ def criteria(name: str | None, situation: str | None) -> None:
         sample = {"criteria": {criterion: CATALOG[criterion].sample for criterion in RECIPES[situation]}}
         click.echo(json.dumps(sample, indent=2, ensure_ascii=False))
     elif name:
-        from fairtrial.metrics.catalog import find_entry
-
         _explain(find_entry(name))
     else:
         _overview()

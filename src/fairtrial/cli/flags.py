@@ -36,6 +36,14 @@ def stored(command: Callable[..., Any]) -> Callable[..., Any]:
     return option(command)
 
 
+def show_command(run_id: str, store: str, arguments: str = "") -> str:
+    """Return the command that shows a run again. It does not repeat a URL, which may hold a password."""
+    from fairtrial.api import DEFAULT_URL
+
+    elsewhere = "" if store == DEFAULT_URL else " --store URL"
+    return f"fairtrial show {run_id}{arguments}{elsewhere}"
+
+
 def with_options(command: Callable[..., Any], *options: Option) -> Callable[..., Any]:
     """Add options to a command; its help shows them in this order."""
     for option in reversed(options):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,16 +15,13 @@ import click
 from rich.console import Console
 
 from fairtrial import api
-from fairtrial.api import Plan, Run
+from fairtrial.api import DEFAULT_URL, Plan, Run
 from fairtrial.cli import exit_codes, flags
 from fairtrial.cli.console import console, reader_may_leave
 from fairtrial.cli.progress import Progress
 from fairtrial.cli.report_files import ReportFiles, report_options
 from fairtrial.errors import UsageError
 from fairtrial.records.result import CaseResult, Verdict
-from fairtrial.reports.summary_table import closing
-from fairtrial.reports.terminal import DETAILED, LISTED, print_report
-from fairtrial.store import DEFAULT_URL
 from fairtrial.text.display import visible
 
 _EXIT = {
@@ -41,14 +38,14 @@ class Output(ReportFiles):
 
     quiet: bool
 
-    def only_json_on_stdout(self) -> AbstractContextManager[object]:
+    def only_report_on_stdout(self) -> AbstractContextManager[object]:
         """Send to stderr what an agent, a metric or a process of theirs prints, where stdout is for JSON."""
-        return stdout_as_stderr() if self.json_file == "-" else nullcontext()
+        return stdout_as_stderr() if self.on_stdout is not None else nullcontext()
 
     @property
     def terminal(self) -> Console:
         """The terminal, or what stands in for it; stderr where stdout is taken by JSON."""
-        return console(stderr=self.json_file == "-")
+        return console(stderr=self.on_stdout is not None)
 
 
 @dataclass(frozen=True)
@@ -97,14 +94,12 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
         only: tuple[str, ...],
         concurrency: int,
         store: str,
-        json_file: str | None,
-        junit: Path | None,
-        adk_results: Path | None,
+        reports: Mapping[str, Path],
         allow_unscored: bool,
         quiet: bool,
         **own: Any,
     ) -> Any:
-        output = Output(json_file, junit, adk_results, allow_unscored, quiet)
+        output = Output(reports, allow_unscored, quiet)
         return command(*args, common=Common(config, lenient, only, concurrency, store, output), **own)
 
     return flags.with_options(gathered, *_OPTIONS)
@@ -133,7 +128,7 @@ def go(plan: Plan, store: str, output: Output, *, resumed: bool = False, reuse: 
     with reader_may_leave():
         _announce(plan, output)
     try:
-        with output.only_json_on_stdout(), Progress(plan.total, quiet=output.quiet) as progress:
+        with output.only_report_on_stdout(), Progress(plan.total, quiet=output.quiet) as progress:
 
             def on_result(result: CaseResult) -> None:
                 progress.advance(good=result.verdict in (Verdict.PASSED, Verdict.INFORMATIONAL))
@@ -172,25 +167,13 @@ def _announce(plan: Plan, output: Output) -> None:
                 output.terminal.print(visible(f"{name}: backend {signed['backend']}"), style="dim")
 
 
-def print_run(console: Console, run: Run, *, everything: bool = False, show: str = "") -> None:
-    """Print the report of a run. Of a large run only the attempts that are shown are read from the store."""
-    large = sum(run.summary.cases.values()) > LISTED and not everything
-    results = run.not_passed(limit=DETAILED) if large else run.cases
-    print_report(console, run.info, run.summary, results, repeated=run.repeated, everything=everything, show=show)
-
-
-def show_command(run: Run, store: str | None, arguments: str = "") -> str:
-    """Return the command that shows a run again. It does not repeat a URL, which may hold a password."""
-    elsewhere = "" if store == DEFAULT_URL else " --store URL"
-    return f"fairtrial show {run.info.id}{arguments}{elsewhere}"
-
-
 def _print(run: Run, output: Output, *, store: str | None) -> None:
-    show = "" if store is None else show_command(run, store)
+    show = "" if store is None else flags.show_command(run.info.id, store)
     if output.quiet:
-        output.terminal.print(closing(run.info, run.summary, show=show))
+        api.print_verdict(output.terminal, run, show=show)
     else:
-        print_run(output.terminal, run, show=show)
-    output.print_json(run)
-    if show and not output.quiet:
-        output.terminal.print(f"run {run.info.id}; {show_command(run, store, ' [CASE]')}", style="dim")
+        api.print_run(output.terminal, run, show=show)
+    output.print(run)
+    if store is not None and not output.quiet:
+        hint = f"run {run.info.id}; {flags.show_command(run.info.id, store, ' [CASE]')}"
+        output.terminal.print(hint, style="dim")

@@ -2,57 +2,74 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from fairtrial.api import REPORTS
 from fairtrial.cli import flags
 from fairtrial.cli.output_files import FileToWrite
 from fairtrial.errors import UsageError
 
 if TYPE_CHECKING:
-    from fairtrial.api import Run
+    from fairtrial.api import Report, Run
 
-_OPTIONS: tuple[flags.Option, ...] = (
-    click.option("--json", "json_file", metavar="FILE", help="Write the results as JSON; - is stdout."),
-    click.option("--junit", metavar="FILE", type=FileToWrite(), help="Write JUnit XML to a file."),
-    click.option(
-        "--adk-results",
-        metavar="DIR",
-        type=click.Path(path_type=Path),
-        help="Write ADK's .evalset_result.json, a file for each eval set.",
-    ),
-)
+_STDOUT = Path("-")
 
 
 def report_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options for files; the command receives them as `json_file`, `junit` and `adk_results`."""
-    return flags.with_options(command, *_OPTIONS)
+    """Add the option of each report; the command receives `reports`, the paths by the names of the reports."""
+
+    @functools.wraps(command)
+    def gathered(*args: Any, **options: Any) -> Any:
+        given = {report.name: options.pop(_parameter(report)) for report in REPORTS}
+        return command(*args, reports={name: path for name, path in given.items() if path is not None}, **options)
+
+    return flags.with_options(gathered, *map(_option, REPORTS))
+
+
+def _option(report: Report) -> flags.Option:
+    kind = click.Path(path_type=Path) if report.is_folder or report.on_stdout else FileToWrite()
+    metavar = "DIR" if report.is_folder else "FILE"
+    return click.option(report.option, _parameter(report), metavar=metavar, type=kind, help=report.help)
+
+
+def _parameter(report: Report) -> str:
+    return f"{report.name.replace('-', '_')}_report"
 
 
 @dataclass(frozen=True)
 class ReportFiles:
-    """The files that a user asks for. With `allow_unscored`, JUnit XML skips an unscored case instead of an error."""
+    """The files that a user asks for, by the names of their reports.
 
-    json_file: str | None
-    junit: Path | None
-    adk_results: Path | None
+    With `allow_unscored`, JUnit XML skips a case without a verdict instead of calling it an error.
+    """
+
+    paths: Mapping[str, Path]
     allow_unscored: bool
 
     def __post_init__(self) -> None:
         """Find out before anything runs that a file cannot be written. Raises UsageError."""
-        for option, given in (("--json", self.json_file), ("--junit", self.junit)):
-            if given and str(given) != "-":
-                _make_room(option, Path(given).parent)
-                if Path(given).is_dir():
-                    raise UsageError(f"{option}: must be a file, got the folder {given}")
-        if self.adk_results:
-            _make_room("--adk-results", self.adk_results)
+        for report in self._of_files:
+            path = self.paths[report.name]
+            _make_room(report.option, path if report.is_folder else path.parent)
+            if path.is_dir() and not report.is_folder:
+                raise UsageError(f"{report.option}: must be a file, got the folder {path}")
+
+    @property
+    def _of_files(self) -> list[Report]:
+        return [report for report in REPORTS if self.paths.get(report.name, _STDOUT) != _STDOUT]
+
+    @property
+    def on_stdout(self) -> Report | None:
+        """The report that goes to stdout, if there is one."""
+        return next((report for report in REPORTS if self.paths.get(report.name) == _STDOUT), None)
 
     def write(self, run: Run) -> list[str]:
         """Write the files; return the problems of those that could not be written.
@@ -60,47 +77,19 @@ class ReportFiles:
         The files are written before anything is printed, since the reader of a terminal may leave.
         """
         problems: list[str] = []
-        for option, path, write in self._writers(run):
+        for report in self._of_files:
+            path = self.paths[report.name]
             try:
-                write(path)
+                report.write(path, run, allow_unscored=self.allow_unscored)
             except OSError as error:
-                problems.append(f"{option}: cannot write {path}: {error.strerror or error}")
+                problems.append(f"{report.option}: cannot write {path}: {error.strerror or error}")
         return problems
 
-    def print_json(self, run: Run) -> None:
-        """Print the JSON report if it is for stdout."""
-        if self.json_file == "-":
-            from fairtrial.reports import json_report
-
-            json_report.write(sys.stdout.buffer, run.info, run.summary, run.cases)
+    def print(self, run: Run) -> None:
+        """Print the report that goes to stdout, if there is one."""
+        if self.on_stdout is not None:
+            self.on_stdout.write_to(sys.stdout.buffer, run, allow_unscored=self.allow_unscored)
             sys.stdout.buffer.flush()
-
-    def _writers(self, run: Run) -> Iterator[tuple[str, Path, Callable[[Path], object]]]:
-        if self.json_file and self.json_file != "-":
-            yield "--json", Path(self.json_file), lambda path: _write_json(run, path)
-        if self.junit:
-            from fairtrial.reports.junit import write as write_junit
-
-            yield (
-                "--junit",
-                self.junit,
-                lambda path: write_junit(path, run.info, run.summary, run.cases, allow_unscored=self.allow_unscored),
-            )
-        if self.adk_results:
-            from fairtrial.reports.adk_results import write as write_adk
-
-            yield (
-                "--adk-results",
-                self.adk_results,
-                lambda path: write_adk(path, run.info, list(run.expected), run.cases, run.recordings),
-            )
-
-
-def _write_json(run: Run, path: Path) -> None:
-    from fairtrial.reports import json_report
-
-    with path.open("wb") as file:
-        json_report.write(file, run.info, run.summary, run.cases)
 
 
 def _make_room(option: str, folder: Path) -> None:

@@ -69,7 +69,7 @@ def run(
     if not arguments["paths"] or not arguments["agent"]:
         raise click.UsageError("needs at least one EVALSET and --agent TARGET", ctx)
     read_environment(agent=arguments["agent"], config=arguments["config"], paths=arguments["paths"])
-    with common.output.only_json_on_stdout():
+    with common.output.only_report_on_stdout():
         plan = api.plan_run(
             arguments["paths"],
             arguments["agent"],

@@ -45,7 +45,7 @@ def score(
     fairtrial score dialogues.jsonl --config efficiency.json --json - | jq .summary
     """  # noqa: D301
     read_environment(config=common.config, paths=[*against, *recorded])
-    with common.output.only_json_on_stdout():
+    with common.output.only_report_on_stdout():
         plan = api.plan_score(
             list(recorded),
             list(against) or None,

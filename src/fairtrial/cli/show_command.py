@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,9 +30,7 @@ def show(
     run: str,
     case: str | None,
     everything: bool,
-    json_file: str | None,
-    junit: Path | None,
-    adk_results: Path | None,
+    reports: Mapping[str, Path],
     allow_unscored: bool,
     store: str,
 ) -> None:
@@ -50,16 +49,18 @@ def show(
     from fairtrial.cli.console import console
 
     found = api.reread(store, run)
-    if json_file or junit or adk_results:
+    if reports:
         if case is not None:
-            raise UsageError(f"--json, --junit and --adk-results write a whole run, got the case {case!r} too")
-        files = ReportFiles(json_file, junit, adk_results, allow_unscored)
+            options = ", ".join(report.option for report in api.REPORTS)
+            raise UsageError(f"{options} write a whole run, got the case {case!r} too")
+        files = ReportFiles(reports, allow_unscored)
         problems = files.write(found)
-        files.print_json(found)
+        files.print(found)
         if problems:
             raise UsageError("\n".join(problems))
     elif case is not None:
-        _print_case(console(), found, case)
+        if not api.print_cases(console(), found, case):
+            raise UsageError(f"run {found.info.id} has no case {case!r}")
     elif everything and sys.stdout.isatty():
         terminal = console()
         with terminal.capture() as captured:
@@ -68,37 +69,12 @@ def show(
     elif everything:
         _print_all(console(), found)
     else:
-        _print_summary(console(), found, store)
-
-
-def _print_case(terminal: Console, run: Run, pattern: str) -> None:
-    from fairtrial.reports.attempts import attempts
-    from fairtrial.reports.ballots import ballots
-    from fairtrial.reports.terminal import case as case_report
-
-    shown = 0
-    for result, several in attempts(run.results_of(pattern)):
-        shown += 1
-        terminal.print(case_report(result, several=several, everything=True))
-        terminal.print(ballots(result.outcomes, run.ballots))
-    if not shown:
-        raise UsageError(f"run {run.info.id} has no case {pattern!r}")
-
-
-def _print_summary(terminal: Console, run: Run, store: str) -> None:
-    from fairtrial.cli.output import print_run, show_command
-    from fairtrial.reports.terminal import DETAILED, invalid
-
-    print_run(terminal, run, show=show_command(run, store))
-    hidden = max(0, sum(run.summary.invalid.values()) - DETAILED)
-    for line in invalid(run.invalid(limit=DETAILED), repeated=run.repeated, hidden=hidden):
-        terminal.print(line)
+        api.print_run(console(), found, show=flags.show_command(found.info.id, store))
+        api.print_invalid(console(), found)
 
 
 def _print_all(terminal: Console, run: Run) -> None:
-    from fairtrial.cli.output import print_run
-    from fairtrial.reports.terminal import invalid
+    from fairtrial import api
 
-    print_run(terminal, run, everything=True)
-    for line in invalid(run.invalid(), repeated=run.repeated):
-        terminal.print(line)
+    api.print_run(terminal, run, everything=True)
+    api.print_invalid(terminal, run, everything=True)

@@ -7,15 +7,12 @@ import types
 import typing
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
 from fairtrial.config.wording import allowed
-
-if TYPE_CHECKING:
-    from fairtrial.config.reader import OptionReader
 
 NOT_BLANK = r"\S"
 """The pattern of a string that must hold more than white space."""
@@ -37,13 +34,6 @@ class Keys:
     """An annotation: the keys of this object are the options of `kind`. The value stays a dict of the given keys."""
 
     kind: type
-
-
-@dataclasses.dataclass(frozen=True)
-class ReadWith:
-    """An annotation: `read_option(raw, reader, pointer)` returns the value, and notes its problems with the reader."""
-
-    read_option: Callable[[Any, OptionReader, str], Any]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import typing
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import msgspec
@@ -17,7 +18,6 @@ from fairtrial.config.option import (
     Keys,
     Option,
     Prepared,
-    ReadWith,
     allowed_values,
     options_of,
     unannotated,
@@ -40,6 +40,13 @@ class OptionError(ConfigError):
     def __init__(self, misfits: Iterable[Problem]) -> None:
         self.misfits = tuple(misfits)
         super().__init__(*(f"{pointer}: {problem}" if pointer else problem for pointer, problem in self.misfits))
+
+
+@dataclass(frozen=True)
+class ReadWith:
+    """An annotation: `read_option(raw, reader, pointer)` returns the value, and notes its problems with the reader."""
+
+    read_option: Callable[[Any, OptionReader, str], Any]
 
 
 class OptionReader:

@@ -25,13 +25,6 @@ BuiltCriterion = tuple[Criterion, list[str]]
 """A criterion, and the warnings of its entry."""
 
 
-def find_entry(name: str) -> CatalogEntry:
-    """Return the entry of a criterion. Raises ConfigError, with the nearest name, if the catalog does not have it."""
-    if name not in CATALOG:
-        raise ConfigError(f"{name!r} is not a criterion{nearest(name, CATALOG) or '; `fairtrial criteria` lists them'}")
-    return CATALOG[name]
-
-
 def build(
     config: EvalConfig, *, lenient: bool = False, judges: Judges | None = None
 ) -> tuple[tuple[Criterion, ...], tuple[str, ...]]:

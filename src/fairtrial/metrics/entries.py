@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from fairtrial.config.option import Option, options_of
+from fairtrial.errors import ConfigError, nearest
 from fairtrial.llm.model import DEFAULT_MODEL
 from fairtrial.metrics.conversation import TaskSuccess, ToolUseQuality, TrajectoryQuality
 from fairtrial.metrics.efficiency import InferenceCallCount, InvocationDuration, TokenUsage, ToolCallCount
@@ -316,3 +317,10 @@ QUESTIONS: tuple[tuple[str, str, str], ...] = (
     ("Do you test conversations with simulated users?", "per_turn_user_simulator_quality_v1", "simulation"),
 )
 """The nine questions of that guide: question, criterion, situation."""
+
+
+def find_entry(name: str) -> CatalogEntry:
+    """Return a criterion by name; raises ConfigError, with the nearest name, if there is none."""
+    if name not in CATALOG:
+        raise ConfigError(f"{name!r} is not a criterion{nearest(name, CATALOG) or '; `fairtrial criteria` lists them'}")
+    return CATALOG[name]

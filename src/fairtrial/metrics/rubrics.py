@@ -8,8 +8,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from fairtrial.config.option import ReadWith
-from fairtrial.config.reader import OptionError, OptionReader, check_options
+from fairtrial.config.reader import OptionError, OptionReader, ReadWith, check_options
 from fairtrial.formats.adk.evalset import rubrics as read_rubrics
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.judge.judge import Judge

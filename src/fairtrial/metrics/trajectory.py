@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from fairtrial.config.option import Prepared, ReadWith
-from fairtrial.config.reader import check_options
+from fairtrial.config.option import Prepared
+from fairtrial.config.reader import ReadWith, check_options
 from fairtrial.metrics.alignment import align, difference, show
 from fairtrial.metrics.argument_matching import CallMatcher, assignment, read_rules
 from fairtrial.metrics.expectations import conflicting_counts, forbidden_tools, undeclared_tools

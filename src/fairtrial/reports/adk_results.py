@@ -17,9 +17,9 @@ from fairtrial.records.attempt import Recording
 from fairtrial.records.expectation import ExpectedCase
 from fairtrial.records.record import Json
 from fairtrial.records.result import CaseResult, Outcome, Verdict
-from fairtrial.records.run import RunInfo
 from fairtrial.records.score import Score, scores_of_invocations
 from fairtrial.records.trace import Invocation, Trace
+from fairtrial.reports.report_table import ReportedRun
 
 _STATUS = {
     Verdict.PASSED: 1,
@@ -34,21 +34,17 @@ _UNSAFE = re.compile(r"[^\w-]")  # a name from a file never becomes a path
 _LONGEST = 60  # in characters: the name of a file has at most 255 bytes
 
 
-def write(
-    folder: Path,
-    info: RunInfo,
-    expected: Sequence[ExpectedCase],
-    results: Iterable[CaseResult],
-    recordings: Iterable[tuple[int, Recording]],
-) -> list[Path]:
+def write(folder: Path, run: ReportedRun, *, allow_unscored: bool = False) -> list[Path]:  # noqa: ARG001
     """Write one file for each eval set, named and laid out as ADK does, and return the files.
 
-    `results` and `recordings` come in file order. A case of several attempts is written once for each attempt.
+    A case of several attempts is written once for each attempt. `allow_unscored` changes nothing here; every report has
+    the argument.
     """
+    expected = list(run.expected)
     folder.mkdir(parents=True, exist_ok=True)
     by_position = {each.position: each for each in expected}
-    pairs = _pairs(results, recordings)
-    created = datetime.fromisoformat(info.started).timestamp()
+    pairs = _pairs(run.cases, run.recordings)
+    created = datetime.fromisoformat(run.info.started).timestamp()
     app = next((each.case.session_input.app_name for each in expected if each.case.session_input), "") or "fairtrial"
     files: list[Path] = []
     taken: set[str] = set()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
 from typing import Any, BinaryIO, Literal
 
 import msgspec
@@ -11,9 +10,9 @@ import msgspec
 from fairtrial.records.attempt import EndedBy, Side
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.result import CaseResult, Fault, InvocationInjection, Outcome, Verdict
-from fairtrial.records.run import RunInfo
 from fairtrial.records.score import FaultSide, PartKey, PartKind, Score
-from fairtrial.records.summary import CriterionSummary, Estimate, Summary, Valid
+from fairtrial.records.summary import CriterionSummary, Estimate, Valid
+from fairtrial.reports.report_table import ReportedRun
 
 CaseVerdict = Literal["passed", "failed", "error", "unscored", "informational"]
 OutcomeVerdict = Literal["passed", "failed", "unscored", "not_applicable", "informational"]
@@ -204,16 +203,17 @@ def schema() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **described}
 
 
-def write(stream: BinaryIO, info: RunInfo, summary: Summary, results: Iterable[CaseResult]) -> None:
+def write(stream: BinaryIO, run: ReportedRun, *, allow_unscored: bool = False) -> None:  # noqa: ARG001
     """Write the report, one case a line, without holding the cases in memory.
 
-    A run that did not end has passed nothing yet.
+    A run that was interrupted has not passed. `allow_unscored` changes nothing here; every report has the argument.
     """
+    info, summary = run.info, run.summary
     so_far = summary.verdict
     verdict = Verdict.UNSCORED if info.finished is None and so_far is Verdict.PASSED else so_far
-    run = RunShape(info.id, info.started, info.version, info.config, info.signatures)
-    stream.write(b'{"run": %s,\n "verdict": %s,\n "cases": [' % (_json(run), _json(verdict)))
-    stream.writelines((b",\n  " if i else b"\n  ") + _json(_case(result)) for i, result in enumerate(results))
+    about = RunShape(info.id, info.started, info.version, info.config, info.signatures)
+    stream.write(b'{"run": %s,\n "verdict": %s,\n "cases": [' % (_json(about), _json(verdict)))
+    stream.writelines((b",\n  " if i else b"\n  ") + _json(_case(result)) for i, result in enumerate(run.cases))
     rows = b",\n  ".join(_json(_summary(one)) for one in summary.criteria)
     told = summary.spending
     spending = SpendingShape(*map(_usage, (told.agent, told.judge, told.simulator, told.environment)))

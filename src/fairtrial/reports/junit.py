@@ -5,27 +5,26 @@ What XML cannot hold, and what would control a terminal or turn the direction of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from typing import BinaryIO
 from xml.sax.saxutils import XMLGenerator
 from xml.sax.xmlreader import AttributesImpl
 
 from fairtrial.records.result import CaseResult, Fault, Outcome, Verdict
-from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary
 from fairtrial.reports.attempts import attempts
 from fairtrial.reports.numbers import count, held_against, rate
+from fairtrial.reports.report_table import ReportedRun
 from fairtrial.text.display import visible
 
 
-def write(
-    path: Path, info: RunInfo, summary: Summary, results: Iterable[CaseResult], *, allow_unscored: bool = False
-) -> None:
-    """Write one test case for each attempt: a failure names what failed, an error what broke or could not be scored.
+def write(stream: BinaryIO, run: ReportedRun, *, allow_unscored: bool = False) -> None:
+    """Write one test case for each attempt. A failure names the criteria that failed, an error names its cause.
 
-    With `allow_unscored` an attempt without verdict is skipped instead of an error.
+    With `allow_unscored` an attempt without a verdict is skipped instead of an error.
     """
+    info, summary = run.info, run.summary
     counts = summary.cases
     without_verdict = counts.get("unscored", 0)
     attributes = {
@@ -37,14 +36,13 @@ def write(
         "skipped": str(without_verdict if allow_unscored else 0),
         "time": f"{info.seconds or 0:.3f}",
     }
-    with path.open("w", encoding="utf-8") as file:
-        xml = XMLGenerator(file, encoding="utf-8", short_empty_elements=True)
-        xml.startDocument()
-        with _element(xml, "testsuites", {}), _element(xml, "testsuite", attributes):
-            for result, several in attempts(results):
-                _case(xml, result, several=several, allow_unscored=allow_unscored)
-            with _element(xml, "system-out", {}):
-                xml.characters(visible("\n".join([summary.verdict, *summary.reasons, *_valid(summary)])))
+    xml = XMLGenerator(stream, encoding="utf-8", short_empty_elements=True)
+    xml.startDocument()
+    with _element(xml, "testsuites", {}), _element(xml, "testsuite", attributes):
+        for result, several in attempts(run.cases):
+            _case(xml, result, several=several, allow_unscored=allow_unscored)
+        with _element(xml, "system-out", {}):
+            xml.characters(visible("\n".join([summary.verdict, *summary.reasons, *_valid(summary)])))
 
 
 @contextmanager

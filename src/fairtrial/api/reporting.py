@@ -1,0 +1,44 @@
+"""How does a run appear in a terminal? Reads from the store only what is shown."""
+
+from __future__ import annotations
+
+from rich.console import Console
+
+from fairtrial.api.stored_runs import Run
+from fairtrial.reports.attempts import attempts
+from fairtrial.reports.ballots import ballots
+from fairtrial.reports.summary_table import closing
+from fairtrial.reports.terminal import DETAILED, LISTED, case, invalid, print_report
+
+
+def print_run(console: Console, run: Run, *, everything: bool = False, show: str = "") -> None:
+    """Print the attempts of a run, its summary and its verdict. Of a large run only some attempts are read.
+
+    `show` is the command that shows the run again, or empty if there is none.
+    """
+    large = sum(run.summary.cases.values()) > LISTED and not everything
+    results = run.not_passed(limit=DETAILED) if large else run.cases
+    print_report(console, run.info, run.summary, results, repeated=run.repeated, everything=everything, show=show)
+
+
+def print_verdict(console: Console, run: Run, *, show: str = "") -> None:
+    """Print the verdict of a run alone."""
+    console.print(closing(run.info, run.summary, show=show))
+
+
+def print_invalid(console: Console, run: Run, *, everything: bool = False) -> None:
+    """Print the evidence of the invalid attempts of a run: the first 50, or all of them with `everything`."""
+    limit = None if everything else DETAILED
+    hidden = 0 if everything else max(0, sum(run.summary.invalid.values()) - DETAILED)
+    for line in invalid(run.invalid(limit=limit), repeated=run.repeated, hidden=hidden):
+        console.print(line)
+
+
+def print_cases(console: Console, run: Run, pattern: str) -> int:
+    """Print everything about the cases whose id or name matches, with their votes; return how many attempts."""
+    count = 0
+    for result, several in attempts(run.results_of(pattern)):
+        count += 1
+        console.print(case(result, several=several, everything=True))
+        console.print(ballots(result.outcomes, run.ballots))
+    return count

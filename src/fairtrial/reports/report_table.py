@@ -1,0 +1,104 @@
+"""Which reports can be written to files? A new report is a new module and a row of this table."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Protocol
+
+if TYPE_CHECKING:
+    from fairtrial.records.attempt import Recording
+    from fairtrial.records.expectation import ExpectedCase
+    from fairtrial.records.result import CaseResult
+    from fairtrial.records.run import RunInfo
+    from fairtrial.records.summary import Summary
+
+
+class ReportedRun(Protocol):
+    """A run as reports read it. Cases, expectations and recordings come in file order, anew at each access."""
+
+    @property
+    def info(self) -> RunInfo:
+        """The manifest of the run."""
+        ...
+
+    @property
+    def summary(self) -> Summary:
+        """The numbers over all attempts."""
+        ...
+
+    @property
+    def cases(self) -> Iterator[CaseResult]:
+        """The result of each attempt."""
+        ...
+
+    @property
+    def expected(self) -> Iterator[ExpectedCase]:
+        """Each case with its expectation."""
+        ...
+
+    @property
+    def recordings(self) -> Iterator[tuple[int, Recording]]:
+        """The recording of each attempt, with the position of its case."""
+        ...
+
+
+@dataclass(frozen=True)
+class Report:
+    """One kind of report.
+
+    `name` is the name of its option, without the dashes. `suffix` ends the name of its file; a report without a suffix
+    is a folder. `module` contains `write(target, run, *, allow_unscored)`: the target is the open file, or the folder.
+    """
+
+    name: str
+    suffix: str
+    help: str
+    module: str
+    on_stdout: bool = False
+
+    @property
+    def option(self) -> str:
+        """The option that asks for the report."""
+        return f"--{self.name}"
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether the report is a folder of files."""
+        return not self.suffix
+
+    def write(self, path: Path, run: ReportedRun, *, allow_unscored: bool = False) -> None:
+        """Write the report to a path. With `allow_unscored` a case without a verdict is not an error."""
+        if self.is_folder:
+            self._writer.write(path, run, allow_unscored=allow_unscored)
+        else:
+            with path.open("wb") as file:
+                self.write_to(file, run, allow_unscored=allow_unscored)
+
+    def write_to(self, stream: BinaryIO, run: ReportedRun, *, allow_unscored: bool = False) -> None:
+        """Write the report to an open file, for example standard output."""
+        self._writer.write(stream, run, allow_unscored=allow_unscored)
+
+    @property
+    def _writer(self) -> _Writer:
+        """The module, which is imported only if its report is asked for."""
+        writer: _Writer = importlib.import_module(self.module)
+        return writer
+
+
+class _Writer(Protocol):
+    def write(self, target: object, run: ReportedRun, *, allow_unscored: bool) -> object: ...
+
+
+REPORTS = (
+    Report("json", ".json", "Write the results as JSON; - is stdout.", "fairtrial.reports.json_report", on_stdout=True),
+    Report("junit", ".xml", "Write JUnit XML to a file.", "fairtrial.reports.junit"),
+    Report(
+        "adk-results",
+        "",
+        "Write ADK's .evalset_result.json, a file for each eval set.",
+        "fairtrial.reports.adk_results",
+    ),
+)

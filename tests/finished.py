@@ -1,0 +1,43 @@
+"""A run that is over, made in a line: reports are written from it without a store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from fairtrial.aggregation import aggregate
+from fairtrial.records.attempt import Recording
+from fairtrial.records.expectation import ExpectedCase
+from fairtrial.records.result import CaseResult
+from fairtrial.records.run import RunInfo
+from fairtrial.records.summary import Summary
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """Everything that a report reads of a run."""
+
+    info: RunInfo
+    results: Sequence[CaseResult]
+    expectations: Sequence[ExpectedCase] = ()
+    recorded: Sequence[tuple[int, Recording]] = ()
+
+    @property
+    def summary(self) -> Summary:
+        """The numbers of the results."""
+        return aggregate(self.results)
+
+    @property
+    def cases(self) -> Iterator[CaseResult]:
+        """The results."""
+        return iter(self.results)
+
+    @property
+    def expected(self) -> Iterator[ExpectedCase]:
+        """The expectations."""
+        return iter(self.expectations)
+
+    @property
+    def recordings(self) -> Iterator[tuple[int, Recording]]:
+        """The recordings."""
+        return iter(self.recorded)
