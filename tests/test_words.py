@@ -20,7 +20,6 @@ NOT_YET_REWRITTEN = {
     "records": 69,
     "reports": 59,
     "store": 67,
-    "valuation": 49,
 }
 
 PACKAGES = words.packages()

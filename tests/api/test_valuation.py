@@ -302,7 +302,7 @@ def test_another_format_is_valued_too(tmp_path: Path) -> None:
     ]
     (tmp_path / "chat.json").write_text(json.dumps(chat))
     (unsaid,) = _lines(Valuation([tmp_path / "chat.json"]))
-    assert "does not say its confidence and success" in unsaid["errors"][0]["problem"]
+    assert "does not state its confidence and success" in unsaid["errors"][0]["problem"]
     (said,) = _lines(Valuation([tmp_path / "chat.json"], defaults=TraceDefaults(0.8, success=True)))
     # Three steps of two types, one tool: C = 2/4 * 0.5 + 3/20 * 0.2, D = 1, O = 0.8; 0.1 less for few tools.
     assert said["score"] == pytest.approx(0.25 * 0.28 + 0.35 * 0.5 + 0.15 + 0.25 * 0.8 - 0.1)

@@ -343,7 +343,7 @@ def test_confidence_is_asked_for_even_of_a_stored_run(tmp_path: Path) -> None:
     """Verdicts say success, never confidence; without it every trace is refused."""
     result = _run("--from-run", "2", "--store", _stored(tmp_path, ["yes"] * 3), "--json")
     assert result.exit_code == 2
-    assert "does not say its confidence," in result.stderr
+    assert "does not state its confidence;" in result.stderr
 
 
 def test_reasoning_traces_are_scored_like_any_recording(tmp_path: Path) -> None:

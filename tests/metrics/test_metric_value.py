@@ -38,7 +38,7 @@ def test_without_them_it_is_unscored_with_the_reason() -> None:
     """None, never a guess."""
     score = _value(ReasoningValue(confidence=0.8))
     assert score.value is None
-    assert "does not say its success" in score.reason
+    assert "does not state its success" in score.reason
 
 
 def test_a_trace_that_says_them_itself_needs_no_options() -> None:

@@ -86,7 +86,7 @@ def test_the_objective_is_what_the_user_said() -> None:
 )
 def test_confidence_and_success_are_never_invented(said: dict[str, Any], missing: str) -> None:
     """What is not said is asked for by name."""
-    with pytest.raises(CaseError, match=f"does not say its {missing},"):
+    with pytest.raises(CaseError, match=f"does not state its {missing};"):
         from_trace(_trace(), **said)
 
 

@@ -1,6 +1,6 @@
-"""What vectors does a small BERT encoder give, computed with numpy alone?
+"""Vectors of a small BERT encoder, computed with numpy alone.
 
-Own code where a library could do it, because the libraries weigh 1.3 GB or need a file that no package ships: BERT
+This is own code, because the libraries for it weigh 1.3 GB or need a file that no package ships. It computes BERT
 (arXiv 1810.04805) with mean pooling over the tokens (Sentence-BERT, arXiv 1908.10084).
 """
 
@@ -23,7 +23,7 @@ _ROWS = 32  # GELU works on this many rows at a time, so that its scratch stays 
 
 
 class Bert:
-    """The weights of one model, ready to compute; `encode` is the only thing that it does."""
+    """The weights of one model, ready to compute with `encode`."""
 
     def __init__(self, folder: Path) -> None:
         from safetensors import SafetensorError
@@ -32,11 +32,11 @@ class Bert:
         try:
             weights = load_file(folder / "model.safetensors")
             self.heads = _heads(folder)
-            self._take({name.removeprefix("bert."): array for name, array in weights.items()})
+            self._load({name.removeprefix("bert."): array for name, array in weights.items()})
         except (SafetensorError, OSError, KeyError, ValueError, TypeError) as error:
             raise UsageError(f"{folder}: not a BERT encoder that can be used here: {error}") from error
 
-    def _take(self, weights: dict[str, NDArray[Any]]) -> None:
+    def _load(self, weights: dict[str, NDArray[Any]]) -> None:
         def of(name: str) -> Floats:
             return np.ascontiguousarray(weights[name], dtype=np.float32)
 
@@ -75,23 +75,23 @@ class Bert:
     def encode(self, ids: list[list[int]]) -> Floats:
         """Return one vector of unit length for each list of token ids, shape (n, dimensions).
 
-        The texts are laid end to end without padding; only attention looks at them one by one.
+        The texts are laid end to end without padding. Only attention treats each text separately.
         """
-        lengths = [len(one) for one in ids]
+        lengths = [len(tokens) for tokens in ids]
         edges = np.concatenate([[0], np.cumsum(lengths)])
         spans = list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
-        hidden = self.words[np.concatenate([np.asarray(one) for one in ids])]
+        hidden = self.words[np.concatenate([np.asarray(tokens) for tokens in ids])]
         for start, stop in spans:
             hidden[start:stop] += self.positions[: stop - start]
         _normalise(hidden, *self.first_norm)
-        for joined, attended, after_attention, wide, narrow, after in self.layers:
+        for joined, projection, attention_norm, wide, narrow, output_norm in self.layers:
             mixed = self._attend(_linear(hidden, joined), spans)
-            hidden += _linear(mixed, attended)
-            _normalise(hidden, *after_attention)
+            hidden += _linear(mixed, projection)
+            _normalise(hidden, *attention_norm)
             inner = _linear(hidden, wide)
             _gelu(inner)
             hidden += _linear(inner, narrow)
-            _normalise(hidden, *after)
+            _normalise(hidden, *output_norm)
         pooled = np.stack([hidden[start:stop].mean(axis=0) for start, stop in spans])
         pooled /= np.linalg.norm(pooled, axis=1, keepdims=True)
         return pooled
@@ -113,13 +113,13 @@ def _heads(folder: Path) -> int:
     config = folder / "config.json"
     if not config.is_file():
         return 12
-    said = json.loads(config.read_text(encoding="utf-8"))
-    if said.get("model_type", "bert") != "bert":
-        raise UsageError(f"{folder}: its model_type is {said['model_type']!r}; only 'bert' can be computed here")
+    options = json.loads(config.read_text(encoding="utf-8"))
+    if options.get("model_type", "bert") != "bert":
+        raise UsageError(f"{folder}: its model_type is {options['model_type']!r}; only 'bert' can be computed here")
     pooling = folder / "1_Pooling" / "config.json"
     if pooling.is_file() and not json.loads(pooling.read_text(encoding="utf-8")).get("pooling_mode_mean_tokens", True):
-        raise UsageError(f"{folder}: it does not pool by the mean, which is all that can be computed here")
-    return int(said["num_attention_heads"])
+        raise UsageError(f"{folder}: it does not pool by the mean; only pooling by the mean is supported")
+    return int(options["num_attention_heads"])
 
 
 def _linear(rows: Floats, layer: tuple[Floats, Floats]) -> Floats:
@@ -137,7 +137,7 @@ def _normalise(rows: Floats, weight: Floats, bias: Floats) -> None:
 
 
 def _gelu(rows: Floats) -> None:
-    """Apply x * Phi(x) in place; Phi by formula 7.1.26 of Abramowitz and Stegun (absolute error below 1.5e-7)."""
+    """Apply x * Phi(x) in place. Phi is formula 7.1.26 of Abramowitz and Stegun (absolute error below 1.5e-7)."""
     scratch = [np.empty((min(_ROWS, len(rows)), rows.shape[1]), dtype=np.float32) for _ in range(3)]
     for start in range(0, len(rows), _ROWS):
         part = rows[start : start + _ROWS]

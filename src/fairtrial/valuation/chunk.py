@@ -32,12 +32,12 @@ class KeepFilter(NamedTuple):
     keep: bool = False
 
     def passes(self, score: float | None) -> bool:
-        """Whether a trace with this score is kept; a refused document (None) never is."""
+        """Whether a trace with this score is kept. A refused document (None) is never kept."""
         return self.keep and score is not None and (self.threshold is None or score >= self.threshold)
 
 
 class PreparedChunk(NamedTuple):
-    """Documents with their structural scores or refusals; `vectors` has a row for each document with a score."""
+    """Documents with their structural scores or refusals. `vectors` has a row for each document with a score."""
 
     documents: list[Document]
     scores: list[StructuralScore | RefusedTrace]
@@ -45,14 +45,14 @@ class PreparedChunk(NamedTuple):
 
     @property
     def ids(self) -> list[str]:
-        """The ids of the traces; refused documents are left out."""
+        """The ids of the traces, without refused documents."""
         return [score.id for score in self.scores if isinstance(score, StructuralScore)]
 
 
 class ValuedChunk(NamedTuple):
     """The results of one chunk: a row for each document in order, the kept traces, and what was redacted in them.
 
-    A chunk that was only embedded, because other traces are compared with it, has no rows; `embedded` is its size.
+    A chunk that was only embedded, because other traces are compared with it, has no rows. `embedded` is its size.
     """
 
     origins: list[str]
@@ -87,7 +87,7 @@ def prepare_chunk(documents: list[Document], embed: Embedder | None) -> Prepared
 
 
 def embed_texts(texts: Sequence[str], embed: Embedder) -> NDArray[np.float32]:
-    """Return the vectors of texts, shape (n, dimensions); shape (0, 0) if there are no texts."""
+    """Return the vectors of texts, shape (n, dimensions). If `texts` is empty, the shape is (0, 0)."""
     import numpy as np
 
     return np.asarray(embed(texts), dtype=np.float32) if texts else np.empty((0, 0), dtype=np.float32)
@@ -96,7 +96,7 @@ def embed_texts(texts: Sequence[str], embed: Embedder) -> NDArray[np.float32]:
 def value_prepared(
     prepared: PreparedChunk, nearest: Sequence[Nearest | None], context: ScoringContext, keep_filter: KeepFilter
 ) -> ValuedChunk:
-    """Return the results of a prepared chunk; `nearest` has an entry for each trace that was not refused."""
+    """Return the results of a prepared chunk. `nearest` has an entry for each trace that was not refused."""
     valued = ValuedChunk([document.origin for document in prepared.documents], [], [], [])
     remaining = iter(nearest)
     for document, score in zip(prepared.documents, prepared.scores, strict=True):
@@ -111,7 +111,7 @@ def value_prepared(
 
 
 def value_chunk(documents: list[Document], context: ScoringContext, keep_filter: KeepFilter) -> ValuedChunk:
-    """Return the results of documents without an embedder; a chunk then needs nothing from outside."""
+    """Return the results of documents without an embedder. A chunk then needs nothing from outside."""
     prepared = prepare_chunk(documents, None)
     return value_prepared(prepared, [None] * len(prepared.scores), context, keep_filter)
 

@@ -1,6 +1,6 @@
-"""How much is one line of reasoning worth, before anything outside it is asked but how new it is?
+"""The value of a reasoning trace, from the trace itself and its novelty.
 
-Every formula is that of KnowledgePulse's documentation of `evaluateValue`; the named profiles are those of its
+Every formula comes from KnowledgePulse's documentation of `evaluateValue`. The named profiles come from its
 TypeScript SDK 0.1.1.
 """
 
@@ -11,11 +11,11 @@ from fairtrial.records.reasoning import ReasoningTrace
 from fairtrial.records.record import Record
 
 UNKNOWN_NOVELTY = 0.5
-"""The novelty of a trace that nothing can be compared with: no embedder, or nothing seen before."""
+"""The novelty of a trace without comparison, for example because there is no embedder."""
 
 
 class Weights(Record, frozen=True):
-    """What each dimension counts in the score; they add up to 1."""
+    """The weight of each dimension in the score. The weights add up to 1."""
 
     complexity: float
     novelty: float
@@ -33,7 +33,7 @@ PROFILES = {
 
 
 class Structure(Record, frozen=True):
-    """What the trace alone decides: three dimensions, and which of the three rules may fire."""
+    """The three dimensions that depend on the trace alone, and the rules that fire."""
 
     complexity: float
     tool_diversity: float
@@ -42,19 +42,19 @@ class Structure(Record, frozen=True):
 
 
 def weights_of(profile: str) -> Weights:
-    """Return the weights of a named profile; UsageError for an unknown name."""
+    """Return the weights of a named profile. Raises UsageError for an unknown name."""
     if profile not in PROFILES:
-        known = ", ".join(PROFILES)
-        raise UsageError(f"profile: must be one of {known}, got {profile!r}{nearest(profile, PROFILES)}")
+        allowed = ", ".join(PROFILES)
+        raise UsageError(f"profile: must be one of {allowed}, got {profile!r}{nearest(profile, PROFILES)}")
     return PROFILES[profile]
 
 
 def structure(trace: ReasoningTrace) -> Structure:
     """Return complexity, tool diversity and outcome confidence, each 0..1, and the rules that fire, in their order.
 
-    With n steps: complexity is min(1, types / 4 * 0.5 + 0.3 if any recovery + n / 20 * 0.2); tool diversity is
-    min(1, tools / max(1, n) * 3), tools counted by exact name on steps of any type; outcome confidence is the
-    confidence, times 0.3 without success.
+    With n steps, complexity is min(1, types / 4 * 0.5 + 0.3 if any recovery + n / 20 * 0.2). Tool diversity is
+    min(1, tools / max(1, n) * 3), with tools counted by exact name on steps of any type. Outcome confidence is the
+    confidence, times 0.3 if there is no success.
     """
     steps = trace.steps
     count = len(steps)
@@ -80,8 +80,8 @@ def structure(trace: ReasoningTrace) -> Structure:
 def total(parts: Structure, novelty: float, weights: Weights) -> float:
     """Return the score, 0..1: the weighted sum, then the rules that fire, in their order, on the running value.
 
-    A single thought is worth 0.1; two or more recoveries with success add 0.1, up to 1; one distinct tool takes 0.1
-    away, down to 0.
+    If the trace is a single thought, the score is 0.1. Two or more recoveries with success add 0.1, up to 1. If there
+    is only one distinct tool, the score loses 0.1, down to 0.
     """
     score = (
         weights.complexity * parts.complexity

@@ -1,4 +1,4 @@
-"""Which embedder turns texts into vectors, and what is it called beside the numbers that it produced?"""
+"""The embedders that turn texts into vectors, and their names beside the numbers."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LONGEST = 512
-"""Tokens of a text that are looked at. The shipped tokenizer.json says 128 and sentence-transformers 256."""
+"""The largest number of tokens of a text. The shipped tokenizer.json says 128 and sentence-transformers 256."""
 TOKENS_AT_ONCE = 192
-"""Texts are computed together up to so many tokens: more does not help a processor, and spills its cache."""
+"""The number of tokens in a batch. A larger batch is not faster, because it spills the cache of the processor."""
 NAMES = ("none", "minilm")
 _SENTENCE_TRANSFORMERS = "sentence-transformers:"
 
@@ -36,14 +36,14 @@ class MiniLM:
     name: str = "minilm"
 
     def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one vector of unit length for each text; equal texts are computed once."""
+        """Return one vector of unit length for each text. Equal texts are computed once."""
         import numpy as np
 
         model, tokenizer = _loaded(self.folder)
         distinct = list(dict.fromkeys(texts))
         ids = [encoding.ids for encoding in tokenizer.encode_batch([_sayable(text) for text in distinct])]
         vectors = np.empty((len(distinct), model.dimensions), dtype=np.float32)
-        for places in _batches([len(one) for one in ids]):
+        for places in _batches([len(tokens) for tokens in ids]):
             vectors[places] = model.encode([ids[place] for place in places])
         place_of = {text: place for place, text in enumerate(distinct)}
         return vectors[[place_of[text] for text in texts]]
@@ -51,23 +51,23 @@ class MiniLM:
 
 @dataclass(frozen=True)
 class SentenceTransformers:
-    """Any model of the library sentence-transformers, by its name; the library is imported at the first call."""
+    """Any model of the library sentence-transformers, by its name. The library is imported at the first call."""
 
     model: str
 
     @property
     def name(self) -> str:
-        """The name that the user gave."""
+        """The name of the embedder in options and reports."""
         return f"{_SENTENCE_TRANSFORMERS}{self.model}"
 
     def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one vector of unit length for each text."""
         import numpy as np
 
-        found = _sentence_transformer(self.model).encode(
+        vectors = _sentence_transformer(self.model).encode(
             list(texts), convert_to_numpy=True, normalize_embeddings=True, show_progress_bar=False
         )
-        return np.asarray(found, dtype=np.float32)
+        return np.asarray(vectors, dtype=np.float32)
 
 
 BuiltIn = MiniLM | SentenceTransformers
@@ -76,7 +76,7 @@ BuiltIn = MiniLM | SentenceTransformers
 def embedder(name: str) -> BuiltIn | None:
     """Return the embedder of a name: none, minilm, sentence-transformers:NAME, or the path of a folder.
 
-    None is "no embedder". UsageError where the name is unknown, or where what it needs is not installed.
+    None means "no embedder". Raises UsageError if the name is unknown, or if a library or the weights are missing.
     """
     if name == "none":
         return None
@@ -99,18 +99,18 @@ def embedder(name: str) -> BuiltIn | None:
 
 
 def installed_embedder() -> BuiltIn | None:
-    """Return MiniLM where its libraries and its weights are already here, else None; nothing is downloaded."""
+    """Return MiniLM if its libraries and its weights are installed, or else None. Nothing is downloaded."""
     folder = None if weights.missing_libraries() else weights.installed()
     return None if folder is None else MiniLM(folder)
 
 
 def name_of(embed: object) -> str:
-    """Return what an embedder is called beside its numbers: its `name`, or where its code is."""
+    """Return the name of an embedder beside its numbers: its `name`, or the module and name of its code."""
     if embed is None:
         return "none"
-    named = getattr(embed, "name", None)
-    if isinstance(named, str):
-        return named
+    name = getattr(embed, "name", None)
+    if isinstance(name, str):
+        return name
     code = embed if hasattr(embed, "__qualname__") else type(embed)
     return f"{code.__module__}:{code.__qualname__}"
 

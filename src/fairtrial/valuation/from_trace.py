@@ -1,4 +1,4 @@
-"""What line of reasoning does a recorded conversation tell?"""
+"""The reasoning trace of a recorded conversation."""
 
 from __future__ import annotations
 
@@ -36,33 +36,32 @@ def from_trace(
 ) -> ReasoningTrace:
     """Return the reasoning of a trace: thoughts, tool calls, and results and replies as observations.
 
-    A call that succeeds after the same tool failed is a recovery. What the user said, one message a line, is the
-    objective; the last reply is the result. A trace that was loaded from a ReasoningTrace is that one again. The result
-    is private until the user says otherwise; `name` is its id, else the session's, else one made from its content.
-    Success is the `verdict` of a run, else the reward or outcome of the trace, else `success`.
-    CaseError where confidence or success is not known, since neither is ever invented, or where there is no objective
-    or no step.
+    A call that succeeds after the same tool failed is a recovery. The objective is the messages of the user, one a line,
+    and the result is the last reply. A trace that was loaded from a ReasoningTrace is returned unchanged. The
+    new trace is private. Its id is `name`, or the id of the session, or a hash of its content. Success is the `verdict`
+    of a run, or the reward or outcome of the trace, or `success`. Raises CaseError if confidence or success is unknown,
+    because a guess would falsify the value, or if the objective or the steps are missing.
     """
-    known = knowledgepulse.original(trace)
-    if known is not None:
-        return known
-    success = next((one for one in (verdict, _recorded_success(trace), success) if one is not None), None)
+    original = knowledgepulse.original(trace)
+    if original is not None:
+        return original
+    success = next((flag for flag in (verdict, _recorded_success(trace), success) if flag is not None), None)
     if confidence is None or success is None:
         missing = " and ".join(
             name for name, value in (("confidence", confidence), ("success", success)) if value is None
         )
-        raise CaseError(f"the trace does not say its {missing}, which has to be given; it is never guessed")
+        raise CaseError(f"the trace does not state its {missing}; give it, because it is never guessed")
     if not 0.0 <= confidence <= 1.0:
         raise CaseError(f"confidence: must be a number from 0 to 1, got {confidence!r}")
-    objective = "\n".join(one.query for one in trace.invocations if one.query.strip())
+    objective = "\n".join(invocation.query for invocation in trace.invocations if invocation.query.strip())
     steps = tuple(_numbered(trace))
     if not objective:
-        raise CaseError("the trace has no user message, so its objective is not known")
+        raise CaseError("the trace has no user message, so its objective is unknown")
     if not steps:
         raise CaseError("the trace has no step: no thought, no tool call, no reply")
-    own = name or trace.session_id or str(uuid.uuid5(_NAMESPACE, msgspec.json.encode([objective, steps]).decode()))
+    trace_id = name or trace.session_id or str(uuid.uuid5(_NAMESPACE, msgspec.json.encode([objective, steps]).decode()))
     return ReasoningTrace(
-        id=f"kp:trace:{own}",
+        id=f"kp:trace:{trace_id}",
         metadata=ReasoningMetadata(
             created_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             task_domain=UNKNOWN_DOMAIN,
@@ -74,14 +73,14 @@ def from_trace(
         task=ReasoningTask(objective=objective),
         steps=steps,
         outcome=ReasoningOutcome(
-            result_summary=next((one.reply for one in reversed(trace.invocations) if one.reply), ""),
+            result_summary=next((last.reply for last in reversed(trace.invocations) if last.reply), ""),
             confidence=float(confidence),
         ),
     )
 
 
 def _recorded_success(trace: Trace) -> bool | None:
-    """Return whether the trace says that its goal was reached: by a reward of 1 or 0, or by its outcome."""
+    """Return the success that the trace records: by a reward of 1 or 0, or by its outcome."""
     if trace.reward in (0, 1):
         return trace.reward == 1
     return trace.outcome == "success" if trace.outcome else None
@@ -97,7 +96,7 @@ def _numbered(trace: Trace) -> Iterator[ReasoningStep]:
 
 
 def _steps(invocation: Invocation, failing: set[str]) -> Iterator[ReasoningStep]:
-    """Yield the steps of one invocation, its reply last; `failing` are the tools whose last answer was an error."""
+    """Yield the steps of an invocation, with its reply last. `failing` holds the tools whose last answer is an error."""
     recorded = invocation.steps or ()
     answers = _answers(invocation)
     for place, step in enumerate(recorded):
@@ -117,7 +116,7 @@ def _steps(invocation: Invocation, failing: set[str]) -> Iterator[ReasoningStep]
             yield ReasoningStep(
                 step_id=0,
                 type="observation",
-                content=_said(step.response),
+                content=_text(step.response),
                 tool=ReasoningTool(name=step.name),
                 latency_ms=_latency(step),
             )
@@ -135,13 +134,13 @@ def _kind_of_call(call: ToolCall, answer: ToolResult | None, failing: set[str]) 
     if answer.is_error:
         failing.add(call.name)
         return "tool_call"
-    recovered = call.name in failing
+    is_recovery = call.name in failing
     failing.discard(call.name)
-    return "error_recovery" if recovered else "tool_call"
+    return "error_recovery" if is_recovery else "tool_call"
 
 
 def _answers(invocation: Invocation) -> dict[int, ToolResult]:
-    """Return for the place of each call its result: the one with its id, else the next unclaimed one of its name."""
+    """Return the result of each call by the place of the call. It has the call's id, or is the next of its tool."""
     recorded = invocation.steps or ()
     open_calls: list[tuple[int, ToolCall]] = []
     answers: dict[int, ToolResult] = {}
@@ -149,12 +148,16 @@ def _answers(invocation: Invocation) -> dict[int, ToolResult]:
         if isinstance(step, ToolCall):
             open_calls.append((place, step))
         elif isinstance(step, ToolResult):
-            same = [one for one in open_calls if (one[1].id == step.id if step.id else one[1].name == step.name)]
-            if same:
-                answers[same[0][0]] = step
-                open_calls.remove(same[0])
+            matches = [
+                (index, call)
+                for index, call in open_calls
+                if (call.id == step.id if step.id else call.name == step.name)
+            ]
+            if matches:
+                answers[matches[0][0]] = step
+                open_calls.remove(matches[0])
     return answers
 
 
-def _said(response: Json) -> str:
+def _text(response: Json) -> str:
     return response if isinstance(response, str) else msgspec.json.encode(response).decode()

@@ -17,11 +17,11 @@ TROUBLE = (
     *("오류", "실패", "에러", "거부", "거절", "예외", "찾을 수 없", "エラー", "失敗", "拒否", "例外", "見つかりません"),
     *("错误", "錯誤", "失败", "异常", "拒绝", "超时", "未找到", "找不到", "不存在", "无法"),
 )
-"""Words for what went wrong, in the languages that the source documents are written in, and Spanish."""
+"""Words for errors, in the languages of the source documents and in Spanish."""
 
 
 def warnings(trace: ReasoningTrace) -> tuple[str, ...]:
-    """Return what looks like gaming, one sentence each with the ids of its steps; empty where nothing does."""
+    """Return the signs of gaming, each as a sentence with the ids of its steps. The list is empty if there are none."""
     steps = trace.steps
     found = [_empty(steps), _repeated(steps), _unearned(steps), _unanswered(steps), _padding(steps)]
     return tuple(filter(None, found))
@@ -56,7 +56,7 @@ def _repeated(steps: Sequence[ReasoningStep]) -> str:
 
 
 def _unearned(steps: Sequence[ReasoningStep]) -> str:
-    """A recovery with nothing before it that reads like an error; another recovery is no error."""
+    """Return the recoveries without an earlier step that reads like an error. A recovery does not count as an error."""
     recoveries = [place for place, step in enumerate(steps) if step.type == "error_recovery"]
     if not recoveries:
         return ""

@@ -1,7 +1,7 @@
-"""How new is a trace beside those before it, beside a saved index, or beside all others of its set?
+"""The novelty of a trace against earlier traces, a saved index, or all other traces of its set.
 
-Every answer is exact: each vector is compared with each that counts, in blocks, as products of matrices. The source of
-the rule is KnowledgePulse's documentation of `evaluateValue`: novelty is 1 - the largest cosine.
+Every answer is exact: vectors are compared in blocks, as products of matrices. The source of the rule is
+KnowledgePulse's documentation of `evaluateValue`: novelty is 1 - the largest cosine.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ if TYPE_CHECKING:
 CAPACITY = 1000
 DIMENSIONS = 384
 BLOCK = 256
-"""Vectors compared at a time: larger wastes products that are masked, smaller wastes the matrix unit."""
+"""Vectors in a block. A larger block computes more masked products, and a smaller block is less efficient."""
 _VERSION = 1
 _NOT_AN_INDEX = (OSError, ValueError, LookupError, TypeError, AttributeError, EOFError, zipfile.BadZipFile)
 
 
 class VectorCache:
-    """The vectors seen last, oldest evicted first, searched by brute force.
+    """The latest vectors, searched by brute force. The oldest vector is evicted first.
 
-    `capacity` None keeps all. With `ttl` (seconds) what is older is not compared with any more. Vectors are kept at
-    unit length, so that cosines are products. Of equal cosines the vector added first is the nearest.
+    If `capacity` is None, nothing is evicted. Vectors older than `ttl` seconds are dropped. Vectors have unit length,
+    so cosines are products. If two cosines are equal, the earlier vector is the nearest.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class VectorCache:
         self.reset()
 
     def reset(self) -> None:
-        """Forget all vectors."""
+        """Remove all vectors."""
         self._rows: Floats = np.empty((0, self.dimensions), dtype=np.float32)
         self._start = 0
         self._ids: list[str] = []
@@ -88,46 +88,46 @@ class VectorCache:
         return view
 
     def nearest(self, vector: Any) -> Nearest | None:
-        """Return the cached vector with the largest cosine to this one, or None where nothing is cached."""
+        """Return the cached vector with the largest cosine to `vector`, or None if the cache is empty."""
         return self.search([vector])[0]
 
-    def add(self, own_id: str, vector: Any) -> None:
-        """Add one vector; where the cache is full the oldest goes."""
-        self.extend([own_id], [vector])
+    def add(self, vector_id: str, vector: Any) -> None:
+        """Add one vector. If the cache is full, the oldest vector is evicted."""
+        self.extend([vector_id], [vector])
 
     def extend(self, ids: Sequence[str], vectors: Any) -> None:
-        """Add vectors of shape (n, dimensions) in order; where the cache is full the oldest go."""
+        """Add vectors of shape (n, dimensions) in order. If the cache is full, the oldest vectors are evicted."""
         self._append(ids, self._unit(vectors, len(ids)))
 
     def search(self, vectors: Any) -> list[Nearest | None]:
-        """Return the nearest cached vector for each of n vectors; none is added, so their order does not matter."""
+        """Return the nearest cached vector for each of n vectors. No vector is added, so the order does not matter."""
         unit = self._unit(vectors, len(vectors))
         self._expire()
         best = _Best(len(unit))
-        known = self.vectors
+        cached = self.vectors
         for low in range(0, len(unit), BLOCK):
             block = unit[low : low + BLOCK]
-            for start in range(0, len(known), 16 * BLOCK):
-                best.offer(low, block @ known[start : start + 16 * BLOCK].T, start)
-        return best.named(self._ids)
+            for start in range(0, len(cached), 16 * BLOCK):
+                best.offer(low, block @ cached[start : start + 16 * BLOCK].T, start)
+        return best.as_nearest(self._ids)
 
     def sequence(self, ids: Sequence[str], vectors: Any) -> list[Nearest | None]:
-        """Return for each of n vectors the nearest of those before it, adding each after it was compared.
+        """Return for each of n vectors the nearest earlier vector, and add each vector after its comparison.
 
-        The same, to the precision of float32, as `nearest` and `add` in turn, evictions included.
+        To the precision of float32, the result is the same as from `nearest` and `add` in turn.
         """
         unit = self._unit(vectors, len(ids))
         self._expire()
-        found: list[Nearest | None] = []
+        results: list[Nearest | None] = []
         block = BLOCK if self.capacity is None else min(BLOCK, self.capacity)
         for low in range(0, len(unit), block):
-            found += self._step(ids[low : low + block], unit[low : low + block])
-        return found
+            results += self._step(ids[low : low + block], unit[low : low + block])
+        return results
 
     def _step(self, ids: Sequence[str], block: Floats) -> list[Nearest | None]:
-        """One block of at most `capacity` vectors: row i sees the cached ones that i additions have not evicted."""
+        """Search and add at most `capacity` vectors. Row i sees the vectors that i additions do not evict."""
         before, count = len(self), len(block)
-        known = [*self._ids, *ids]
+        candidates = [*self._ids, *ids]
         best = _Best(count)
         if before:
             products = block @ self.vectors.T
@@ -138,7 +138,7 @@ class VectorCache:
         among[np.triu_indices(count)] = -np.inf
         best.offer(0, among, before)
         self._append(ids, block)
-        return best.named(known)
+        return best.as_nearest(candidates)
 
     def _append(self, ids: Sequence[str], unit: Floats) -> None:
         if self.capacity is not None and len(unit) > self.capacity:
@@ -154,10 +154,10 @@ class VectorCache:
         self._times += [self._clock()] * len(unit)
 
     def _make_room(self, count: int) -> None:
-        """Move what is kept to the front of twice as much space, so that additions cost the same on average."""
-        kept = self._rows[self._start : self._start + len(self)]
-        fresh = np.empty((2 * (len(kept) + count), self.dimensions), dtype=np.float32)
-        fresh[: len(kept)] = kept
+        """Move the vectors to the front of twice as much space, so the cost of an addition is constant on average."""
+        vectors = self._rows[self._start : self._start + len(self)]
+        fresh = np.empty((2 * (len(vectors) + count), self.dimensions), dtype=np.float32)
+        fresh[: len(vectors)] = vectors
         self._rows, self._start = fresh, 0
 
     def _drop(self, count: int) -> None:
@@ -174,7 +174,7 @@ class VectorCache:
         return _unit(vectors, (count, self.dimensions))
 
     def save(self, path: str | Path, *, embedder: str = "") -> None:
-        """Write the cache to a file, all or nothing; `embedder` says what made the vectors."""
+        """Write the cache to a file, all or nothing. `embedder` is the name of the embedder of the vectors."""
         target = Path(path)
         part = target.with_name(f"{target.name}.{os.getpid()}.part")
         limit = -1 if self.capacity is None else self.capacity
@@ -197,30 +197,30 @@ class VectorCache:
 
     @classmethod
     def load(cls, path: str | Path, *, embedder: str = "", clock: Callable[[], float] = time.time) -> VectorCache:
-        """Return the cache of a file; FormatError where it holds none, UsageError where another embedder made it."""
-        where = str(path)
+        """Return the cache in a file. Raises FormatError if there is none, and UsageError if the embedder differs."""
+        place = str(path)
         try:
-            cache, made_by = cls._read(path, clock)
+            cache, origin = cls._load(path, clock)
         except FileNotFoundError as error:
-            raise UsageError(f"{where}: there is no such index") from error
+            raise UsageError(f"{place}: there is no such index") from error
         except (*_NOT_AN_INDEX, UsageError) as error:
-            raise FormatError(where, [f"not a novelty index: {error}"]) from error
-        if embedder and made_by and made_by != embedder:
-            raise UsageError(f"{where}: its vectors are by the embedder {made_by!r}, not by {embedder!r}")
+            raise FormatError(place, [f"not a novelty index: {error}"]) from error
+        if embedder and origin and origin != embedder:
+            raise UsageError(f"{place}: its vectors are by the embedder {origin!r}, not by {embedder!r}")
         return cache
 
     @staticmethod
     def made_by(path: str | Path) -> str:
-        """Return the name of the embedder that made the vectors of a saved cache; empty where it is not said."""
+        """Return the name of the embedder of a saved cache, or an empty string if the file does not name it."""
         try:
             return bytes(_arrays(path)["embedder"].tobytes()).decode()
         except _NOT_AN_INDEX as error:
             raise FormatError(str(path), [f"not a novelty index: {error}"]) from error
 
     @classmethod
-    def _read(cls, path: str | Path, clock: Callable[[], float]) -> tuple[VectorCache, str]:
+    def _load(cls, path: str | Path, clock: Callable[[], float]) -> tuple[VectorCache, str]:
         parts = _arrays(path)
-        vectors, times = parts["vectors"], [float(one) for one in parts["times"]]
+        vectors, times = parts["vectors"], [float(time) for time in parts["times"]]
         ids = msgspec.json.decode(parts["ids"].tobytes(), type=list[str])
         capacity, ttl = int(parts["capacity"]), float(parts["ttl"])
         cache = cls(capacity if capacity > 0 else None, vectors.shape[1], ttl=ttl if ttl > 0 else None, clock=clock)
@@ -232,9 +232,9 @@ class VectorCache:
 
 
 def leave_one_out(ids: Sequence[str], vectors: Any) -> list[Nearest | None]:
-    """Return for each of n vectors the nearest of all others; the order of the set does not matter.
+    """Return for each of n vectors the nearest other vector. The order of the set does not matter.
 
-    Of equal cosines the earlier one is the nearest. Each pair is computed once: n * n / 2 products.
+    If two cosines are equal, the earlier vector is the nearest. Each pair is computed once: n * n / 2 products.
     """
     rows = np.asarray(vectors, dtype=np.float32)
     unit = _unit(rows, (len(ids), rows.shape[1] if rows.ndim == 2 else 0))
@@ -244,28 +244,28 @@ def leave_one_out(ids: Sequence[str], vectors: Any) -> list[Nearest | None]:
         products = block @ block.T
         np.fill_diagonal(products, -np.inf)
         best.offer(low, products, low)
-        for other in range(low + BLOCK, len(unit), BLOCK):
-            products = block @ unit[other : other + BLOCK].T
-            best.offer(low, products, other)
-            best.offer(other, products.T, low)
-    return best.named(ids)
+        for start in range(low + BLOCK, len(unit), BLOCK):
+            products = block @ unit[start : start + BLOCK].T
+            best.offer(low, products, start)
+            best.offer(start, products.T, low)
+    return best.as_nearest(ids)
 
 
 def _arrays(path: str | Path) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a file that numpy wrote; never unpickles."""
+    """Return the arrays of a file of numpy, without unpickling."""
     with Path(path).open("rb") as raw, np.load(raw, allow_pickle=False) as file:
         return {name: file[name] for name in file.files}
 
 
 class _Best:
-    """The largest cosine of each row so far, and where it was."""
+    """The largest cosine of each row so far, with its place."""
 
     def __init__(self, count: int) -> None:
         self.cosines = np.full(count, -np.inf, dtype=np.float32)
         self.places = np.zeros(count, dtype=np.int64)
 
     def offer(self, low: int, products: Floats, start: int) -> None:
-        """Take the products of rows from `low` on with vectors from `start` on where they are larger."""
+        """Update the rows from `low` on, if their products with the vectors from `start` on are larger."""
         rows = slice(low, low + len(products))
         columns = products.argmax(axis=1)
         cosines = products[np.arange(len(products)), columns]
@@ -273,7 +273,7 @@ class _Best:
         self.cosines[rows][better] = cosines[better]
         self.places[rows][better] = columns[better] + start
 
-    def named(self, ids: Sequence[str]) -> list[Nearest | None]:
+    def as_nearest(self, ids: Sequence[str]) -> list[Nearest | None]:
         return [
             None if cosine == -np.inf else Nearest(id=ids[place], cosine=min(1.0, max(-1.0, cosine)))
             for cosine, place in zip(self.cosines.tolist(), self.places.tolist(), strict=True)
@@ -281,15 +281,15 @@ class _Best:
 
 
 def _hide_evicted(products: Floats, room: int) -> None:
-    """Hide from row i the oldest vectors that its i predecessors have pushed out of a cache with `room` left."""
+    """Hide from row i the oldest vectors that i additions evict from a cache with `room` free places."""
     rows, columns = products.shape
-    gone = np.arange(rows) - room
-    reach = min(columns, int(gone[-1]))
-    products[:, :reach][np.arange(reach) < gone[:, None]] = -np.inf
+    evictions = np.arange(rows) - room
+    reach = min(columns, int(evictions[-1]))
+    products[:, :reach][np.arange(reach) < evictions[:, None]] = -np.inf
 
 
 def _unit(vectors: Any, shape: tuple[int, int]) -> Floats:
-    """Return rows of unit length, zero staying zero; UsageError for another shape, or numbers that are none."""
+    """Return rows of unit length. Zero stays zero. Raises UsageError for another shape or infinite numbers."""
     rows = np.asarray(vectors, dtype=np.float32)
     rows = rows.reshape(shape) if rows.size == 0 else rows
     if rows.shape != shape:

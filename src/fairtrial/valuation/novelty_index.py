@@ -19,11 +19,11 @@ class NoveltyIndex(Protocol):
     """Finds the most similar earlier trace."""
 
     def nearest(self, ids: Sequence[str], vectors: Any) -> list[Nearest | None]:
-        """Return the nearest trace of each; called once for every chunk, in input order."""
+        """Return the nearest trace of each. It is called once for every chunk, in input order."""
         ...
 
     def close(self) -> None:
-        """Save the index, if it has a file; called after the last chunk."""
+        """Save the index, if it has a file. It is called after the last chunk."""
         ...
 
 
@@ -96,7 +96,7 @@ class _SequenceIndex:
 
 
 class _CorpusIndex:
-    """Compares each trace with the saved index alone; an index that is extended grows only after the last trace."""
+    """Compares each trace with the saved index alone. An index that is extended grows only after the last trace."""
 
     def __init__(
         self, cache: VectorCache | None, path: Path, embedder: str, *, extend: bool, ttl: float | None

@@ -90,7 +90,7 @@ def value(
 
 
 def shared_cache(embedder: str | Embedder | None = "auto") -> VectorCache | None:
-    """Return the cache that `value` uses by default, for example to reset or save it; None before its first use."""
+    """Return the cache that `value` uses by default, for example to reset it. It is None before its first use."""
     return _shared.get(embedding.name_of(_embedder(embedder)))
 
 

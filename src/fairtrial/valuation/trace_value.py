@@ -13,7 +13,7 @@ SAME = 1e-6
 
 
 class TraceValue(Record, frozen=True):
-    """The value of one trace, 0..1, with its breakdown; `nearest` is the most similar trace that it was compared with.
+    """The value of one trace, 0..1, with its breakdown. `nearest` is the most similar trace that it was compared with.
 
     `novelty` is 0.5 if there was no embedder (`embedder` is "none") or no other trace (`nearest` is None).
     """

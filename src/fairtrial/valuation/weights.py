@@ -1,4 +1,4 @@
-"""Where on this machine, or behind the network, are the weights of all-MiniLM-L6-v2?"""
+"""The weights of all-MiniLM-L6-v2, on this machine or from the network."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ def missing_libraries() -> tuple[str, ...]:
 
 
 def is_model(folder: Path) -> bool:
-    """Whether a folder holds weights and a tokenizer."""
+    """Return whether a folder holds weights and a tokenizer."""
     return all((folder / name).is_file() for name in FILES)
 
 
 def installed() -> Path | None:
-    """Return the folder of the weights that are here already, in the hub's cache or the package; None: nowhere."""
+    """Return the folder of installed weights, in the cache of the hub or in the package, or else None."""
     return next((folder for folder in (*_cached(), *_packaged()) if is_model(folder)), None)
 
 
 def find() -> Path:
-    """Return the folder of the weights, downloading them where they are not here yet.
+    """Return the folder of the weights, and download the weights if they are missing.
 
-    UsageError where that cannot be done; it says how to install them.
+    Raises UsageError with installation instructions if the download fails.
     """
     return installed() or _download()
 
@@ -47,10 +47,10 @@ def _cached() -> tuple[Path, ...]:
     repository = hub / f"models--{MODEL.replace('/', '--')}"
     try:
         main = (repository / "refs" / "main").read_text(encoding="utf-8").strip()
-        others = sorted((repository / "snapshots").iterdir())
+        snapshots = sorted((repository / "snapshots").iterdir())
     except OSError:
         return ()
-    return (repository / "snapshots" / main, *others)
+    return (repository / "snapshots" / main, *snapshots)
 
 
 def _packaged() -> tuple[Path, ...]:
