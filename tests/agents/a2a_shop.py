@@ -15,7 +15,7 @@ from a2a.server.events import EventQueue
 from a2a.server.request_handlers import DefaultRequestHandler
 from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes
 from a2a.server.tasks import InMemoryTaskStore, TaskUpdater
-from a2a.types import AgentCapabilities, AgentCard, AgentInterface, AgentSkill
+from a2a.types import AgentCapabilities, AgentCard, AgentInterface, AgentSkill, Part
 from shop import TOOLS, move
 from starlette.applications import Starlette
 
@@ -37,6 +37,11 @@ class Shop(AgentExecutor):  # type: ignore[misc]
             await updater.requires_input(updater.new_agent_message([new_text_part("Which one?")]))
         elif context.current_task:
             await updater.add_artifact([new_text_part(f"You chose {query}.")])
+            await updater.complete()
+        elif "picture" in query:
+            picture = Part(raw=b"\x00", media_type="image/png", filename="lamp.png")
+            link = Part(url="https://example.com/lamp.pdf", media_type="application/pdf")
+            await updater.add_artifact([new_text_part("Here it is."), picture, link])
             await updater.complete()
         elif "refuse" in query:
             await updater.failed(updater.new_agent_message([new_text_part("We are closed.")]))

@@ -119,6 +119,15 @@ forgetful = (
 )
 
 
+def _fail(_: Any) -> dict[str, Any]:
+    calls = [{"name": "get_order", "args": {}, "id": "1"}]
+    refusal = ToolMessage("No such order.", name="get_order", tool_call_id="1", status="error")
+    return {"messages": [AIMessage("", tool_calls=calls), refusal, AIMessage("Sorry.")]}
+
+
+failing = StateGraph(State).add_node("fail", _fail).add_edge(START, "fail").add_edge("fail", END).compile()
+
+
 class Silent(TypedDict):
     """A state without messages."""
 

@@ -7,7 +7,7 @@ import socket
 import pytest
 from kinds import every, reached, recorded
 
-from fairtrial.records.trace import Message
+from fairtrial.records.trace import Message, Part
 
 pytestmark = pytest.mark.agents
 pytest.importorskip("a2a")
@@ -30,6 +30,18 @@ def test_a_message_alone_is_the_reply(kind: str) -> None:
     with reached(kind) as target:
         (invocation,) = recorded(target, "hello").trace.invocations
     assert invocation.final_response == Message("You said: hello", "shop")
+
+
+@every_a2a
+def test_files_of_an_artifact_are_parts_of_the_reply(kind: str) -> None:
+    """Their content is in base64, or at a URL."""
+    with reached(kind) as target:
+        (invocation,) = recorded(target, "picture").trace.invocations
+    media = (
+        Part("image/png", data="AA==", name="lamp.png"),
+        Part("application/pdf", "https://example.com/lamp.pdf"),
+    )
+    assert invocation.final_response == Message("Here it is.", "shop", parts=media)
 
 
 @every_a2a

@@ -9,7 +9,7 @@ from kinds import recorded
 from shop import INSTRUCTIONS
 
 from fairtrial.records.case import SessionInput
-from fairtrial.records.trace import Thought
+from fairtrial.records.trace import Thought, ToolResult
 
 pytestmark = pytest.mark.agents
 pytest.importorskip("langgraph")
@@ -29,6 +29,12 @@ def test_thoughts_are_no_part_of_the_reply() -> None:
     (invocation,) = recorded(TARGET, "think").trace.invocations
     assert invocation.steps == (Thought("Who knows?", "shop"),)
     assert invocation.reply == "I do."
+
+
+def test_the_status_of_a_tool_message_is_read() -> None:
+    """A result with the status `error` is an error, whatever its text says."""
+    (invocation,) = recorded("langgraph_shop:failing", "hello").trace.invocations
+    assert [step.is_error for step in invocation.steps or () if isinstance(step, ToolResult)] == [True]
 
 
 def test_a_graph_that_remembers_has_a_thread_for_each_conversation() -> None:

@@ -46,14 +46,14 @@ def test_structured_output_is_the_reply_as_json() -> None:
 
 
 def test_a_refused_call_has_its_refusal_as_result() -> None:
-    """Arguments that are no JSON object are kept, and the refusal is the call's result."""
+    """Arguments that are not a JSON object are kept, and the refusal is the call's result, an error."""
     (invocation,) = recorded(TARGET, "wrong").trace.invocations
     assert invocation.steps is not None
     call, refusal = invocation.steps
     assert isinstance(call, ToolCall)
     assert call.args == {"arguments": "no json"}
     assert isinstance(refusal, ToolResult)
-    assert refusal.id == call.id
+    assert (refusal.id, refusal.is_error) == (call.id, True)
     assert invocation.reply == "Sorry."
 
 

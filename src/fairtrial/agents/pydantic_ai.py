@@ -164,7 +164,7 @@ class _Watch:
     def _result(self, part: Any) -> ToolResult:
         value = plain(part.content)
         response = response_of(value) if isinstance(value, str) else value
-        is_error = part.part_kind == "retry-prompt"
+        is_error = part.part_kind == "retry-prompt" or part.outcome != "success"
         return ToolResult(part.tool_name, response, part.tool_call_id, self.name, is_error=is_error)
 
     def _steps(self, response: Any) -> list[Item]:
