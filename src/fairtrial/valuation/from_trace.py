@@ -36,8 +36,8 @@ def from_trace(
 ) -> ReasoningTrace:
     """Return the reasoning of a trace: thoughts, tool calls, and results and replies as observations.
 
-    A call that succeeds after the same tool failed is a recovery. The objective is the messages of the user, one a line,
-    and the result is the last reply. A trace that was loaded from a ReasoningTrace is returned unchanged. The
+    A call that succeeds after the same tool failed is a recovery. The objective is the messages of the user, one a
+    line, and the result is the last reply. A trace that was loaded from a ReasoningTrace is returned unchanged. The
     new trace is private. Its id is `name`, or the id of the session, or a hash of its content. Success is the `verdict`
     of a run, or the reward or outcome of the trace, or `success`. Raises CaseError if confidence or success is unknown,
     because a guess would falsify the value, or if the objective or the steps are missing.
@@ -96,7 +96,7 @@ def _numbered(trace: Trace) -> Iterator[ReasoningStep]:
 
 
 def _steps(invocation: Invocation, failing: set[str]) -> Iterator[ReasoningStep]:
-    """Yield the steps of an invocation, with its reply last. `failing` holds the tools whose last answer is an error."""
+    """Yield the steps of an invocation, and its reply last. `failing` are the tools whose last answer failed."""
     recorded = invocation.steps or ()
     answers = _answers(invocation)
     for place, step in enumerate(recorded):

@@ -23,8 +23,8 @@ TROUBLE = (
 def warnings(trace: ReasoningTrace) -> tuple[str, ...]:
     """Return the signs of gaming, each as a sentence with the ids of its steps. The list is empty if there are none."""
     steps = trace.steps
-    found = [_empty(steps), _repeated(steps), _unearned(steps), _unanswered(steps), _padding(steps)]
-    return tuple(filter(None, found))
+    signs = [_empty(steps), _repeated(steps), _unearned(steps), _unanswered(steps), _padding(steps)]
+    return tuple(filter(None, signs))
 
 
 def _empty(steps: Sequence[ReasoningStep]) -> str:
@@ -42,13 +42,13 @@ def _empty(steps: Sequence[ReasoningStep]) -> str:
 
 
 def _repeated(steps: Sequence[ReasoningStep]) -> str:
-    seen: dict[tuple[str, str | None, str, str | None], list[dict[str, Json] | None]] = {}
+    groups: dict[tuple[str, str | None, str, str | None], list[dict[str, Json] | None]] = {}
     again = []
     for step in steps:
         name = step.tool.name if step.tool is not None else ""
         if not (step.content or name or step.input or step.output_summary):
             continue
-        inputs = seen.setdefault((step.type, step.content, name, step.output_summary), [])
+        inputs = groups.setdefault((step.type, step.content, name, step.output_summary), [])
         if step.input in inputs:
             again.append(step.step_id)
         inputs.append(step.input)
@@ -62,8 +62,8 @@ def _unearned(steps: Sequence[ReasoningStep]) -> str:
         return ""
     if _reads_like_trouble(steps[: recoveries[0]]):
         return ""
-    others = [place for place in range(recoveries[0], recoveries[-1]) if steps[place].type != "error_recovery"]
-    trouble = next((place for place in others if _reads_like_trouble(steps[place : place + 1])), len(steps))
+    attempts = [place for place in range(recoveries[0], recoveries[-1]) if steps[place].type != "error_recovery"]
+    trouble = next((place for place in attempts if _reads_like_trouble(steps[place : place + 1])), len(steps))
     return _sentence(
         "recoveries without an error before them", [steps[place].step_id for place in recoveries if place < trouble]
     )
@@ -71,9 +71,9 @@ def _unearned(steps: Sequence[ReasoningStep]) -> str:
 
 def _reads_like_trouble(steps: Sequence[ReasoningStep]) -> bool:
     # Looking for each word in turn is several times faster than one pattern of all of them.
-    said = "\n".join([f"{step.content or ''}\n{step.output_summary or ''}" for step in steps]).lower()
+    text = "\n".join([f"{step.content or ''}\n{step.output_summary or ''}" for step in steps]).lower()
     for word in TROUBLE:  # noqa: SIM110  # and a loop faster than a generator
-        if word in said:
+        if word in text:
             return True
     return False
 
@@ -84,9 +84,9 @@ def _unanswered(steps: Sequence[ReasoningStep]) -> str:
     for step in steps:
         name = step.tool.name if step.tool is not None else ""
         if step.type == "observation" or (step.type == "error_recovery" and not name):
-            answered = next((place for place, (tool, _) in enumerate(waiting) if not name or tool == name), None)
-            if answered is not None:
-                del waiting[answered]
+            match = next((place for place, (tool, _) in enumerate(waiting) if not name or tool == name), None)
+            if match is not None:
+                del waiting[match]
         elif name and not step.output_summary:
             waiting.append((name, step.step_id))
     return _sentence("tools named but never answered", [step_id for _, step_id in waiting])
@@ -99,8 +99,8 @@ def _padding(steps: Sequence[ReasoningStep]) -> str:
     return f"thoughts as padding: {thoughts} of {len(steps)} steps"
 
 
-def _sentence(what: str, ids: Sequence[int], limit: int = 5) -> str:
+def _sentence(problem: str, ids: Sequence[int], limit: int = 5) -> str:
     if not ids:
         return ""
     more = f" and {len(ids) - limit} more" if len(ids) > limit else ""
-    return f"{what}: step {', '.join(map(str, ids[:limit]))}{more}"
+    return f"{problem}: step {', '.join(map(str, ids[:limit]))}{more}"

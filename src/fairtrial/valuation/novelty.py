@@ -210,7 +210,7 @@ class VectorCache:
         return cache
 
     @staticmethod
-    def made_by(path: str | Path) -> str:
+    def embedder_of(path: str | Path) -> str:
         """Return the name of the embedder of a saved cache, or an empty string if the file does not name it."""
         try:
             return bytes(_arrays(path)["embedder"].tobytes()).decode()

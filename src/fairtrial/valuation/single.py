@@ -153,11 +153,11 @@ def _reasoning(trace: Valuable, confidence: float | None, success: bool | None) 
     return checked
 
 
-def _embedder(chosen: str | Embedder | None) -> Embedder | None:
-    if chosen == "auto":
+def _embedder(choice: str | Embedder | None) -> Embedder | None:
+    if choice == "auto":
         installed = embedding.installed_embedder()
         if installed is None:
             # With this place as its origin, Python shows the warning once, whoever the caller is.
             python_warnings.warn(WITHOUT_EMBEDDER, stacklevel=1)
         return installed
-    return embedding.embedder(chosen) if isinstance(chosen, str) else chosen
+    return embedding.embedder(choice) if isinstance(choice, str) else choice

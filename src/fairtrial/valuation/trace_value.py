@@ -8,7 +8,7 @@ from fairtrial.records.value_row import Nearest, ValueRow
 from fairtrial.valuation.dimensions import UNKNOWN_NOVELTY, Structure, Weights, structure, total, weights_of
 from fairtrial.valuation.gaming import warnings
 
-SAME = 1e-6
+SAME_DISTANCE = 1e-6
 """Cosines this close to 1 count as 1, because float32 products cannot tell the vectors apart."""
 
 
@@ -59,7 +59,7 @@ def novelty_of(nearest: Nearest | None) -> float:
     if nearest is None:
         return UNKNOWN_NOVELTY
     distance = 1.0 - nearest.cosine
-    return 0.0 if distance < SAME else min(1.0, distance)
+    return 0.0 if distance < SAME_DISTANCE else min(1.0, distance)
 
 
 def add_novelty(structural: StructuralScore, nearest: Nearest | None, context: ScoringContext) -> TraceValue:
