@@ -47,11 +47,11 @@ _PARTICIPLES = """
     added answered applied arranged asked begun broken brought built called chosen come counted cut decided done drawn
     dropped ended fallen felt finished fitted found gathered given gone got grown heard held kept known laid learnt led
     left let looked lost made meant met missed named needed opened paid planned played put read said scored seen sent
-    shown spelt spent spoken spoilt stood stopped taken thought told tried turned understood used wanted weighed worked
+    shown spelt spent spoken spoilt stood stopped taken told tried turned understood used wanted weighed worked
     written
 """
 _PARTICLES = """
-    about after again all already any apart at away back before below by else first here how in last more most near next
+    about after again all already any apart at away back before below else first here how in last more most near next
     no not now of off on once only or out over so still than then there to together too twice under until up upon well
     where with without yet
 """

@@ -13,7 +13,7 @@ from fairtrial.config.reader import OptionReader, OptionRecord, Problem
 from fairtrial.config.wording import format_value
 from fairtrial.errors import ConfigError, nearest
 from fairtrial.importing import import_path
-from fairtrial.records.equality import same
+from fairtrial.records.equality import equal_json
 from fairtrial.records.trace import ToolCall
 from fairtrial.text.pointer import escape
 
@@ -32,16 +32,16 @@ def _ignore(actual: Any, expected: Any) -> bool:  # noqa: ARG001
 def _subset(actual: Any, expected: Any) -> bool:
     """Every key, or element, of the actual value is in the expected one."""
     if isinstance(actual, dict) and isinstance(expected, dict):
-        return all(key in expected and same(value, expected[key]) for key, value in actual.items())
+        return all(key in expected and equal_json(value, expected[key]) for key, value in actual.items())
     if isinstance(actual, list) and isinstance(expected, list):
         unmatched = list(expected)
         for value in actual:
-            place = next((i for i, other in enumerate(unmatched) if same(value, other)), None)
+            place = next((i for i, other in enumerate(unmatched) if equal_json(value, other)), None)
             if place is None:
                 return False
             del unmatched[place]
         return True
-    return same(actual, expected)
+    return equal_json(actual, expected)
 
 
 def _superset(actual: Any, expected: Any) -> bool:
@@ -65,11 +65,11 @@ def _case_insensitive(actual: Any, expected: Any) -> bool:
 def _same_letters(actual: Any, expected: Any) -> bool:
     if isinstance(actual, str) and isinstance(expected, str):
         return actual.casefold() == expected.casefold()
-    return same(actual, expected)
+    return equal_json(actual, expected)
 
 
 _MATCHERS: dict[str, Matcher] = {
-    "exact": same,
+    "exact": equal_json,
     "ignore": _ignore,
     "subset": _subset,
     "superset": _superset,
@@ -103,7 +103,7 @@ class Tolerance:
     def _near(self, actual: Any, expected: Any) -> bool:
         if _is_number(actual) and _is_number(expected):
             return abs(_decimal(actual) - _decimal(expected)) <= self.size
-        return same(actual, expected)
+        return equal_json(actual, expected)
 
 
 class Pattern:
@@ -147,7 +147,7 @@ class CallMatcher:
         if self._ignore_args:
             return True
         if self.by_equality:
-            return same(actual.args, expected.args)
+            return equal_json(actual.args, expected.args)
         rules = self._rules(expected)
         if callable(rules):
             return rules(actual.args, expected.args)
@@ -171,13 +171,13 @@ class CallMatcher:
             return len(actual) == len(expected) and all(map(self, actual, expected))
         if [call.name for call in actual] != [call.name for call in expected]:
             return False
-        return self._ignore_args or same([call.args for call in actual], [call.args for call in expected])
+        return self._ignore_args or equal_json([call.args for call in actual], [call.args for call in expected])
 
     def _rules(self, expected: ToolCall) -> Matcher | dict[str, Matcher]:
-        return self._tools.get(expected.name, self._tools.get(_ANY, same))
+        return self._tools.get(expected.name, self._tools.get(_ANY, equal_json))
 
     def _argument(self, actual: ToolCall, expected: ToolCall, name: str, rules: Mapping[str, Matcher]) -> bool:
-        matcher = rules.get(name, rules.get(_ANY, same))
+        matcher = rules.get(name, rules.get(_ANY, equal_json))
         if matcher is _ignore:
             return True
         ours, theirs = actual.args.get(name, _ABSENT), expected.args.get(name, _ABSENT)

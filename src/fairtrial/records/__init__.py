@@ -1,1 +1,1 @@
-"""The nouns: frozen records without I/O."""
+"""The records of the domain: frozen, and without I/O."""

@@ -1,4 +1,4 @@
-"""What became of a question: every vote, whose, why, what it cost, and what they decided together."""
+"""A question to judges: every vote with its reasons and costs, and the decision."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from fairtrial.records.record import Record
 
 
 class JudgeCall(Record, frozen=True):
-    """One call: its key in the store of calls, who was asked, what it took, and what was wrong with the reply.
+    """One judge call: its key in the store of calls, its model, its usage, and the problem with its reply.
 
-    `sent` is whether it was made at all.
+    `voter` is the model that was asked, `served` the model that answered according to the provider. `sent` is False if
+    the call was not made, for example because the budget is used up.
     """
 
     key: str
@@ -28,9 +29,9 @@ class JudgeCall(Record, frozen=True):
 
 
 class Vote(Record, frozen=True):
-    """One draw: its opinions, and for each item without one why the voter abstained or was not heard to the end.
+    """One vote: an answer for each item, or the reason why the item has no answer.
 
-    `wave` is the round in which the draw was first asked, from 1.
+    `draw` is the number of the vote. `wave` is the round in which it was first requested. Both count from 1.
     """
 
     draw: int
@@ -42,7 +43,10 @@ class Vote(Record, frozen=True):
 
 
 class Decision(Record, frozen=True):
-    """The result on one item and the votes that were counted for it; `abstained` are the draws that gave none."""
+    """The result on one item, and the number of votes for each answer, for example `{"yes": 2, "no": 1}`.
+
+    `draws` are the votes that were counted. `abstained` is how many of them gave no answer.
+    """
 
     result: VoteResult
     counted: dict[Answer, int] = {}
@@ -51,7 +55,10 @@ class Decision(Record, frozen=True):
 
 
 class Ballot(Record, frozen=True):
-    """One question with all that was said to it. `first_wave` is how many draws went out before any answer."""
+    """One question with its votes and decisions. `first_wave` is the number of votes that were requested at first.
+
+    `k` is the number of votes that the configuration asks for. Fewer may decide.
+    """
 
     id: str
     prompt: str
@@ -61,18 +68,18 @@ class Ballot(Record, frozen=True):
     decisions: dict[str, Decision]
 
     def opinions(self, item: str) -> tuple[JudgeAnswer, ...]:
-        """The counted opinions on an item, in the order of their draws."""
-        counted = self.decisions[item].draws
-        return tuple(vote.opinions[item] for vote in self.votes if vote.draw in counted and item in vote.opinions)
+        """Return the answers on an item that were counted, in the order of their votes."""
+        draws = self.decisions[item].draws
+        return tuple(vote.opinions[item] for vote in self.votes if vote.draw in draws and item in vote.opinions)
 
     @property
     def calls(self) -> tuple[JudgeCall, ...]:
-        """Every call that was made for it."""
+        """Every judge call that was sent for the question."""
         return tuple(call for vote in self.votes for call in vote.calls if call.sent)
 
     @property
     def model_usage(self) -> ModelUsage:
-        """What its calls took."""
+        """The usage of models by the calls."""
         calls = self.calls
         return ModelUsage(
             len(calls),
@@ -83,42 +90,42 @@ class Ballot(Record, frozen=True):
 
     @property
     def abstentions(self) -> int:
-        """How many votes on items were counted as abstentions."""
+        """The number of abstentions over all items."""
         return sum(decision.abstained for decision in self.decisions.values())
 
     @property
     def agreements(self) -> tuple[int, int, int, int]:
-        """Pairs of first-wave votes that agree and pairs in all: of one voter with itself, and of two voters.
+        """The pairs of votes that agree and all pairs: first of one voter with itself, then of two voters.
 
-        Only the first wave counts: how many votes it has does not depend on the answers.
+        Only the first wave counts, because the number of its votes does not depend on the answers.
         """
         sums = (0, 0, 0, 0)
         for item in self.decisions:
-            first = (vote for vote in self.votes if vote.draw <= self.first_wave and item in vote.opinions)
-            pairs = agreement((vote.voter, vote.opinions[item].answer) for vote in first)
+            first_votes = (vote for vote in self.votes if vote.draw <= self.first_wave and item in vote.opinions)
+            pairs = agreement((vote.voter, vote.opinions[item].answer) for vote in first_votes)
             sums = (sums[0] + pairs[0], sums[1] + pairs[1], sums[2] + pairs[2], sums[3] + pairs[3])
         return sums
 
     def why_unscored(self, item: str) -> str:
-        """Why there is no result on an item: how many abstained of how many, and their first reason."""
+        """Return why an item has no result: the number of abstentions, and the reason of the first."""
         decision = self.decisions[item]
         causes = [vote.problems[item] for vote in self.votes if item in vote.problems and vote.draw in decision.draws]
-        first = f": {causes[0]}" if causes else ""
-        return f"{decision.abstained} of {self.k} votes are abstentions{first}"
+        first_cause = f": {causes[0]}" if causes else ""
+        return f"{decision.abstained} of {self.k} votes are abstentions{first_cause}"
 
 
 N = TypeVar("N", int, float)
 
 
 def _total(numbers: Iterable[N | None]) -> N | None:
-    """The sum; None where one of the numbers is."""
-    given = list(numbers)
-    known = [number for number in given if number is not None]
-    return sum(known) if len(known) == len(given) else None
+    """Return the sum, or None if one of the numbers is None: a partial sum would look like the whole."""
+    summands = list(numbers)
+    reported = [number for number in summands if number is not None]
+    return sum(reported) if len(reported) == len(summands) else None
 
 
 class JudgeAnswer(Record, frozen=True):
-    """One vote on one item: the answer, and what was said for it."""
+    """The answer of one vote on one item, with the reasons of the judge."""
 
     answer: Answer
     rationale: str = ""
@@ -130,18 +137,20 @@ Answer = str
 
 
 class VoteResult(Record, frozen=True):
-    """What the votes on one item say: a number, "does not apply", or (both absent) nothing that could be counted on."""
+    """The result of the votes on one item: a number, or "not applicable", or neither if the votes do not decide it."""
 
     value: float | None = None
     applicable: bool = True
 
 
 def agreement(votes: Iterable[tuple[str, Answer]]) -> tuple[int, int, int, int]:
-    """Return how many pairs of votes agree, as (same voter: agreeing, pairs; different voters: agreeing, pairs).
+    """Return how many pairs of votes agree, and how many pairs there are.
 
-    A vote is (who cast it, what). Abstentions are no votes and must be left out.
+    A vote is (voter, answer). The first two numbers are about pairs of the same voter, the last two about pairs of
+    different voters. The caller leaves out abstentions. For example, the votes ("a", "yes"), ("a", "yes") and
+    ("b", "no") give (1, 1, 0, 2).
     """
-    own_equal = own = other_equal = other = 0
+    own_equal = own = mixed_equal = mixed = 0
     groups = Counter(votes)
     kinds = list(groups.items())
     for index, ((voter, answer), number) in enumerate(kinds):
@@ -153,5 +162,5 @@ def agreement(votes: Iterable[tuple[str, Answer]]) -> tuple[int, int, int, int]:
             if voter == next_voter:
                 own, own_equal = own + pairs, own_equal + equal
             else:
-                other, other_equal = other + pairs, other_equal + equal
-    return own_equal, own, other_equal, other
+                mixed, mixed_equal = mixed + pairs, mixed_equal + equal
+    return own_equal, own, mixed_equal, mixed

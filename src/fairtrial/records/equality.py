@@ -11,7 +11,7 @@ from fairtrial.records.record import Json
 _ENCODER = msgspec.json.Encoder()
 
 
-def same(actual: Json, expected: Json) -> bool:
+def equal_json(actual: Json, expected: Json) -> bool:
     """Whether two JSON values are equal: keys in any order, arrays in order, 1 equal to 1.0, true not equal to 1."""
     # Python's == also takes true for 1, so it can only rule out. The JSON text tells them apart, but also 1 from 1.0.
     return bool(actual == expected) and (_same_text(actual, expected) or _same_booleans(actual, expected))

@@ -1,4 +1,4 @@
-"""Which cases did a run hold, and what did they expect? A report needs it long after the eval set has changed."""
+"""The cases of a run. Reports need them even if the file of the eval set has changed since."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fairtrial.records.record import Record
 
 
 class ExpectedCase(Record, frozen=True):
-    """One case of a run. `position` counts the cases of all eval sets from 0; `name` is how reports call the case."""
+    """One case of a run. `position` counts the cases of all eval sets from 0. Reports call the case `name`."""
 
     position: int
     name: str

@@ -1,4 +1,4 @@
-"""Which case is it, whatever the run? Its eval set, its id, and a digest of what was expected."""
+"""The identity of a case in any run: its eval set, its id, and a digest of its expectations."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from fairtrial.records.record import Json, Record
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.trace import Invocation, Message, Thought, ToolCall, ToolResult
 
-_SHOWN = 12
+_SHORT_LENGTH = 12
 
-_COUNTED: dict[type[msgspec.Struct], tuple[str, ...]] = {
+_KEY_FIELDS: dict[type[msgspec.Struct], tuple[str, ...]] = {
     EvalCase: (
         "conversation",
         "scenario",
@@ -36,15 +36,15 @@ _COUNTED: dict[type[msgspec.Struct], tuple[str, ...]] = {
     Behavior: ("name", "description", "behavior_instructions", "violation_rubrics"),
     SessionInput: ("app_name", "user_id", "state"),
 }
-"""The fields of a case that count: what is said to the agent, what it starts from, and what is expected of it.
+"""The fields of a case that count: the input of the agent, its initial state, and the expectations.
 
 Ids of invocations and calls, authors, creation times, recorded usage and `extra` do not count. A field that a later
-version adds counts when it is listed here; while it has its default, the digests of earlier cases stay the same.
+version adds counts if it is listed here. Digests of earlier cases stay the same while the field has its default.
 """
 
 
 class CaseKey(Record, frozen=True):
-    """The identity of a case in any run. Two keys with the same set and id but other digests expect other things."""
+    """The identity of a case in any run. If only their digests differ, two keys are two versions."""
 
     eval_set: str
     case: str
@@ -53,7 +53,7 @@ class CaseKey(Record, frozen=True):
     @property
     def short(self) -> str:
         """The beginning of the digest, for people. Programs compare the whole digest."""
-        return self.digest[:_SHOWN]
+        return self.digest[:_SHORT_LENGTH]
 
     def __str__(self) -> str:
         return f"{self.eval_set}:{self.case}@{self.short}"
@@ -65,7 +65,7 @@ def case_key(eval_set: str, case: EvalCase) -> CaseKey:
 
 
 def digest(case: EvalCase) -> str:
-    """Return the SHA-256 of what a case expects, as 64 hexadecimal digits.
+    """Return the SHA-256 of the expectations of a case, as 64 hexadecimal digits.
 
     The bytes are ASCII JSON of the fields that count. Fields with their default are left out, and keys are sorted. A
     whole number is written without a fraction, so that 1.0 and 1 are equal here as they are in a comparison of
@@ -103,5 +103,5 @@ def _defaults(kind: type[msgspec.Struct]) -> tuple[tuple[str, Any], ...]:
     return tuple(
         (field.name, field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory())
         for field in msgspec.structs.fields(kind)
-        if field.name in _COUNTED[kind]
+        if field.name in _KEY_FIELDS[kind]
     )

@@ -1,4 +1,4 @@
-"""What does a person say about one outcome, or about one part of it?"""
+"""How does a person judge one outcome, or one part of it?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What did asking language models take?"""
+"""How much were language models used?"""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from fairtrial.records.record import Record
 
 
 class ModelUsage(Record, frozen=True):
-    """Calls, tokens and US dollars; a number is None where one of the calls does not tell it."""
+    """Calls, tokens, and cost in US dollars. A number is None if at least one of the calls does not report it."""
 
     calls: int = 0
     input_tokens: int | None = 0

@@ -129,7 +129,7 @@ class Problem(Record, frozen=True):
 
 
 class RefusedTrace(Record, frozen=True):
-    """A document that is not a valid ReasoningTrace, with every problem; `id` is its own id, if it has one."""
+    """A document that is not a valid ReasoningTrace, with every problem. `id` is None if the document has no id."""
 
     id: str | None
     problems: tuple[Problem, ...]

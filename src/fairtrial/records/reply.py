@@ -8,9 +8,9 @@ from fairtrial.records.record import Json, Record
 class Prompt(Record, frozen=True):
     """One question to a model.
 
-    `id` and `version` name the template it was made from. `schema` is the JSON schema of the answer; None asks for
-    plain text. `draw` tells repeated questions apart (the vote's number, or where in a conversation the call stands);
-    `ask` is 2 where the first reply could not be read.
+    `id` and `version` name its template. `schema` is the JSON schema of the answer, or None for plain text. `draw`
+    distinguishes repetitions of a question, for example by the number of the vote. `ask` is 2 if the first reply could
+    not be parsed and the question is repeated.
     """
 
     id: str
@@ -23,10 +23,11 @@ class Prompt(Record, frozen=True):
 
 
 class Reply(Record, frozen=True):
-    """What a model answered: its text as it came, and what that took.
+    """The reply of a model: its unchanged text, and its usage.
 
-    `model` is the name that the provider says served the call; `cost` is in US dollars, None where the price is
-    unknown; `attempts` counts the requests until this reply; `stop` says why it ended where it is not by itself.
+    `model` is the name of the model according to the provider. `cost` is in US dollars, or None if the price is
+    unknown. `attempts` counts the requests until this reply. `stop` is the reason why a reply ended early, for example
+    the limit of tokens.
     """
 
     text: str

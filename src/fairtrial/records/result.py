@@ -29,7 +29,7 @@ class Verdict(StrEnum):
 
 
 class JudgeStats(Record, frozen=True):
-    """The judge calls behind one outcome. `cost` is in US dollars; it is None if a price is unknown.
+    """The judge calls behind one outcome. `cost` is in US dollars, or None if a price is unknown.
 
     Tokens are None if a call does not report them. Agreement is the share of pairs of votes in the first wave that
     agree: pairs of one model with itself, and pairs of different models of a panel. Only the first wave counts,
@@ -193,7 +193,7 @@ class CaseResult(Record, frozen=True):
         return self.invalidations[0] if self.invalidations else Fault("agent", tuple(self._shortcomings()))
 
     def fault_side_of(self, verdict: Verdict) -> FaultSide | None:
-        """Return the side of the fault, given the verdict of the attempt, or None if there is no fault."""
+        """Return the side of the fault, given the verdict of the attempt, or None if no side is at fault."""
         if self.invalidations is None or verdict in (Verdict.PASSED, Verdict.INFORMATIONAL):
             return None
         return self.invalidations[0].side if self.invalidations else "agent"

@@ -1,4 +1,4 @@
-"""What a run was: enough to repeat it, and to refuse a resume that would not be the same run."""
+"""The manifest of a run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from fairtrial.records.result import Verdict
 
 
 class RunInfo(Record, frozen=True):
-    """What a run was: enough to repeat it, and to refuse a resume that would not be the same run."""
+    """The manifest of a run. It suffices to repeat the run, and to refuse a resume with other options.
+
+    `started` and `finished` are in ISO 8601. `finished` is None if the run was interrupted.
+    """
 
     id: str
     started: str

@@ -195,7 +195,7 @@ class Invocation(Record, frozen=True):
     """A user's message and everything that the agent did until its reply.
 
     The same record also describes an expectation. `steps` are the steps before the reply, in their order. `steps` is
-    None if nothing was recorded (or expected) about the steps; an empty tuple means that there were none.
+    None if nothing was recorded (or expected) about the steps. An empty tuple means that there were none.
     `final_response` is None if the reply (or the reference) is missing. `created` is in seconds since 1970.
     `unreported_injections` are changes by a simulated environment to calls that have no result among the steps, for
     example because the agent was cut off. They are kept as results without a response.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 
-from fairtrial.records.equality import same
+from fairtrial.records.equality import equal_json
 from fairtrial.records.record import Json
 from fairtrial.text.display import compact
 
@@ -71,4 +71,4 @@ def _garbled_at(value: Json, path: _Path) -> Json:
 
 def holds(args: Json, subset: Json) -> bool:
     """Return whether arguments contain a subset with equal values. For example, 1.0 equals 1, but true does not."""
-    return all(key in args and same(args[key], value) for key, value in subset.items())
+    return all(key in args and equal_json(args[key], value) for key, value in subset.items())
