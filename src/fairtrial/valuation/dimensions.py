@@ -11,7 +11,7 @@ from fairtrial.records.reasoning import ReasoningTrace
 from fairtrial.records.record import Record
 
 UNKNOWN_NOVELTY = 0.5
-"""The novelty of a trace without comparison, for example because there is no embedder."""
+"""The novelty of a trace without comparison, for example without an embedder."""
 
 
 class Weights(Record, frozen=True):
@@ -54,7 +54,7 @@ def structure(trace: ReasoningTrace) -> Structure:
 
     With n steps, complexity is min(1, types / 4 * 0.5 + 0.3 if any recovery + n / 20 * 0.2). Tool diversity is
     min(1, tools / max(1, n) * 3), with tools counted by exact name on steps of any type. Outcome confidence is the
-    confidence, times 0.3 if there is no success.
+    confidence, times 0.3 if the trace did not succeed.
     """
     steps = trace.steps
     count = len(steps)
