@@ -105,6 +105,7 @@ _HOMES = {
     "VectorCache": "fairtrial.valuation.novelty",
     "Verdict": "fairtrial.records.result",
     "evaluate": "fairtrial.api.evaluation",
+    "iter_recordings": "fairtrial.api.eval_files",
     "load_eval_set": "fairtrial.api.eval_files",
     "load_recordings": "fairtrial.api.eval_files",
     "save_eval_set": "fairtrial.api.eval_files",
@@ -114,6 +115,7 @@ _HOMES = {
 __all__ = sorted(_HOMES)  # noqa: PLE0605  (names are imported when first used: `import fairtrial` stays light)
 
 if TYPE_CHECKING:
+    from fairtrial.api.eval_files import iter_recordings as iter_recordings
     from fairtrial.api.eval_files import load_eval_set as load_eval_set
     from fairtrial.api.eval_files import load_recordings as load_recordings
     from fairtrial.api.eval_files import save_eval_set as save_eval_set

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Protocol
 
 from fairtrial.protocols import Environment, Simulator
 from fairtrial.records.attempt import Recording
@@ -47,6 +48,22 @@ class PlannedCase(Record, frozen=True):
     def expected(self) -> ExpectedCase:
         """The part of the plan that a run stores."""
         return ExpectedCase(self.position, self.name, self.case, self.eval_set, self.digest)
+
+
+class PlannedCases(Protocol):
+    """The cases of a run. Cases of many recordings are read from disk for each iteration; others are a tuple."""
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[PlannedCase]: ...
+
+
+class PairedRecordings(Protocol):
+    """The recordings of a run beside their cases, for one iteration after the other."""
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[Pair]: ...
 
 
 Pair = tuple[PlannedCase, Recording]

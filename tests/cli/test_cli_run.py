@@ -106,7 +106,7 @@ def test_allow_unscored_does_not_hide_failures() -> None:
         (["trips.evalset.json", "--junit", "-"], "'--junit': must be a file, got '-'"),
         (["trips.evalset.json", "--adk-results", "test_config.json"], "--adk-results: cannot write"),
         (["."], "criteria"),
-        (["test_config.json"], "holds EvalConfig, where an eval set is needed"),
+        (["test_config.json"], "holds EvalConfig, but an eval set is needed"),
         ([], "needs at least one EVALSET and --agent TARGET"),
     ],
 )

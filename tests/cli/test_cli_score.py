@@ -175,7 +175,7 @@ def test_an_eval_set_alone_is_a_recording_without_expectation() -> None:
 def test_without_any_expectation_the_way_to_one_is_named() -> None:
     """Only where nobody chose the criteria: those by default need an expectation."""
     write("alone/a.session.json", session("a", "a", "ok"))
-    said = "warning: the recordings do not say what was expected; --against EVALSET does"
+    said = "warning: the recordings do not contain what was expected"
     assert said in fairtrial("score", "alone/a.session.json", "--store", "none").err
     assert said not in score("alone/a.session.json").err
     assert said not in fairtrial("score", "alone", "--against", "trips.evalset.json", "--store", "none").err

@@ -68,7 +68,7 @@ def test_an_array_is_read_too() -> None:
 )
 def test_what_is_none_is_told_with_its_place(change: bytes, place: bytes) -> None:
     """A line that is no recording is named by its number and the field in it."""
-    with pytest.raises(FormatError, match=r"/1.*: is no recording of ours: "):
+    with pytest.raises(FormatError, match=r"/1.*: is not a recording: "):
         read(line(WHOLE) + line(WHOLE).replace(change, place), "a.jsonl")
 
 

@@ -60,7 +60,7 @@ def test_the_problems_of_all_files_are_listed_at_once(tmp_path: Path) -> None:
 
 def test_a_config_where_an_eval_set_is_needed_is_refused(tmp_path: Path) -> None:
     """The message says what the file holds."""
-    with pytest.raises(FormatError, match="holds EvalConfig, where an eval set is needed"):
+    with pytest.raises(FormatError, match="holds EvalConfig, but an eval set is needed"):
         sources([written(tmp_path, "x.json", config(safety_v1=1))])
 
 

@@ -35,11 +35,12 @@ _HOMES = {
     "export_run": "fairtrial.api.stored_runs",
     "find_entry": "fairtrial.metrics.entries",
     "import_run": "fairtrial.api.stored_runs",
+    "iter_recordings": "fairtrial.api.eval_files",
     "load_eval_set": "fairtrial.api.eval_files",
     "load_recordings": "fairtrial.api.eval_files",
     "ping": "fairtrial.api.pinging",
     "plan_run": "fairtrial.api.planning",
-    "plan_score": "fairtrial.api.planning",
+    "plan_score": "fairtrial.api.score_planning",
     "print_cases": "fairtrial.api.reporting",
     "print_invalid": "fairtrial.api.reporting",
     "print_run": "fairtrial.api.reporting",
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from fairtrial.api.conversations import write_recordings as write_recordings
     from fairtrial.api.converting import Converted as Converted
     from fairtrial.api.converting import convert as convert
+    from fairtrial.api.eval_files import iter_recordings as iter_recordings
     from fairtrial.api.eval_files import load_eval_set as load_eval_set
     from fairtrial.api.eval_files import load_recordings as load_recordings
     from fairtrial.api.eval_files import save_eval_set as save_eval_set
@@ -77,12 +79,12 @@ if TYPE_CHECKING:
     from fairtrial.api.pinging import ping as ping
     from fairtrial.api.planning import Plan as Plan
     from fairtrial.api.planning import plan_run as plan_run
-    from fairtrial.api.planning import plan_score as plan_score
     from fairtrial.api.planning import resume as resume
     from fairtrial.api.reporting import print_cases as print_cases
     from fairtrial.api.reporting import print_invalid as print_invalid
     from fairtrial.api.reporting import print_run as print_run
     from fairtrial.api.reporting import print_verdict as print_verdict
+    from fairtrial.api.score_planning import plan_score as plan_score
     from fairtrial.api.stored_runs import Run as Run
     from fairtrial.api.stored_runs import export_run as export_run
     from fairtrial.api.stored_runs import import_run as import_run

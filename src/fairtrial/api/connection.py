@@ -22,8 +22,8 @@ T = TypeVar("T")
 @asynccontextmanager
 async def connected(
     cases: Iterable[PlannedCase], options: ModelOptions, cache: CallCache, ballots: MutableMapping[str, Ballot]
-) -> AsyncIterator[dict[int, PlannedCase]]:
-    """Yield the cases of a run by position, with models of its own behind every criterion, user and tool.
+) -> AsyncIterator[Callable[[PlannedCase], PlannedCase]]:
+    """Yield a function that puts models of this run behind the criteria, the user and the tools of a case.
 
     The plan's cases stay as they are, so that a second run of the same plan shares nothing with this one. Raises
     UsageError if a model cannot be called.
@@ -34,9 +34,10 @@ async def connected(
 
     async with ModelPool(options, cache, keep) as pool:
         connection = _Connection(pool)
-        connected_cases = {case.position: connection.case(case) for case in cases}
+        for case in cases:
+            connection.case(case)  # all models must be known before the check
         await pool.check()
-        yield connected_cases
+        yield connection.case
 
 
 def models_of(metric: Any) -> Mapping[str, ConnectsModels]:

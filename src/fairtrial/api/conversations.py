@@ -80,9 +80,9 @@ class _Lines:
     async def fill(self, plan: Plan, on_recording: OnRecording) -> None:
         """Write a line for every conversation as it ends; nothing waits in memory."""
         offset = 0
-        unjudged = (replace(case, criteria=()) for case in plan.works)  # nothing is scored, so no judge has to answer
-        async with connected(unjudged, plan.judges.models, CallCache(), {}) as cases:
-            async for work, recording in conversations(plan, cases.values()):
+        unjudged = [replace(case, criteria=()) for case in plan.works]  # nothing is scored, so no judge has to answer
+        async with connected(unjudged, plan.judges.models, CallCache(), {}) as connect:
+            async for work, recording in conversations(plan, map(connect, unjudged)):
                 written = line(recording)
                 self.file.write(written)
                 self.file.flush()

@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from fairtrial.api.arguments import Paths, paths_of
 from fairtrial.errors import FormatError, UsageError
 from fairtrial.formats.adk.write import dumps
-from fairtrial.loading import as_recording, read_file, recordings_of, sources
+from fairtrial.loading import (
+    FilePass,
+    as_recording,
+    check_useful,
+    find_files,
+    read_file,
+    recordings_of,
+    sources,
+)
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalSet
 
+_RECORDINGS = "paths must be a path or several paths"
+
 
 def load_eval_set(path: str | Path, *, lenient: bool = False) -> EvalSet:
-    """Return the eval set in a file of any format that we read; raises FormatError with every problem in it."""
+    """Return the eval set in a file of any format that fairtrial reads. Raises FormatError with all problems."""
     loaded, _ = read_file(Path(path), lenient=lenient)
     if loaded.eval_set is None:
-        raise FormatError(str(path), [f"holds {loaded.kind}, where an eval set is needed"])
+        raise FormatError(str(path), [f"holds {loaded.kind}, but an eval set is needed"])
     return loaded.eval_set
 
 
 def save_eval_set(eval_set: EvalSet, path: str | Path) -> None:
-    """Write an eval set in ADK's current schema, whatever it was read from; unknown keys are written back."""
+    """Write an eval set in ADK's current schema, whatever it was read from. Unknown keys are written back."""
     try:
         data = dumps(eval_set)
     except (TypeError, ValueError, RecursionError) as error:
@@ -33,6 +44,21 @@ def save_eval_set(eval_set: EvalSet, path: str | Path) -> None:
 
 
 def load_recordings(paths: Paths, *, lenient: bool = False) -> list[Recording]:
-    """Return what files recorded, in order; raises UsageError with every problem in them."""
-    found = sources(paths_of(paths, "paths must be a path or several"), lenient=lenient, recorded=True)
+    """Return the recordings of files, in order. Raises UsageError with the problems of all files."""
+    found = sources(paths_of(paths, _RECORDINGS), lenient=lenient, recorded=True)
     return list(map(as_recording, recordings_of(found)))
+
+
+def iter_recordings(paths: Paths, *, lenient: bool = False) -> Iterator[Recording]:
+    """Yield the recordings of files one after the other. Lists of recordings, such as JSON lines, are never held.
+
+    Raises UsageError at the end of a file with broken recordings. The error names the problems of the file.
+    """
+    for file in find_files(paths_of(paths, _RECORDINGS), recorded=True):
+        file_pass = FilePass(file.path, lenient)
+        yield from file_pass
+        loaded = file_pass.loaded
+        if loaded is not None and not loaded.recordings:
+            check_useful(loaded, recorded=True)
+            # An eval set without recordings was itself recorded: its conversations happened.
+            yield from map(as_recording, loaded.eval_set.cases if loaded.eval_set else ())

@@ -7,7 +7,8 @@ from typing import Any
 
 from fairtrial.api.arguments import Paths
 from fairtrial.api.execution import execute
-from fairtrial.api.planning import Criteria, plan_run, plan_score
+from fairtrial.api.planning import Criteria, plan_run
+from fairtrial.api.score_planning import plan_score
 from fairtrial.api.stored_runs import Run
 from fairtrial.judge.judges import Judges
 from fairtrial.loading import Match

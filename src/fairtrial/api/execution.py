@@ -73,13 +73,13 @@ async def run_plan(
         earlier = store.run(reuse).id
         cache = CallCache(cache.replies, Reusable(store.replies(earlier), store.ballots(earlier)))
     ballots = store.ballots(plan.info.id)
-    async with connected(plan.works, plan.judges.models, cache, ballots) as cases:
-        return await _go(plan, cases, store, ballots, on_result, resumed=resumed)
+    async with connected(plan.works, plan.judges.models, cache, ballots) as connect:
+        return await _go(plan, connect, store, ballots, on_result, resumed=resumed)
 
 
 async def _go(
     plan: Plan,
-    cases: Mapping[int, PlannedCase],
+    connect: Callable[[PlannedCase], PlannedCase],
     store: Store,
     ballots: Mapping[str, Ballot],
     on_result: OnResult,
@@ -93,15 +93,15 @@ async def _go(
     known: dict[tuple[int, int], CaseResult] = {}
 
     async def recordings() -> AsyncIterator[Pair]:
-        for pair, result in _earlier(plan, cases, store, standing) if resumed else ():
+        for pair, result in _earlier(plan, connect, store, standing) if resumed else ():
             if result is not None:
                 known[result.position, result.attempt] = result
             yield pair
         for work, recording in plan.recorded or ():
             store.add_recording(plan.info.id, work.position, recording, may_wait=True)
-            yield cases[work.position], recording
+            yield connect(work), recording
         if plan.agent is not None:
-            async for work, recording in conversations(plan, cases.values(), standing):
+            async for work, recording in conversations(plan, map(connect, plan.works), standing):
                 store.add_recording(plan.info.id, work.position, recording)
                 yield work, recording
 
@@ -165,9 +165,10 @@ def _standing(store: Store, run_id: str) -> set[tuple[int, int]]:
 
 
 def _earlier(
-    plan: Plan, cases: Mapping[int, PlannedCase], store: Store, standing: Collection[tuple[int, int]]
+    plan: Plan, connect: Callable[[PlannedCase], PlannedCase], store: Store, standing: Collection[tuple[int, int]]
 ) -> Iterator[tuple[Pair, CaseResult | None]]:
     """The conversations that stand, with their results as far as there are any; both are read side by side."""
+    cases = {case.position: connect(case) for case in plan.works}
     results = store.results(plan.info.id)
     result = next(results, None)
     for position, recording in store.recordings(plan.info.id):

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from fairtrial import loading
 from fairtrial.agents import agent_of
-from fairtrial.api.arguments import Paths, check_criteria, check_match, check_numbers, paths_of, recordings_of
+from fairtrial.api.arguments import Paths, check_criteria, check_numbers, paths_of
 from fairtrial.api.simulation import check_names, check_reachable, with_environments, with_users
 from fairtrial.config.criterion_options import threshold_of
 from fairtrial.config.eval_config import EvalConfig
@@ -25,25 +25,19 @@ from fairtrial.formats.reading import Diagnostics
 from fairtrial.judge.judges import Judges
 from fairtrial.metrics.custom import check_takes_two
 from fairtrial.metrics.signature import add_signature, signature
-from fairtrial.planned_case import Environments, PlannedCase, Users
+from fairtrial.planned_case import Environments, PairedRecordings, PlannedCases, Users
 from fairtrial.protocols import Agent
-from fairtrial.records.attempt import Recording
-from fairtrial.records.case import EvalCase, EvalSet
+from fairtrial.records.case import EvalSet
 from fairtrial.records.record import Record
 from fairtrial.records.result import Criterion, Metric
 from fairtrial.records.run import RunInfo
 from fairtrial.records.score import Range
-from fairtrial.records.trace import Trace
 from fairtrial.text.display import compact, shortened
 from fairtrial.version import __version__
 
 N = TypeVar("N", bound=Record)
 
-_EVAL_SET = "eval_set must be an EvalSet, a path or several paths"
-_NOTHING_EXPECTED = (
-    "the recordings do not say what was expected; --against EVALSET does, or --config names criteria that need no "
-    "expectation"
-)
+EVAL_SET = "eval_set must be an EvalSet, a path or several paths"
 
 Criteria = str | Path | Mapping[str, "float | dict[str, Any] | Metric"] | Iterable[Criterion] | None
 """A config file, or what it holds; criteria by name with their threshold, options or function; criteria; or None for
@@ -58,8 +52,8 @@ class Plan:
     """
 
     info: RunInfo
-    works: tuple[PlannedCase, ...]
-    recorded: loading.MatchedRecordings | None = None
+    works: PlannedCases
+    recorded: PairedRecordings | None = None
     agent: Agent | None = None
     attempts: int = 1
     concurrency: int = 8
@@ -90,9 +84,9 @@ def plan_run(
     """Read and check everything that `evaluate` needs. Raises UsageError."""
     check_numbers(attempts=attempts, concurrency=concurrency, reply_timeout=reply_timeout)
     only = [only] if isinstance(only, str) else only
-    eval_set = eval_set if isinstance(eval_set, EvalSet) else paths_of(eval_set, _EVAL_SET)
+    eval_set = eval_set if isinstance(eval_set, EvalSet) else paths_of(eval_set, EVAL_SET)
     judges = judges or Judges()
-    wanted, notes = _wanted(eval_set, criteria, lenient=lenient, judges=judges)
+    wanted, notes = load_sets(eval_set, criteria, lenient=lenient, judges=judges)
     todo = loading.select_cases(loading.plan_cases(wanted), wanted, only)
     todo, signed = with_users(todo, wanted, users, judges.models)
     target = agent_of(agent)
@@ -101,7 +95,7 @@ def plan_run(
     for one in wanted:
         check_names(one, judges.models)
     arguments = {
-        "paths": _given(eval_set),
+        "paths": given_names(eval_set),
         "agent": agent if isinstance(agent, str) else getattr(agent, "__qualname__", type(agent).__qualname__),
         "config": str(criteria) if isinstance(criteria, str | Path) else None,
         "only": list(only),
@@ -110,7 +104,7 @@ def plan_run(
         "attempts": attempts,
         "reply_timeout": reply_timeout,
     }
-    info = _info("run", arguments, notes, wanted, {"agent": signature(target), **signed, **also_signed})
+    info = run_info("run", arguments, notes, wanted, {"agent": signature(target), **signed, **also_signed})
     return Plan(
         info,
         tuple(todo),
@@ -119,65 +113,6 @@ def plan_run(
         concurrency=concurrency,
         reply_timeout=reply_timeout,
         warnings=(*notes.warnings, *said),
-        judges=judges,
-    )
-
-
-def plan_score(
-    recordings: Paths | Iterable[Recording | Trace],
-    eval_set: EvalSet | Paths | None = None,
-    criteria: Criteria = None,
-    *,
-    match: loading.Match = "id",
-    concurrency: int = 8,
-    only: Sequence[str] = (),
-    lenient: bool = False,
-    judges: Judges | None = None,
-) -> Plan:
-    """Read and check everything that `score` needs. Raises UsageError."""
-    check_numbers(concurrency=concurrency)
-    check_match(match)
-    only = [only] if isinstance(only, str) else only
-    judges = judges or Judges()
-    paths, made = recordings_of(recordings)
-    found = None if paths is None else loading.sources(paths, lenient=lenient, recorded=True)
-    heard = [_as_stored(one, f"the recording {one.case_id!r}")[0] for one in made]
-    if eval_set is not None:
-        eval_set = eval_set if isinstance(eval_set, EvalSet) else paths_of(eval_set, _EVAL_SET)
-        if any(source.only for source in found or []):
-            raise UsageError("FILE:case1,case2 chooses cases of an eval set: give it to --against, or use --only")
-        wanted, notes = _wanted(eval_set, criteria, lenient=lenient, judges=judges)
-        todo = loading.plan_cases(wanted)
-        recorded, unmatched = loading.match(todo, loading.with_sets(found) if found else heard, by=match)
-    elif found is not None:
-        sets = loading.merge_sources(found)
-        wanted, notes = _wanted_by(sets, criteria, lenient=lenient, judges=judges)
-        todo = loading.plan_cases(wanted)
-        recorded, unmatched = loading.match_each(todo, wanted, sets, by=match)
-    else:
-        wanted, notes = _wanted(_cases_of(heard), criteria, lenient=lenient, judges=judges)
-        todo = loading.plan_cases(wanted)
-        recorded, unmatched = loading.match(todo, heard, by=match)
-    select_cases = loading.select_cases(todo, wanted, only)
-    by_default = [origin for origin, _ in notes.origins] == ["defaults"]
-    if by_default and not any(work.case.conversation or work.case.scenario for work in todo):
-        unmatched = [*unmatched, _NOTHING_EXPECTED]
-    arguments = {
-        "paths": ["memory"] if paths is None else list(map(str, paths)),
-        "against": None if eval_set is None else _given(eval_set),
-        "config": str(criteria) if isinstance(criteria, str | Path) else None,
-        "match": match,
-        "only": list(only),
-        "lenient": lenient,
-        "judge": judges.arguments,
-        "recordings": [[source.loaded.path, source.sha256] for source in found or []],
-    }
-    return Plan(
-        _info("score", arguments, notes, wanted, {}),
-        tuple(select_cases),
-        recorded if select_cases is todo else recorded.of(select_cases),
-        concurrency=concurrency,
-        warnings=(*notes.warnings, *_also(found or []), *unmatched),
         judges=judges,
     )
 
@@ -216,32 +151,33 @@ def _short(value: Any) -> str:
 
 
 @dataclass(frozen=True)
-class _Notes:
-    """Where criteria and cases are from, for the run's manifest, and what was said while they were read."""
+class Notes:
+    """The origins of cases and criteria, for the run's manifest, and the warnings of their readers."""
 
     eval_sets: tuple[tuple[str, str | None], ...] = ()
     origins: tuple[tuple[str, str | None], ...] = ()
     warnings: tuple[str, ...] = ()
 
 
-def _wanted(
+def load_sets(
     eval_set: EvalSet | list[str | Path], criteria: Criteria, *, lenient: bool, judges: Judges
-) -> tuple[list[loading.LoadedSet], _Notes]:
+) -> tuple[list[loading.LoadedSet], Notes]:
+    """Return eval sets with their criteria, and notes on both."""
     if isinstance(eval_set, EvalSet):
         made = _criteria(criteria, lenient=lenient, judges=judges) or loading.criteria_of(
             loading.DEFAULT_CONFIG, origin="defaults"
         )
-        eval_set, digest = _as_stored(eval_set, f"the eval set {eval_set.id!r}")
-        notes = _Notes(((eval_set.id, digest),), ((made.origin, made.sha256),), made.warnings)
+        eval_set, digest = as_stored(eval_set, f"the eval set {eval_set.id!r}")
+        notes = Notes(((eval_set.id, digest),), ((made.origin, made.sha256),), made.warnings)
         wanted = loading.LoadedSet(eval_set, made.criteria, (), made.user_simulator, made.environment)
         return [wanted], notes
     found = loading.sources(eval_set, lenient=lenient)
-    return _wanted_of(
+    return load_with_criteria(
         found, criteria, [source.loaded.eval_set or EvalSet("") for source in found], lenient=lenient, judges=judges
     )
 
 
-def _as_stored(noun: N, what: str) -> tuple[N, str]:
+def as_stored(noun: N, what: str) -> tuple[N, str]:
     """What was made in Python as a file would give it (a tuple is an array), and its SHA-256: a resume compares it."""
     try:
         data = msgspec.json.encode(noun)
@@ -250,38 +186,26 @@ def _as_stored(noun: N, what: str) -> tuple[N, str]:
         raise UsageError(f"{what} must hold JSON only: {error}") from error
 
 
-def _wanted_by(
-    found: list[loading.Source], criteria: Criteria, *, lenient: bool, judges: Judges
-) -> tuple[list[loading.LoadedSet], _Notes]:
-    """The expectations that recordings bring along; an eval set alone was recorded itself, and expects nothing."""
-    sets: list[EvalSet] = []
-    for source in found:
-        loaded = source.loaded
-        if loaded.eval_set is None:
-            sets.append(_cases_of(loaded.recordings))
-        else:
-            sets.append(loaded.eval_set if loaded.recordings else loading.without_reference(loaded.eval_set))
-    return _wanted_of(found, criteria, sets, lenient=lenient, judges=judges)
-
-
-def _wanted_of(
+def load_with_criteria(
     found: list[loading.Source], criteria: Criteria, sets: list[EvalSet], *, lenient: bool, judges: Judges
-) -> tuple[list[loading.LoadedSet], _Notes]:
+) -> tuple[list[loading.LoadedSet], Notes]:
+    """Return an eval set for each file with the criteria for that file, and notes on both."""
     given = _criteria(criteria, lenient=lenient, judges=judges)
     made = [given or loading.criteria_for(source, lenient=lenient, judges=judges) for source in found]
     wanted = [
         loading.LoadedSet(one, criteria.criteria, source.only, criteria.user_simulator, criteria.environment)
         for one, criteria, source in zip(sets, made, found, strict=True)
     ]
-    notes = _Notes(
+    notes = Notes(
         tuple((source.loaded.path, source.sha256) for source in found),
         tuple(dict.fromkeys((one.origin, one.sha256) for one in made)),
-        (*_also(found), *dict.fromkeys(warning for one in made for warning in one.warnings)),
+        (*warnings_of(found), *dict.fromkeys(warning for one in made for warning in one.warnings)),
     )
     return wanted, notes
 
 
-def _also(found: list[loading.Source]) -> tuple[str, ...]:
+def warnings_of(found: list[loading.Source]) -> tuple[str, ...]:
+    """Return the warnings of the readers of files."""
     return tuple(warning for source in found for warning in source.loaded.warnings)
 
 
@@ -331,18 +255,15 @@ def _signed(criterion: Criterion) -> Criterion:
     return replace(criterion, signature=criterion.signature or signature(criterion.metric))
 
 
-def _cases_of(recordings: Iterable[Recording]) -> EvalSet:
-    """The cases of recordings that nobody expected anything of."""
-    return EvalSet("recorded", tuple(EvalCase(case_id) for case_id in dict.fromkeys(one.case_id for one in recordings)))
-
-
-def _given(eval_set: EvalSet | list[str | Path]) -> list[str]:
+def given_names(eval_set: EvalSet | list[str | Path]) -> list[str]:
+    """Return the id of an eval set, or the paths of files, for the run's manifest."""
     return [eval_set.id] if isinstance(eval_set, EvalSet) else list(map(str, eval_set))
 
 
-def _info(
-    kind: str, arguments: dict[str, Any], notes: _Notes, wanted: list[loading.LoadedSet], more: dict[str, Any]
+def run_info(
+    kind: str, arguments: dict[str, Any], notes: Notes, wanted: list[loading.LoadedSet], more: dict[str, Any]
 ) -> RunInfo:
+    """Return a new run with its manifest: the arguments, and the digests and signatures of all inputs."""
     signatures: dict[str, Any] = dict(more)
     for one in wanted:
         for criterion in one.criteria:

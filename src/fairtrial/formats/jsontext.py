@@ -114,6 +114,28 @@ def key_count_of(value: Any) -> int:
     return _ENCODER.encode(value).count(b'":')
 
 
+def decode_lines(data: bytes, path: str) -> list[Any] | None:
+    """Return the values of JSON lines, or None if the first two lines do not each look like an object.
+
+    Raises FormatError with the line and the column of a line that is not JSON.
+    """
+    lines = [(number, line) for number, line in enumerate(data.splitlines(), 1) if line.strip()]
+    looks = [line.startswith(b"{") and line.rstrip().endswith(b"}") for _, line in lines[:2]]
+    if looks != [True, True]:
+        return None
+    values: list[Any] = []
+    for number, line in lines:
+        try:
+            values.append(decode(line))
+        except ValueError as error:
+            try:
+                text = line.decode()
+            except UnicodeDecodeError:
+                return None
+            raise FormatError(path, [_diagnosis(text, error, first_line=number)]) from None
+    return values
+
+
 def said_twice(data: bytes, path: str) -> list[str]:
     """Return the JSON pointer of every key that an object of a readable document gives a second time."""
     text, _ = _clean(data, path)
@@ -218,12 +240,12 @@ def _without_surplus(text: str, path: str, places: _Places, warnings: list[str])
     return text[:end]
 
 
-def _diagnosis(text: str, error: ValueError) -> str:
+def _diagnosis(text: str, error: ValueError, *, first_line: int = 1) -> str:
     try:
         value = json.loads(text, parse_int=_whole)
     except json.JSONDecodeError as problem:
         got = repr(text[problem.pos : problem.pos + 20]) if problem.pos < len(text) else "the end of the file"
-        return f"line {problem.lineno}, column {problem.colno}: is not JSON: {problem.msg}, got {got}"
+        return f"line {first_line - 1 + problem.lineno}, column {problem.colno}: is not JSON: {problem.msg}, got {got}"
     except (RecursionError, ValueError):
         return _TOO_DEEP if _TOO_DEEP in str(error) else f"is not JSON: {error}"
     try:

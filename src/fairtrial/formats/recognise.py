@@ -4,24 +4,31 @@ from __future__ import annotations
 
 import hashlib
 import json
-from pathlib import PurePath
 from typing import Any
 
 import msgspec
 
 from fairtrial.config.eval_config import EvalConfig
 from fairtrial.errors import FormatError
-from fairtrial.formats import knowledgepulse, messages, nearest_format, yaml_text
-from fairtrial.formats import recordings as ours
+from fairtrial.formats import messages, nearest_format, yaml_text
 from fairtrial.formats.adk import config_file, evalset, evalset_result, legacy, session
 from fairtrial.formats.adk.write import scenario_json
 from fairtrial.formats.agents_cli import config as agents_cli_config
 from fairtrial.formats.agents_cli import dataset
-from fairtrial.formats.jsontext import decode, key_count, key_count_of, members, repaired, said_twice, strict_utf8
+from fairtrial.formats.items import CHATS, ItemFormat, is_chat, own_or_reasoning, stem_of
+from fairtrial.formats.jsontext import (
+    decode,
+    decode_lines,
+    key_count,
+    key_count_of,
+    members,
+    repaired,
+    said_twice,
+    strict_utf8,
+)
 from fairtrial.formats.reading import MOST_PROBLEMS, Diagnostics, Place
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase, EvalSet
-from fairtrial.records.reasoning import RefusedTrace
 from fairtrial.records.record import Record
 
 _EVAL_SET = "eval set"
@@ -61,7 +68,7 @@ def read(data: bytes, path: str, *, lenient: bool = False) -> Loaded:
     except ValueError:
         strict = False
         reading = Diagnostics(path, lenient=lenient)
-        lines = _json_lines(data)
+        lines = decode_lines(data, path)
         if lines is not None:
             loaded = _document(lines, reading)
         else:
@@ -77,27 +84,18 @@ def read(data: bytes, path: str, *, lenient: bool = False) -> Loaded:
     return msgspec.structs.replace(loaded, warnings=tuple(reading.warnings))
 
 
-def _json_lines(data: bytes) -> list[Any] | None:
-    """The values of JSON lines; None where the first two lines are not an object each."""
-    lines = [line for line in data.splitlines() if line.strip()]
-    if len(lines) < 2 or not all(line.startswith(b"{") and line.rstrip().endswith(b"}") for line in lines[:2]):
-        return None
-    try:
-        return [decode(line) for line in lines]
-    except ValueError:
-        return None
-
-
 def _value(item: Any) -> Any:
     return decode(memoryview(item)) if isinstance(item, msgspec.Raw) else item
 
 
 def _document(top: Any, reading: Diagnostics) -> Loaded:
-    stem = PurePath(reading.path).name.split(".")[0]
+    stem = stem_of(reading.path)
     if isinstance(top, dict):
-        return _ours([top], reading, alone=True) or _reasoning([top], reading, "") or _object(top, reading, stem)
+        item_format = own_or_reasoning(top)
+        return _items([top], item_format, reading, alone=True) if item_format else _object(top, reading, stem)
     if isinstance(top, list):
-        return _ours(top, reading) or _reasoning(top, reading, "/{}") or _array(top, reading, stem)
+        item_format = own_or_reasoning(_value(top[0])) if top else None
+        return _items(top, item_format, reading) if item_format else _array(top, reading, stem)
     if isinstance(top, str) and top.lstrip().startswith("{"):
         # ADK used to write its results as a string of JSON.
         inner = read(top.encode(), reading.path, lenient=reading.lenient)
@@ -106,14 +104,16 @@ def _document(top: Any, reading: Diagnostics) -> Loaded:
     raise FormatError(reading.path, [f"/: {nearest_format.problem(top)}"])
 
 
-def _ours(items: list[Any], reading: Diagnostics, *, alone: bool = False) -> Loaded | None:
-    """Recordings as we write them; None where the first item is none."""
-    first = _value(items[0]) if items else None
-    if not ours.is_recording(first):
-        return None
-    values = [first, *map(_value, items[1:])]
-    whole = [{key: _value(inner) for key, inner in one.items()} if type(one) is dict else one for one in values]
-    return Loaded(reading.path, "recordings", recordings=ours.recordings(whole, reading, alone=alone))
+def _items(values: list[Any], item_format: ItemFormat, reading: Diagnostics, *, alone: bool = False) -> Loaded:
+    """Return the recordings of a list, or of a document that is one recording (`alone`)."""
+    recordings = (item_format.read(_whole(value), () if alone else ((), i), reading) for i, value in enumerate(values))
+    return Loaded(reading.path, item_format.kind, recordings=tuple(filter(None, recordings)))
+
+
+def _whole(item: Any) -> Any:
+    """Return a value with its members decoded."""
+    value = _value(item)
+    return {key: _value(member) for key, member in value.items()} if isinstance(value, dict) else value
 
 
 def _object(top: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
@@ -146,26 +146,6 @@ def _session(top: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
 
 def _chat(top: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
     return Loaded(reading.path, "chat messages", recordings=(messages.conversation(top, (), reading, name=stem),))
-
-
-def _reasoning(items: list[Any], reading: Diagnostics, place: str) -> Loaded | None:
-    """The recordings of ReasoningTraces; None where the first item does not say that it is one."""
-    first = _value(items[0]) if items else None
-    if not isinstance(first, dict) or not first.keys() & knowledgepulse.MARKS:
-        return None
-    recordings: list[Recording] = []
-    problems: list[str] = []
-    for i, item in enumerate(items):
-        raw = _value(item)
-        whole = {key: _value(value) for key, value in raw.items()} if isinstance(raw, dict) else raw
-        one = knowledgepulse.build(whole)
-        if isinstance(one, RefusedTrace):
-            problems += [f"{place.format(i)}{problem.pointer}: {problem.problem}" for problem in one.problems]
-        else:
-            recordings.append(Recording(one.id.removeprefix("kp:trace:"), knowledgepulse.to_trace(one)))
-    if problems:
-        raise FormatError(reading.path, problems)
-    return Loaded(reading.path, "reasoning traces", recordings=tuple(recordings))
 
 
 def _eval_set(top: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
@@ -249,6 +229,8 @@ def _array(top: list[Any], reading: Diagnostics, stem: str) -> Loaded:
     if messages.is_tau(first):
         tasks, recordings = messages.tau_bench(items, reading)
         return Loaded(path, "tau-bench results", tasks, recordings)
+    if is_chat(first):
+        return _items(items, CHATS, reading)
     if isinstance(first, dict):
         if "query" in first:
             case = EvalCase(stem, legacy.conversation(items, (), reading))
@@ -257,20 +239,10 @@ def _array(top: list[Any], reading: Diagnostics, stem: str) -> Loaded:
             cases = [legacy.case(item, ((), i), reading) for i, item in enumerate(items)]
             _no_twins(cases, (), "name", reading)
             return Loaded(path, "eval set (old list form)", EvalSet(stem, tuple(cases)))
-        if "messages" in first:
-            return _chats(items, reading, stem)
         if messages.is_message(first):
             return Loaded(path, "chat messages", recordings=(messages.conversation(items, (), reading, name=stem),))
         if first.keys() & {"metricName", "metric_name"}:
             raise FormatError(
                 path, ["/: holds tRPC-Agent-Go metrics; write them as an EvalConfig: {'criteria': {NAME: THRESHOLD}}"]
             )
-    if isinstance(first, list) and first and messages.is_message(first[0]):
-        return _chats(items, reading, stem)
     raise FormatError(path, [f"/: {nearest_format.problem(items)}"])
-
-
-def _chats(items: list[Any], reading: Diagnostics, stem: str) -> Loaded:
-    """Several conversations, each a list of messages or an object that holds one."""
-    told = (messages.conversation(item, ((), i), reading, name=f"{stem}-{i + 1}") for i, item in enumerate(items))
-    return Loaded(reading.path, "chat messages", recordings=tuple(told))

@@ -1,5 +1,6 @@
 """Files -> eval sets, criteria, recordings."""
 
+from fairtrial.loading.case_index import CaseIndex
 from fairtrial.loading.cases import LoadedSet, plan_cases, select_cases
 from fairtrial.loading.criteria import DEFAULT_CONFIG, Criteria, criteria_for, criteria_in, criteria_of
 from fairtrial.loading.documents import TraceDefaults, document_files, documents_of_recordings, iter_documents
@@ -13,22 +14,37 @@ from fairtrial.loading.matching import (
     with_sets,
     without_reference,
 )
-from fairtrial.loading.sources import Source, merge_sources, read_file, sources
+from fairtrial.loading.sources import Source, check_useful, find_files, merge_sources, read_file, sources
+from fairtrial.loading.streams import (
+    RECORDED,
+    FilePass,
+    StreamedCases,
+    StreamedRecordings,
+    scan_sources,
+    select_streamed,
+)
 
 __all__ = [
     "DEFAULT_CONFIG",
+    "RECORDED",
+    "CaseIndex",
     "Criteria",
+    "FilePass",
     "LoadedSet",
     "Match",
     "MatchedRecordings",
     "Source",
+    "StreamedCases",
+    "StreamedRecordings",
     "TraceDefaults",
     "as_recording",
+    "check_useful",
     "criteria_for",
     "criteria_in",
     "criteria_of",
     "document_files",
     "documents_of_recordings",
+    "find_files",
     "iter_documents",
     "match",
     "match_each",
@@ -36,7 +52,9 @@ __all__ = [
     "plan_cases",
     "read_file",
     "recordings_of",
+    "scan_sources",
     "select_cases",
+    "select_streamed",
     "sources",
     "with_sets",
     "without_reference",

@@ -45,15 +45,15 @@ def select_cases(todo: list[PlannedCase], wanted: Sequence[LoadedSet], only: Seq
     """
     if not only and not any(loaded.only for loaded in wanted):
         return todo
-    _check_globs(only, [(work.case.id, work.name) for work in todo])
+    check_globs(only, [(work.case.id, work.name) for work in todo])
     own_globs: list[tuple[str, ...]] = []
     for loaded in wanted:
-        _check_globs(loaded.only, [(case.id, case.id) for case in loaded.eval_set.cases])
+        check_globs(loaded.only, [(case.id, case.id) for case in loaded.eval_set.cases])
         own_globs += [loaded.only] * len(loaded.eval_set.cases)
     return [
         work
         for work, globs in zip(todo, own_globs, strict=True)
-        if _matches((work.case.id, work.name), only) and _matches((work.case.id,), globs)
+        if matches((work.case.id, work.name), only) and matches((work.case.id,), globs)
     ]
 
 
@@ -79,12 +79,14 @@ def _names(wanted: Sequence[LoadedSet]) -> list[str]:
     return names
 
 
-def _matches(names: Sequence[str], globs: Sequence[str]) -> bool:
+def matches(names: Sequence[str], globs: Sequence[str]) -> bool:
+    """Whether a glob fits one of the names of a case; without globs every case matches."""
     return not globs or any(fits(name, glob) for name in names for glob in globs)
 
 
-def _check_globs(globs: Sequence[str], names: Sequence[tuple[str, str]]) -> None:
+def check_globs(globs: Sequence[str], names: Sequence[tuple[str, str]]) -> None:
+    """Raise UsageError for a glob that fits the id and the name of no case."""
     for glob in globs:
-        if not any(_matches(pair, [glob]) for pair in names):
+        if not any(matches(pair, [glob]) for pair in names):
             known = nearest(glob, [name for name, _ in names]) or f"; there are {len(names)} cases"
             raise UsageError(f"no case matches {glob!r}{known}")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -31,12 +32,33 @@ class Source(Record, frozen=True):
     only: tuple[str, ...] = ()
 
 
-def read_file(path: Path, *, lenient: bool = False) -> tuple[Loaded, str]:
-    """Return what a file holds, and the SHA-256 of its bytes; raises FormatError."""
+class FoundFile(NamedTuple):
+    """A file that the user named, the folder it was found in, and the globs for its cases (`FILE:case1,case2`).
+
+    `notes` are warnings about its folder.
+    """
+
+    path: Path
+    root: str
+    only: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def source_of(self, loaded: Loaded, sha256: str) -> Source:
+        """Return the content of the file as a source."""
+        return Source(replace(loaded, warnings=(*self.notes, *loaded.warnings)), self.root, sha256, self.only)
+
+
+def check_name(path: Path) -> None:
+    """Raise FormatError for a file name that could not be written to a report."""
     try:
         str(path).encode()
     except UnicodeEncodeError:
         raise FormatError(ascii(str(path)), ["has a name that is not UTF-8; rename the file"]) from None
+
+
+def read_file(path: Path, *, lenient: bool = False) -> tuple[Loaded, str]:
+    """Return the content of a file and the SHA-256 of its bytes; raises FormatError."""
+    check_name(path)
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -54,27 +76,33 @@ def no_such_path(given: str | Path) -> Iterator[None]:
 
 
 def sources(paths: Sequence[str | Path], *, lenient: bool = False, recorded: bool = False) -> list[Source]:
-    """Return the files at paths; of a folder those with the names of eval sets (and, `recorded`, of recordings).
+    """Return the content of the files at paths. In a folder, names decide: `*.evalset.json`, for example.
 
-    A path that does not exist may be `FILE:case1,case2`, as in ADK. Raises FormatError that lists the problems of all
-    files at once.
+    With `recorded`, files with recordings count too. Raises an error that lists the problems of all files at once.
+    """
+
+    def read_source(file: FoundFile, _number: int) -> Source:
+        loaded, digest = read_file(file.path, lenient=lenient)
+        check_useful(loaded, recorded=recorded)
+        return file.source_of(loaded, digest)
+
+    return read_each(paths, read_source, recorded=recorded)
+
+
+def read_each(
+    paths: Sequence[str | Path], read_source: Callable[[FoundFile, int], Source], *, recorded: bool
+) -> list[Source]:
+    """Return what a function reads from each file; the function also gets the number of the file, from 0.
+
+    Raises FormatError or UsageError with the problems of all files at once.
     """
     found: list[Source] = []
     problems: list[FormatError] = []
-    for given in paths:
-        with no_such_path(given):
-            path, only = _split(str(given))
-            files = _files(path, _RECORDED if recorded else _PATTERNS)
-            notes = _left_out(path, files)
-        for file in files:
-            try:
-                loaded, digest = read_file(file, lenient=lenient)
-                loaded = replace(loaded, warnings=(*notes, *loaded.warnings))
-                notes = ()
-                _useful(loaded, recorded=recorded)
-                found.append(Source(loaded, str(path if path.is_dir() else file.parent), digest, only))
-            except FormatError as error:
-                problems.append(error)
+    for file in find_files(paths, recorded=recorded):
+        try:
+            found.append(read_source(file, len(found)))
+        except FormatError as error:
+            problems.append(error)
     if len(problems) == 1:
         raise problems[0]
     if problems:
@@ -82,15 +110,32 @@ def sources(paths: Sequence[str | Path], *, lenient: bool = False, recorded: boo
     return found
 
 
-def _useful(loaded: Loaded, *, recorded: bool) -> None:
+def find_files(paths: Sequence[str | Path], *, recorded: bool) -> Iterator[FoundFile]:
+    """Yield the files at paths; raises UsageError for a path that does not exist.
+
+    In a folder, a file counts if it has the name of an eval set or, with `recorded`, of recordings. A path that does
+    not exist may be `FILE:case1,case2`, as in ADK.
+    """
+    for given in paths:
+        with no_such_path(given):
+            path, only = _split(str(given))
+            files = _files(path, _RECORDED if recorded else _PATTERNS)
+            notes = _left_out(path, files)
+        for file in files:
+            yield FoundFile(file, str(path if path.is_dir() else file.parent), only, notes)
+            notes = ()
+
+
+def check_useful(loaded: Loaded, *, recorded: bool) -> None:
+    """Raise FormatError for a file without an eval set, unless recordings are enough and it has some."""
     if loaded.eval_set is None and not (recorded and loaded.recordings):
-        raise FormatError(loaded.path, [f"holds {loaded.kind}, where an eval set is needed"])
+        raise FormatError(loaded.path, [f"holds {loaded.kind}, but an eval set is needed"])
 
 
 def _split(given: str) -> tuple[Path, tuple[str, ...]]:
     path, colon, cases = given.rpartition(":")
     if colon and not Path(given).exists() and Path(path).exists():
-        return Path(path), tuple(one.strip() for one in cases.split(",") if one.strip())
+        return Path(path), tuple(case_id.strip() for case_id in cases.split(",") if case_id.strip())
     return Path(given), ()
 
 

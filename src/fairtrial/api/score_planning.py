@@ -1,0 +1,186 @@
+"""What would be scored? Recordings are read and checked, and each finds its case, before anything is scored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairtrial import loading
+from fairtrial.api.arguments import Paths, check_match, check_numbers, paths_of, recordings_of
+from fairtrial.api.planning import (
+    EVAL_SET,
+    Criteria,
+    Notes,
+    Plan,
+    as_stored,
+    given_names,
+    load_sets,
+    load_with_criteria,
+    run_info,
+    warnings_of,
+)
+from fairtrial.errors import UsageError
+from fairtrial.judge.judges import Judges
+from fairtrial.planned_case import PairedRecordings, PlannedCase, PlannedCases
+from fairtrial.records.attempt import Recording
+from fairtrial.records.case import EvalCase, EvalSet
+from fairtrial.records.trace import Trace
+
+_NOTHING_EXPECTED = (
+    "the recordings do not contain what was expected. Give an eval set with --against, or name criteria that need no "
+    "expectation with --config"
+)
+
+
+@dataclass(frozen=True)
+class _Matched:
+    """Recordings beside their cases, with the sets and the files that both come from."""
+
+    works: PlannedCases
+    recorded: PairedRecordings
+    loaded_sets: list[loading.LoadedSet]
+    notes: Notes
+    expects: bool
+    warnings: tuple[str, ...] = ()
+    files: tuple[loading.Source, ...] = ()
+
+
+def plan_score(
+    recordings: Paths | Iterable[Recording | Trace],
+    eval_set: EvalSet | Paths | None = None,
+    criteria: Criteria = None,
+    *,
+    match: loading.Match = "id",
+    concurrency: int = 8,
+    only: Sequence[str] = (),
+    lenient: bool = False,
+    judges: Judges | None = None,
+) -> Plan:
+    """Read and check everything that `score` needs. Raises UsageError."""
+    check_numbers(concurrency=concurrency)
+    check_match(match)
+    only = [only] if isinstance(only, str) else only
+    judges = judges or Judges()
+    paths, given = recordings_of(recordings)
+    matching = _Matching(criteria, match, tuple(only), judges, lenient=lenient)
+    if eval_set is not None:
+        eval_set = eval_set if isinstance(eval_set, EvalSet) else paths_of(eval_set, EVAL_SET)
+        matched = matching.match_against(eval_set, paths, given)
+    elif paths is not None:
+        matched = matching.match_files(paths)
+    else:
+        matched = matching.match_given(given)
+    warnings = (*matched.notes.warnings, *matched.warnings)
+    if [origin for origin, _ in matched.notes.origins] == ["defaults"] and not matched.expects:
+        warnings = (*warnings, _NOTHING_EXPECTED)
+    arguments = {
+        "paths": ["memory"] if paths is None else list(map(str, paths)),
+        "against": None if eval_set is None else given_names(eval_set),
+        "config": str(criteria) if isinstance(criteria, str | Path) else None,
+        "match": match,
+        "only": list(only),
+        "lenient": lenient,
+        "judge": judges.arguments,
+        "recordings": [[source.loaded.path, source.sha256] for source in matched.files],
+    }
+    return Plan(
+        run_info("score", arguments, matched.notes, matched.loaded_sets, {}),
+        matched.works,
+        matched.recorded,
+        concurrency=concurrency,
+        warnings=warnings,
+        judges=judges,
+    )
+
+
+@dataclass(frozen=True)
+class _Matching:
+    """How recordings find their cases."""
+
+    criteria: Criteria
+    match: loading.Match
+    only: tuple[str, ...]
+    judges: Judges
+    lenient: bool
+
+    def match_against(
+        self, eval_set: EvalSet | list[str | Path], paths: list[str | Path] | None, given: Sequence[Recording]
+    ) -> _Matched:
+        """Match recordings with the cases of an eval set."""
+        files = [] if paths is None else loading.sources(paths, lenient=self.lenient, recorded=True)
+        if any(source.only for source in files):
+            raise UsageError("FILE:case1,case2 chooses cases of an eval set: give it to --against, or use --only")
+        loaded_sets, notes = load_sets(eval_set, self.criteria, lenient=self.lenient, judges=self.judges)
+        cases = loading.plan_cases(loaded_sets)
+        recordings = _stored(given) if paths is None else loading.with_sets(files)
+        recorded, unmatched = loading.match(cases, recordings, by=self.match)
+        return self._selected(cases, recorded, loaded_sets, notes, unmatched, files)
+
+    def match_files(self, paths: list[str | Path]) -> _Matched:
+        """Match the recordings of files with the cases of the same files."""
+        if self.match != "id":
+            return self._match_whole(loading.sources(paths, lenient=self.lenient, recorded=True))
+        files, index = loading.scan_sources(paths, lenient=self.lenient)
+        return self._match_whole(files) if index is None else self._stream(files, index)
+
+    def match_given(self, given: Sequence[Recording]) -> _Matched:
+        """Give recordings that were made in Python cases of their own."""
+        recordings = _stored(given)
+        loaded_sets, notes = load_sets(_cases_of(recordings), self.criteria, lenient=self.lenient, judges=self.judges)
+        cases = loading.plan_cases(loaded_sets)
+        recorded, unmatched = loading.match(cases, recordings, by=self.match)
+        return self._selected(cases, recorded, loaded_sets, notes, unmatched, [])
+
+    def _match_whole(self, files: list[loading.Source]) -> _Matched:
+        merged = loading.merge_sources(files)
+        sets = list(map(_expected_of, merged))
+        loaded_sets, notes = load_with_criteria(merged, self.criteria, sets, lenient=self.lenient, judges=self.judges)
+        cases = loading.plan_cases(loaded_sets)
+        recorded, unmatched = loading.match_each(cases, loaded_sets, merged, by=self.match)
+        return self._selected(cases, recorded, loaded_sets, notes, unmatched, files)
+
+    def _stream(self, files: list[loading.Source], index: loading.CaseIndex) -> _Matched:
+        """Plan over recordings that stay in their files; nothing is expected of them, and each belongs to some case."""
+        sets = [EvalSet(loading.RECORDED)] * len(files)
+        loaded_sets, notes = load_with_criteria(files, self.criteria, sets, lenient=self.lenient, judges=self.judges)
+        index.name_cases(loading.RECORDED)
+        loading.select_streamed(index, files, self.only)
+        cases = loading.StreamedCases(index, [loaded.criteria for loaded in loaded_sets])
+        recorded = loading.StreamedRecordings(files, cases, self.lenient)
+        return _Matched(cases, recorded, loaded_sets, notes, False, warnings_of(files), tuple(files))
+
+    def _selected(
+        self,
+        cases: list[PlannedCase],
+        recorded: loading.MatchedRecordings,
+        loaded_sets: list[loading.LoadedSet],
+        notes: Notes,
+        unmatched: Sequence[str],
+        files: list[loading.Source],
+    ) -> _Matched:
+        """Return the cases that `only` selects, with their recordings."""
+        selected = loading.select_cases(cases, loaded_sets, self.only)
+        expects = any(planned.case.conversation or planned.case.scenario for planned in cases)
+        matching = recorded if selected is cases else recorded.of(selected)
+        warnings = (*warnings_of(files), *unmatched)
+        return _Matched(tuple(selected), matching, loaded_sets, notes, expects, warnings, tuple(files))
+
+
+def _stored(recordings: Sequence[Recording]) -> list[Recording]:
+    """Return recordings that were made in Python as a file would give them."""
+    return [as_stored(recording, f"the recording {recording.case_id!r}")[0] for recording in recordings]
+
+
+def _expected_of(source: loading.Source) -> EvalSet:
+    """Return what a file of recordings expects; an eval set alone was recorded itself, and expects nothing."""
+    loaded = source.loaded
+    if loaded.eval_set is None:
+        return _cases_of(loaded.recordings)
+    return loaded.eval_set if loaded.recordings else loading.without_reference(loaded.eval_set)
+
+
+def _cases_of(recordings: Iterable[Recording]) -> EvalSet:
+    """Return cases for recordings, without any expectation."""
+    ids = dict.fromkeys(recording.case_id for recording in recordings)
+    return EvalSet(loading.RECORDED, tuple(EvalCase(case_id) for case_id in ids))

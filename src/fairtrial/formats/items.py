@@ -1,0 +1,84 @@
+"""Is each item of a list a recording of its own? Then a file can be read item by item, however large it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from pathlib import PurePath
+from typing import Any, NamedTuple
+
+from fairtrial.formats import knowledgepulse, messages
+from fairtrial.formats import recordings as own_format
+from fairtrial.formats.reading import Diagnostics, Place, pointer
+from fairtrial.formats.values import NotStreamableError, iter_values
+from fairtrial.records.attempt import Recording
+from fairtrial.records.reasoning import RefusedTrace
+
+
+class ItemFormat(NamedTuple):
+    """What the items of a list are, and how an item at a place is read; a broken item gives an error and None."""
+
+    kind: str
+    read: Callable[[Any, Place, Diagnostics], Recording | None]
+
+
+OWN = ItemFormat("recordings", own_format.recording)
+
+
+def _read_reasoning(raw: Any, at: Place, reading: Diagnostics) -> Recording | None:
+    trace = knowledgepulse.build(raw)
+    if isinstance(trace, RefusedTrace):
+        place = pointer(at) if at else ""
+        reading.errors += [f"{place}{problem.pointer}: {problem.problem}" for problem in trace.problems]
+        return None
+    return Recording(trace.id.removeprefix("kp:trace:"), knowledgepulse.to_trace(trace))
+
+
+REASONING = ItemFormat("reasoning traces", _read_reasoning)
+
+
+def _read_chat(raw: Any, at: Place, reading: Diagnostics) -> Recording:
+    """Return a conversation: a list of messages, or an object that holds a list. The first is named `FILE-1`."""
+    _, index = at
+    return messages.conversation(raw, at, reading, name=f"{stem_of(reading.path)}-{index + 1}")
+
+
+CHATS = ItemFormat("chat messages", _read_chat)
+
+
+def stem_of(path: str) -> str:
+    """Return the name of a file without its suffixes, for example `shop` for `data/shop.test.json`."""
+    return PurePath(path).name.split(".")[0]
+
+
+def own_or_reasoning(item: Any) -> ItemFormat | None:
+    """Return the format of an item that names its format by its keys, else None."""
+    if own_format.is_recording(item):
+        return OWN
+    return REASONING if isinstance(item, dict) and item.keys() & knowledgepulse.MARKS else None
+
+
+def is_chat(item: Any) -> bool:
+    """Whether an item of a list is a whole conversation."""
+    if isinstance(item, dict):
+        # The other keys belong to tau-bench and to the old list forms of ADK, which also hold what was expected.
+        is_other = messages.is_tau(item) or "query" in item or item.keys() >= {"data", "name"}
+        return "messages" in item and not is_other
+    return isinstance(item, list) and bool(item) and messages.is_message(item[0])
+
+
+def iter_recordings(blocks: Iterable[bytes], reading: Diagnostics) -> Iterator[Recording]:
+    """Yield the recordings of JSON lines or of a JSON array, and note their errors and warnings in `reading`.
+
+    Raises NotStreamableError if the file must be read as a whole, for example because it also holds an eval set. If a
+    later part of the file is broken, the error comes after some recordings.
+    """
+    values = iter_values(blocks)
+    first = next(values, None)
+    item_format = own_or_reasoning(first) or (CHATS if is_chat(first) else None)
+    if item_format is None:
+        raise NotStreamableError
+    for index, value in enumerate(chain([first], values)):
+        recording = item_format.read(value, ((), index), reading)
+        if recording is not None:
+            yield recording

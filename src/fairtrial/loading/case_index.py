@@ -1,0 +1,116 @@
+"""Which cases do recordings belong to, if nothing else names the cases? Keeps them on disk, however many they are."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+_SCHEMA = """
+CREATE TABLE cases (
+    position INTEGER PRIMARY KEY, source INTEGER, id TEXT, name TEXT, attempts INTEGER, selected INTEGER DEFAULT 1
+);
+CREATE UNIQUE INDEX by_source ON cases (source, id);
+"""
+_COLUMNS = "SELECT position, source, id, name, attempts FROM cases"
+
+
+class IndexedCase(NamedTuple):
+    """A case that recordings named: its place, the number of its source, its id and name, and its attempts."""
+
+    position: int
+    source: int
+    id: str
+    name: str
+    attempts: int
+
+
+class CaseIndex:
+    """The cases of recordings, in the order in which they first appear; recordings of one source share a case by id.
+
+    For example, a source with the recordings `a`, `b`, `a` has the case `a` with two attempts and the case `b`.
+    """
+
+    def __init__(self) -> None:
+        # SQLite keeps a database without a name in a temporary file, which it deletes itself. A run reads the index
+        # in the thread of its event loop, while the plan was made in another thread.
+        self._connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        self._connection.executescript(_SCHEMA)
+        self._connection.execute("BEGIN")
+        self._cases = 0
+
+    def add(self, source: int, case_id: str) -> None:
+        """Count a recording of a case."""
+        update = "UPDATE cases SET attempts = attempts + 1 WHERE source = ? AND id = ?"
+        if not self._connection.execute(update, (source, _storable(case_id))).rowcount:
+            insert = "INSERT INTO cases (position, source, id, name, attempts) VALUES (?, ?, ?, ?, 1)"
+            self._connection.execute(insert, (self._cases, source, _storable(case_id), _storable(case_id)))
+            self._cases += 1
+
+    def name_cases(self, set_id: str) -> None:
+        """Give a name of its own to each case whose id several sources share, for example `recorded:a#2`."""
+        self._connection.execute("CREATE INDEX by_id ON cases (id)")
+        shared = "SELECT position, id FROM cases WHERE id IN (SELECT id FROM cases GROUP BY id HAVING count(*) > 1)"
+        earlier = "SELECT count(*) FROM cases WHERE id = ? AND position <= ?"
+        for position, case_id in self._connection.execute(shared):
+            (number,) = self._connection.execute(earlier, (case_id, position)).fetchone()
+            name = _storable(f"{set_id}:{_text(case_id)}#{number}")
+            self._connection.execute("UPDATE cases SET name = ? WHERE position = ?", (name, position))
+
+    def select(self, is_selected: Callable[[IndexedCase], bool]) -> None:
+        """Leave out the cases for which the function returns False."""
+        for case in self:
+            if not is_selected(case):
+                self._connection.execute("UPDATE cases SET selected = 0 WHERE position = ?", (case.position,))
+
+    def find(self, source: int, case_id: str) -> IndexedCase | None:
+        """Return a case, or None if it is left out."""
+        query = f"{_COLUMNS} WHERE source = ? AND id = ? AND selected"
+        row = self._connection.execute(query, (source, _storable(case_id))).fetchone()
+        return None if row is None else _indexed(row)
+
+    def __iter__(self) -> Iterator[IndexedCase]:
+        """Yield the selected cases."""
+        query = f"{_COLUMNS} WHERE selected ORDER BY position"
+        return map(_indexed, self._connection.execute(query))
+
+    def __len__(self) -> int:
+        """Return the number of selected cases."""
+        return int(self._connection.execute("SELECT count(*) FROM cases WHERE selected").fetchone()[0])
+
+    @property
+    def attempts(self) -> int:
+        """The number of recordings of the selected cases."""
+        return int(
+            self._connection.execute("SELECT coalesce(sum(attempts), 0) FROM cases WHERE selected").fetchone()[0]
+        )
+
+
+class AttemptCounter:
+    """Numbers the attempts of cases from 1, also on disk."""
+
+    def __init__(self) -> None:
+        self._connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        self._connection.execute("CREATE TABLE attempts (position INTEGER PRIMARY KEY, number INTEGER)")
+        self._connection.execute("BEGIN")
+
+    def count(self, position: int) -> int:
+        """Return the number of the next attempt of the case at a position."""
+        query = "SELECT number FROM attempts WHERE position = ?"
+        (number,) = self._connection.execute(query, (position,)).fetchone() or (0,)
+        self._connection.execute("INSERT OR REPLACE INTO attempts VALUES (?, ?)", (position, number + 1))
+        return int(number) + 1
+
+
+def _indexed(row: tuple[int, int, bytes, bytes, int]) -> IndexedCase:
+    position, source, case_id, name, attempts = row
+    return IndexedCase(position, source, _text(case_id), _text(name), attempts)
+
+
+def _storable(text: str) -> bytes:
+    # Ids of strangers may hold characters that SQLite text cannot.
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _text(stored: bytes) -> str:
+    return stored.decode("utf-8", "surrogatepass")

@@ -1,0 +1,184 @@
+"""How are files with many recordings read without holding them? Once to check them, and again to score them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from fairtrial.errors import FormatError, UsageError
+from fairtrial.formats.items import iter_recordings
+from fairtrial.formats.reading import Diagnostics
+from fairtrial.formats.recognise import Loaded
+from fairtrial.formats.values import BLOCK, NotStreamableError
+from fairtrial.loading.case_index import AttemptCounter, CaseIndex, IndexedCase
+from fairtrial.loading.cases import check_globs, matches
+from fairtrial.loading.sources import FoundFile, Source, check_name, check_useful, read_each, read_file
+from fairtrial.planned_case import Pair, PlannedCase
+from fairtrial.records.attempt import Recording
+from fairtrial.records.case import EvalCase
+from fairtrial.records.keys import digest
+from fairtrial.records.result import Criterion
+
+if TYPE_CHECKING:
+    from hashlib import _Hash
+
+RECORDED = "recorded"
+"""The id of the eval set of recordings that do not name an eval set."""
+
+
+@dataclass
+class FilePass:
+    """One pass over the recordings of a file. After it, `warnings` and `sha256` are those of the file.
+
+    A file that is not a list of recordings is read as a whole. It is then in `loaded`. A broken recording is left
+    out, and at the end FormatError names the problems of all recordings.
+    """
+
+    path: Path
+    lenient: bool = False
+    warnings: tuple[str, ...] = ()
+    sha256: str = ""
+    loaded: Loaded | None = None
+
+    def __iter__(self) -> Iterator[Recording]:
+        """Yield the recordings."""
+        check_name(self.path)
+        reading = Diagnostics(str(self.path), lenient=self.lenient)
+        hashed = hashlib.sha256()
+        count = 0
+        try:
+            for recording in iter_recordings(self._blocks(hashed), reading):
+                yield recording
+                count += 1
+            reading.finish()
+            self.warnings, self.sha256 = tuple(reading.warnings), hashed.hexdigest()
+        except NotStreamableError:
+            self.loaded, self.sha256 = read_file(self.path, lenient=self.lenient)
+            self.warnings = self.loaded.warnings
+            yield from islice(self.loaded.recordings, count, None)
+
+    def _blocks(self, hashed: _Hash) -> Iterator[bytes]:
+        if not self.path.is_file():
+            raise NotStreamableError  # a pipe cannot be read a second time
+        try:
+            with self.path.open("rb") as file:
+                while block := file.read(BLOCK):
+                    hashed.update(block)
+                    yield block
+        except OSError as error:
+            raise FormatError(str(self.path), [error.strerror or str(error)]) from None
+
+
+def scan_sources(paths: Sequence[str | Path], *, lenient: bool = False) -> tuple[list[Source], CaseIndex | None]:
+    """Return the files at paths, checked but without their recordings, and the index of the cases of the recordings.
+
+    If a file also holds an eval set, the recordings depend on it. Then all files are returned with their recordings,
+    and there is no index. Raises FormatError or UsageError with the problems of all files.
+    """
+    index = CaseIndex()
+
+    def scan(file: FoundFile, number: int) -> Source:
+        file_pass = FilePass(file.path, lenient)
+        for recording in file_pass:
+            index.add(number, recording.case_id)
+        loaded = file_pass.loaded or Loaded(str(file.path), "recordings", warnings=file_pass.warnings)
+        if file_pass.loaded is not None:
+            check_useful(loaded, recorded=True)
+        if loaded.eval_set is None and file.path.is_file():
+            loaded = replace(loaded, recordings=())
+        return file.source_of(loaded, file_pass.sha256)
+
+    found = read_each(paths, scan, recorded=True)
+    if all(_can_stream(source) for source in found):
+        return found, index
+    return [_with_recordings(source, lenient=lenient) if _can_stream(source) else source for source in found], None
+
+
+def _can_stream(source: Source) -> bool:
+    return source.loaded.eval_set is None and not source.loaded.recordings
+
+
+def _with_recordings(source: Source, *, lenient: bool) -> Source:
+    loaded, _ = read_file(Path(source.loaded.path), lenient=lenient)
+    return replace(source, loaded=replace(source.loaded, recordings=loaded.recordings))
+
+
+@dataclass(frozen=True)
+class StreamedCases:
+    """The cases of streamed recordings. Nothing is expected of them, so they consist of their ids and criteria.
+
+    `criteria` has an entry for each file.
+    """
+
+    index: CaseIndex
+    criteria: Sequence[tuple[Criterion, ...]]
+    digest: str = field(default_factory=lambda: digest(EvalCase("")))
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def __iter__(self) -> Iterator[PlannedCase]:
+        """Yield the cases, in the order in which recordings first name them."""
+        return map(self.plan, self.index)
+
+    def plan(self, case: IndexedCase) -> PlannedCase:
+        """Return a case with its criteria."""
+        criteria = self.criteria[case.source]
+        return PlannedCase(case.position, case.name, EvalCase(case.id), criteria, RECORDED, self.digest)
+
+
+@dataclass(frozen=True)
+class StreamedRecordings:
+    """Recordings beside their cases, read from their files again for each iteration."""
+
+    sources: Sequence[Source]
+    cases: StreamedCases
+    lenient: bool = False
+
+    def __len__(self) -> int:
+        return self.cases.index.attempts
+
+    def __iter__(self) -> Iterator[Pair]:
+        """Yield the recordings in file order. The recordings of a case are its attempts, from 1.
+
+        Raises UsageError if a file has changed since it was checked.
+        """
+        counter = AttemptCounter()
+        for number, source in enumerate(self.sources):
+            file_pass = FilePass(Path(source.loaded.path), self.lenient)
+            for recording in file_pass:
+                case = self.cases.index.find(number, recording.case_id)
+                if case is not None:
+                    attempt = counter.count(case.position) if case.attempts > 1 else 1
+                    yield self.cases.plan(case), replace(recording, eval_set=RECORDED, attempt=attempt)
+            if file_pass.sha256 != source.sha256:
+                raise UsageError(f"{source.loaded.path}: the file changed while its recordings were scored")
+
+
+def select_streamed(index: CaseIndex, sources: Sequence[Source], only: Sequence[str]) -> None:
+    """Leave out the cases whose id or name matches no glob of `only`, or whose id matches no glob of its own file.
+
+    Raises UsageError for a glob that matches nothing.
+    """
+    _check_streamed_globs(only, index, None)
+    for number, source in enumerate(sources):
+        _check_streamed_globs(source.only, index, number)
+    if only or any(source.only for source in sources):
+        index.select(
+            lambda case: matches((case.id, case.name), only) and matches((case.id,), sources[case.source].only)
+        )
+
+
+def _check_streamed_globs(globs: Sequence[str], index: CaseIndex, source: int | None) -> None:
+    for glob in globs:
+        cases = (case for case in index if source in (None, case.source))
+        if not any(matches((case.id, case.name) if source is None else (case.id,), [glob]) for case in cases):
+            # Only the message needs all ids at once, for the nearest of them.
+            ids = [case for case in index if source in (None, case.source)]
+            check_globs([glob], [(case.id, case.name if source is None else case.id) for case in ids])
