@@ -48,8 +48,8 @@ _ENCODER = msgspec.json.Encoder()
 def decode(data: bytes | memoryview) -> Any:
     """Decode strict JSON.
 
-    Raises ValueError, of whatever kind, for anything that is not strict JSON; the caller then asks `repaired` for what
-    can be read and for the place of what cannot.
+    Raises ValueError for anything that is not strict JSON. The caller can then try `repaired`, which also finds the
+    place of the problem.
     """
     try:
         return _DECODER.decode(data)
@@ -58,9 +58,9 @@ def decode(data: bytes | memoryview) -> Any:
 
 
 def members(data: bytes | memoryview) -> dict[str, msgspec.Raw] | list[msgspec.Raw]:
-    """Split strict JSON at its top level without decoding what is inside.
+    """Split strict JSON at its top level without decoding the members.
 
-    Raises ValueError where the text is not strict JSON, or its top level is neither object nor array.
+    Raises ValueError if the text is not strict JSON, or if its top level is neither an object nor an array.
     """
     kind: Any = list[msgspec.Raw] if bytes(data[:100]).lstrip()[:1] == b"[" else dict[str, msgspec.Raw]
     try:
@@ -70,9 +70,9 @@ def members(data: bytes | memoryview) -> dict[str, msgspec.Raw] | list[msgspec.R
 
 
 def strict_utf8(data: bytes, path: str) -> tuple[bytes, list[str]]:
-    """Return the text as UTF-8 without a byte order mark, and a warning if it was something else.
+    """Return the text as UTF-8 without a byte order mark, and a warning if it had another encoding.
 
-    Raises FormatError with line and column for bytes that are no text.
+    Raises FormatError if the bytes do not have the encoding of their byte order mark.
     """
     for bom, encoding in _BOMS:
         if data.startswith(bom):
@@ -88,8 +88,8 @@ def strict_utf8(data: bytes, path: str) -> tuple[bytes, list[str]]:
 def repaired(data: bytes, path: str) -> tuple[Any, list[str]]:
     """Decode JSON in a code fence, with comments, trailing commas, or surplus closing brackets at its end.
 
-    Returns the value and a warning for each repair, with line and column. Raises FormatError with line and column, or
-    the JSON pointer, for what cannot be read.
+    Returns the value and a warning for each repair, with line and column. Raises FormatError with the line and column,
+    or the JSON pointer, of a problem that cannot be repaired.
     """
     clean, warnings = _clean(data, path)
     try:
@@ -143,21 +143,21 @@ def said_twice(data: bytes, path: str) -> list[str]:
         todo = [("", json.loads(text, object_pairs_hook=_Members, parse_int=_whole))]
     except RecursionError:
         raise FormatError(path, [_TOO_DEEP]) from None
-    found: list[str] = []
+    duplicates: list[str] = []
     while todo:
         pointer, value = todo.pop()
-        seen: set[str] = set()
+        keys: set[str] = set()
         for key, inner in value if isinstance(value, _Members) else _numbered(value):
             at = f"{pointer}/{escape(key)}"
-            if key in seen:
-                found.append(at)
-            seen.add(key)
+            if key in keys:
+                duplicates.append(at)
+            keys.add(key)
             todo.append((at, inner))
-    return found
+    return duplicates
 
 
 class _Members(list[tuple[str, Any]]):
-    """What an object holds, with keys that stand there twice."""
+    """The pairs of an object, with duplicate keys."""
 
 
 def _numbered(value: Any) -> list[tuple[str, Any]]:
@@ -178,13 +178,13 @@ def _clean(data: bytes, path: str) -> tuple[str, list[str]]:
     warnings: list[str] = []
     places = _Places(text)
     clean = text
-    for indication, pattern, what in (
+    for indication, pattern, repair in (
         (_ANY_FENCE, _FENCE, "a code fence"),
         (_ANY_COMMENT, _COMMENT, "a comment"),
         (_ANY_COMMA, _COMMA, "a trailing comma"),
     ):
         if indication.search(clean):
-            clean = _without(pattern, what, clean, path, places, warnings)
+            clean = _without(pattern, repair, clean, path, places, warnings)
     return _without_surplus(clean, path, places, warnings), warnings
 
 
@@ -200,11 +200,11 @@ class _Places:
 
     @cached_property
     def _starts(self) -> list[int]:
-        return [0, *(found.end() for found in re.finditer("\n", self._text))]
+        return [0, *(newline.end() for newline in re.finditer("\n", self._text))]
 
 
-def _without(pattern: re.Pattern[str], what: str, text: str, path: str, places: _Places, warnings: list[str]) -> str:
-    """Blank each match outside of strings, so that every place stays where it was."""
+def _without(pattern: re.Pattern[str], repair: str, text: str, path: str, places: _Places, warnings: list[str]) -> str:
+    """Replace each match outside of strings by spaces, so that lines and columns stay the same."""
     pieces: list[str] = []
     repairs = end = 0
     for match in pattern.finditer(text):
@@ -212,14 +212,14 @@ def _without(pattern: re.Pattern[str], what: str, text: str, path: str, places: 
             continue
         repairs += 1
         if repairs > _MOST_REPAIRS:
-            raise FormatError(path, [f"is not JSON: {what} stands in more than {_MOST_REPAIRS:,} places; write JSON"])
+            raise FormatError(path, [f"is not JSON: {repair} stands in more than {_MOST_REPAIRS:,} places; write JSON"])
         start = match.start(match.lastindex)
         if repairs <= _MOST_WARNINGS:
-            warnings.append(f"{path}: {places(start)}: {what} is not JSON; read without it")
+            warnings.append(f"{path}: {places(start)}: {repair} is not JSON; read without it")
         pieces += text[end:start], _blank(match.group(match.lastindex))
         end = match.end(match.lastindex)
     if repairs > _MOST_WARNINGS:
-        warnings.append(f"{path}: {what} is not JSON; {repairs - _MOST_WARNINGS:,} more are read without")
+        warnings.append(f"{path}: {repair} is not JSON; {repairs - _MOST_WARNINGS:,} more are read without")
     return "".join((*pieces, text[end:]))
 
 
@@ -270,7 +270,7 @@ def _whole(digits: str) -> int | _Digits:
 
 
 def _unreadable(value: Any, pointer: str) -> Iterator[tuple[str, str]]:
-    """What the standard library's parser lets through and JSON does not."""
+    """Yield the values that the parser of the standard library accepts, but JSON does not, for example NaN."""
     if isinstance(value, float) and not math.isfinite(value):
         yield pointer, f"must be a finite number, got {value}"
     elif isinstance(value, _Digits):

@@ -65,12 +65,12 @@ _CASE_SAMPLE = (
 
 
 def problem(document: Any) -> str:
-    """Return the problem of a document that no reader recognises: what it holds, and the nearest format."""
-    meant = _nearest(document)
-    if meant is None:
+    """Return the problem of a document that no reader recognises, with its keys and the nearest format."""
+    form = _nearest(document)
+    if form is None:
         allowed = f"{_EVAL_SET.name} {_EVAL_SET.sample}, for example"
     else:
-        allowed = f"the nearest is {meant.name} {meant.sample}"
+        allowed = f"the nearest is {form.name} {form.sample}"
     return f"is not in a format that is read here; {allowed}; got {_description(document)}"
 
 
@@ -80,22 +80,22 @@ def case_problem(raw: dict[str, Any]) -> str:
 
 
 def _nearest(document: Any) -> _Format | None:
-    """Return the format that shares most keys with a document, near misses included; None if it shares none."""
+    """Return the format that shares most keys with a document, including misspelt keys, or None if it shares none."""
     is_array = isinstance(document, list)
     item = document[0] if is_array and document else document
     keys = [snake(key) for key in _few(item) if len(key) <= _LONGEST_KEY] if isinstance(item, dict) else []
-    best, most = None, 0.0
+    best, best_weight = None, 0.0
     for form in _FORMATS:
         shared = sum(max(_likeness(key, name) for name in form.keys) for key in keys)
         # An item of an array may be written alone, and an object as the only item of an array.
-        weighed = shared if form.is_array == is_array else shared * 0.9
-        if weighed > most:
-            best, most = form, weighed
+        weight = shared if form.is_array == is_array else shared * 0.9
+        if weight > best_weight:
+            best, best_weight = form, weight
     return best
 
 
 def _likeness(key: str, name: str) -> float:
-    """Return how alike two names are, from 0 to 1; 0 for names that are not near each other."""
+    """Return how alike two names are, from 0 to 1. Names that are not near each other get 0."""
     ratio = difflib.SequenceMatcher(None, key, name).ratio()
     contained = len(key) > 3 and (key in name.split("_") or key in name or name in key)
     return ratio if ratio >= 0.75 or contained else 0.0

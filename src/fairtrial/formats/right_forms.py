@@ -55,13 +55,13 @@ _EXPECTING = ("expected_", "reference_", "golden_", "ground_truth_")
 
 
 def is_no_expectation(key: str) -> bool:
-    """Whether the key of a case does not look as if its value were compared with what the agent does."""
+    """Whether a key of a case does not look like an expectation, as for example `expected_reply` does."""
     name = snake(key)
     return name not in _CALLS and name not in _REPLIES and not name.startswith(_EXPECTING)
 
 
 def right_form(key: str) -> str:
-    """Return the form that was probably meant by an unknown key, as the end of a message; empty if nothing is known."""
+    """Return the end of a message that names the right form for an unknown key, or an empty text."""
     name = snake(key)
     if name in _CALLS:
         return "; expected calls stand in an invocation, in 'intermediate_data': {'tool_uses': [{'name', 'args'}]}"

@@ -126,7 +126,7 @@ def invocation_json(invocation: Invocation) -> dict[str, Json]:
 
 
 def content_json(message: Message, role: str) -> dict[str, Json]:
-    """Return a message as a genai `Content`; `role` is the role of a message that states none."""
+    """Return a message as a genai `Content`. `role` is the default for a message without a role of its own."""
     extra = dict(message.extra or {})
     parts = extra.pop("parts", parts_json(message))
     details = details_json(message)

@@ -49,12 +49,12 @@ def is_config(keys: Any, custom_metrics: Any) -> bool:
 
 
 def config(raw: Any, reading: Diagnostics) -> EvalConfig:
-    """Return the criteria in file order; a metric that has no counterpart here is refused by its name."""
-    known, _ = reading.fields(raw, CONFIG, ())
-    custom = _custom_names(known, reading)
-    thresholds = reading.mapping(known, "thresholds", ()) or {}
+    """Return the criteria in file order. A metric without a counterpart here is refused by its name."""
+    fields, _ = reading.fields(raw, CONFIG, ())
+    custom = _custom_names(fields, reading)
+    thresholds = reading.mapping(fields, "thresholds", ()) or {}
     at: Place = ((), "metrics_to_run")
-    names = [name for name in reading.array(known, "metrics_to_run", ()) if _is_name(name, at, reading)]
+    names = [name for name in reading.array(fields, "metrics_to_run", ()) if _is_name(name, at, reading)]
     for name in thresholds.keys() - set(names):
         reading.error((((), "thresholds"), name), f"names no metric of 'metrics_to_run'{nearest(name, names)}")
     criteria: dict[str, ConfigPart] = {}
@@ -79,10 +79,10 @@ def _is_name(name: Any, at: Place, reading: Diagnostics) -> bool:
     return False
 
 
-def _custom_names(known: dict[str, Any], reading: Diagnostics) -> list[str]:
-    """Return the names of custom metrics; each is refused, because it holds code or a stranger's prompt."""
+def _custom_names(fields: dict[str, Any], reading: Diagnostics) -> list[str]:
+    """Return the names of custom metrics. Each is refused, because it holds code or a stranger's prompt."""
     names: list[str] = []
-    for i, raw in enumerate(reading.array(known, "custom_metrics", ())):
+    for i, raw in enumerate(reading.array(fields, "custom_metrics", ())):
         at: Place = (((), "custom_metrics"), i)
         metric, _ = reading.fields(raw, _CUSTOM, at, open_ended=True)
         name = reading.required(metric, "name", at)

@@ -52,55 +52,55 @@ class DatasetCase(Record, frozen=True):
 
 
 def case(raw: Any, place: int, at: Place, reading: Diagnostics) -> DatasetCase:
-    """Return a case and its recordings; `place` is its index in the dataset."""
-    known, extra = reading.fields(raw, CASE, at, open_ended=True)
-    case_id = reading.text(known, "eval_case_id", at)
+    """Return a case and its recordings. `place` is its index in the dataset."""
+    fields, extra = reading.fields(raw, CASE, at, open_ended=True)
+    case_id = reading.text(fields, "eval_case_id", at)
     if not case_id:
         case_id = f"case-{place + 1}"
         if not any("'eval_case_id'" in warning for warning in reading.warnings):
             reading.warning(at, "has no 'eval_case_id'; cases without one are named by their place: case-1, case-2, …")
-    invocations, ends_with_agent = _conversation(known, at, reading)
-    scenario = _scenario(known, at, reading)
+    invocations, ends_with_agent = _conversation(fields, at, reading)
+    scenario = _scenario(fields, at, reading)
     if scenario is None and not invocations:
         reading.error(at, "must have one of 'prompt', 'agent_data' with a user's event, and 'user_scenario'")
-    if "agent_data" in known and not ends_with_agent:
-        extra = (extra or {}) | {HISTORY: known["agent_data"]}
-    found = EvalCase(
+    if "agent_data" in fields and not ends_with_agent:
+        extra = (extra or {}) | {HISTORY: fields["agent_data"]}
+    case = EvalCase(
         case_id,
-        None if scenario else _expected(invocations, _reference(known, at, reading)),
+        None if scenario else _expected(invocations, _reference(fields, at, reading)),
         scenario,
-        rubrics=_rubrics(known, at, reading),
-        context=_context(known, at, reading),
+        rubrics=_rubrics(fields, at, reading),
+        context=_context(fields, at, reading),
         extra=extra,
     )
-    responses = _responses(known, at, reading)
+    responses = _responses(fields, at, reading)
     traces = [Trace((*invocations[:-1], replace(invocations[-1], final_response=reply))) for reply in responses]
     if ends_with_agent and not traces:
         traces = [Trace(invocations)]
     return DatasetCase(
-        found, tuple(Recording(case_id, one, attempt) for attempt, one in enumerate(traces, 1) if invocations)
+        case, tuple(Recording(case_id, trace, attempt) for attempt, trace in enumerate(traces, 1) if invocations)
     )
 
 
-def _conversation(known: dict[str, Any], at: Place, reading: Diagnostics) -> tuple[tuple[Invocation, ...], bool]:
+def _conversation(fields: dict[str, Any], at: Place, reading: Diagnostics) -> tuple[tuple[Invocation, ...], bool]:
     """Return the invocations of `prompt` or `agent_data`, and whether the last one ends with the agent."""
-    if "agent_data" in known:
-        if "prompt" in known:
+    if "agent_data" in fields:
+        if "prompt" in fields:
             reading.error(at, "must not have both 'prompt' and 'agent_data'")
-        return _invocations(known["agent_data"], (at, "agent_data"), reading)
-    if "prompt" not in known:
+        return _invocations(fields["agent_data"], (at, "agent_data"), reading)
+    if "prompt" not in fields:
         return (), False
-    prompt = known["prompt"]
+    prompt = fields["prompt"]
     user = Message(prompt) if type(prompt) is str else _message(prompt, (at, "prompt"), reading, role="user")
     return (Invocation(user),), False
 
 
 def _invocations(raw: Any, at: Place, reading: Diagnostics) -> tuple[tuple[Invocation, ...], bool]:
-    """Cut the events of all turns at the events of the user; a turn may hold only a part of an invocation."""
-    known, _ = reading.fields(raw, _AGENT_DATA, at)
-    about = _about(known, at, reading)
+    """Cut the events of all turns at the events of the user. A turn may hold only a part of an invocation."""
+    fields, _ = reading.fields(raw, _AGENT_DATA, at)
+    about = _about(fields, at, reading)
     groups: list[tuple[Message, list[Step]]] = []
-    for i, turn in enumerate(reading.array(known, "turns", at)):
+    for i, turn in enumerate(reading.array(fields, "turns", at)):
         place: Place = ((at, "turns"), i)
         inner, _ = reading.fields(turn, _TURN, place, open_ended=True)
         for k, event in enumerate(reading.array(inner, "events", place)):
@@ -126,9 +126,9 @@ def _add_event(raw: Any, at: Place, groups: list[tuple[Message, list[Step]]], re
         groups[-1][1].extend(steps)
 
 
-def _about(known: dict[str, Any], at: Place, reading: Diagnostics) -> About | None:
+def _about(fields: dict[str, Any], at: Place, reading: Diagnostics) -> About | None:
     details: list[AgentDetails] = []
-    for name, raw in (reading.mapping(known, "agents", at) or {}).items():
+    for name, raw in (reading.mapping(fields, "agents", at) or {}).items():
         place: Place = ((at, "agents"), name)
         inner, extra = reading.fields(raw, _AGENT, place, open_ended=True)
         rest = (
@@ -139,7 +139,9 @@ def _about(known: dict[str, Any], at: Place, reading: Diagnostics) -> About | No
         tools: list[dict[str, Any]] = []
         for i, tool in enumerate(reading.array(inner, "tools", place)):
             declared, _ = reading.fields(tool, _TOOL, ((place, "tools"), i), open_ended=True)
-            tools += [one for one in reading.array(declared, "function_declarations", place) if isinstance(one, dict)]
+            tools += [
+                tool for tool in reading.array(declared, "function_declarations", place) if isinstance(tool, dict)
+            ]
         instruction = reading.text(inner, "instruction", place)
         details.append(AgentDetails(name, instruction, tuple(tools), {**rest, **(extra or {})} or None))
     return About(tuple(details)) if details else None
@@ -150,7 +152,7 @@ def _message(raw: Any, at: Place, reading: Diagnostics, *, role: str) -> Message
 
 
 def _wrapped(raw: Any, at: Place, reading: Diagnostics) -> Message | None:
-    """Return the message in `{"response": CONTENT}`; a bare content is a common mistake, read with a warning."""
+    """Return the message in `{"response": CONTENT}`. A bare content is a common mistake, and is read with a warning."""
     if type(raw) is dict and raw.keys() & _CONTENT_KEYS and "response" not in raw:
         reading.warning(at, "is a bare content; write {'response': {'role': 'model', 'parts': [...]}}")
         return _message(raw, at, reading, role="model")
@@ -161,56 +163,56 @@ def _wrapped(raw: Any, at: Place, reading: Diagnostics) -> Message | None:
     return _message(inner["response"], (at, "response"), reading, role="model")
 
 
-def _reference(known: dict[str, Any], at: Place, reading: Diagnostics) -> Message | None:
-    return _wrapped(known["reference"], (at, "reference"), reading) if "reference" in known else None
+def _reference(fields: dict[str, Any], at: Place, reading: Diagnostics) -> Message | None:
+    return _wrapped(fields["reference"], (at, "reference"), reading) if "reference" in fields else None
 
 
-def _responses(known: dict[str, Any], at: Place, reading: Diagnostics) -> list[Message]:
+def _responses(fields: dict[str, Any], at: Place, reading: Diagnostics) -> list[Message]:
     place: Place = (at, "responses")
-    found = (_wrapped(raw, (place, i), reading) for i, raw in enumerate(reading.array(known, "responses", at)))
-    return [message for message in found if message is not None]
+    messages = (_wrapped(raw, (place, i), reading) for i, raw in enumerate(reading.array(fields, "responses", at)))
+    return [message for message in messages if message is not None]
 
 
 def _expected(invocations: tuple[Invocation, ...], reference: Message | None) -> tuple[Invocation, ...]:
     """Return the user's messages to send, without the agent's part, and the reference as the last expected reply."""
-    expected = [Invocation(one.user, about=one.about) for one in invocations]
+    expected = [Invocation(invocation.user, about=invocation.about) for invocation in invocations]
     if expected:
         expected[-1] = replace(expected[-1], final_response=reference)
     return tuple(expected)
 
 
-def _context(known: dict[str, Any], at: Place, reading: Diagnostics) -> str:
-    raw = known.get("context", "")
+def _context(fields: dict[str, Any], at: Place, reading: Diagnostics) -> str:
+    raw = fields.get("context", "")
     return raw if type(raw) is str else _message(raw, (at, "context"), reading, role="user").text
 
 
-def _rubrics(known: dict[str, Any], at: Place, reading: Diagnostics) -> tuple[Rubric, ...]:
-    """Return the rubrics of all groups; the name of the group is the type of its rubrics."""
-    found: list[Rubric] = []
-    for name, raw in (reading.mapping(known, "rubric_groups", at) or {}).items():
+def _rubrics(fields: dict[str, Any], at: Place, reading: Diagnostics) -> tuple[Rubric, ...]:
+    """Return the rubrics of all groups. The name of the group is the type of its rubrics."""
+    rubrics: list[Rubric] = []
+    for name, raw in (reading.mapping(fields, "rubric_groups", at) or {}).items():
         place: Place = ((at, "rubric_groups"), name)
         group, _ = reading.fields(raw, _GROUP, place)
-        for i, one in enumerate(reading.array(group, "rubrics", place)):
-            found.append(_rubric(one, name, ((place, "rubrics"), i), reading))
-    return tuple(found)
+        for i, raw_rubric in enumerate(reading.array(group, "rubrics", place)):
+            rubrics.append(_rubric(raw_rubric, name, ((place, "rubrics"), i), reading))
+    return tuple(rubrics)
 
 
 def _rubric(raw: Any, group: str, at: Place, reading: Diagnostics) -> Rubric:
-    known, _ = reading.fields(raw, _RUBRIC, at)
-    body = known.get("content")
+    fields, _ = reading.fields(raw, _RUBRIC, at)
+    body = fields.get("content")
     inner = body.get("property") if isinstance(body, dict) else None
     text = inner.get("description") if isinstance(inner, dict) else None
     if type(text) is not str:
         reading.error((at, "content"), "must be {'property': {'description': '...'}}")
         text = ""
-    others: dict[str, Any] = {key: known[key] for key in ("type", "importance") if key in known}
-    return Rubric(reading.required(known, "rubric_id", at), text, type=group, extra=others or None)
+    unused: dict[str, Any] = {key: fields[key] for key in ("type", "importance") if key in fields}
+    return Rubric(reading.required(fields, "rubric_id", at), text, type=group, extra=unused or None)
 
 
-def _scenario(known: dict[str, Any], at: Place, reading: Diagnostics) -> Scenario | None:
-    if "user_scenario" not in known:
+def _scenario(fields: dict[str, Any], at: Place, reading: Diagnostics) -> Scenario | None:
+    if "user_scenario" not in fields:
         return None
     place: Place = (at, "user_scenario")
-    inner, extra = reading.fields(known["user_scenario"], _SCENARIO, place)
+    inner, extra = reading.fields(fields["user_scenario"], _SCENARIO, place)
     start, plan = (reading.required(inner, name, place) for name in ("starting_prompt", "conversation_plan"))
     return Scenario(start, plan, extra=extra)

@@ -23,44 +23,48 @@ def dataset(eval_set: EvalSet, recordings: Sequence[Recording] = ()) -> tuple[by
     losses: list[str] = []
     cases: list[Json] = []
     for i, case in enumerate(eval_set.cases):
-        recorded = by_case.get(case.id, [])
-        cases.append(_case(case, recorded))
-        losses += (f"/eval_cases/{i}: {loss}" for loss in _losses(case, recorded))
+        recordings = by_case.get(case.id, [])
+        cases.append(_case(case, recordings))
+        losses += (f"/eval_cases/{i}: {loss}" for loss in _losses(case, recordings))
     return msgspec.json.format(msgspec.json.encode({"eval_cases": cases}), indent=2), losses
 
 
-def _case(case: EvalCase, recorded: list[Recording]) -> dict[str, Json]:
+def _case(case: EvalCase, recordings: list[Recording]) -> dict[str, Json]:
     extra = dict(case.extra or {})
     history = extra.pop(HISTORY, None)
-    found: dict[str, Json] = {"eval_case_id": case.id}
+    raw: dict[str, Json] = {"eval_case_id": case.id}
     expected = case.conversation or ()
     # A history is written as it was read; then recordings are replies to its last message.
-    whole = [one for one in recorded if history is None and _is_conversation(one)]
+    whole = [recording for recording in recordings if history is None and _is_conversation(recording)]
     if case.scenario is not None:
         scenario = case.scenario
-        found["user_scenario"] = {
+        raw["user_scenario"] = {
             "starting_prompt": scenario.starting_prompt,
             "conversation_plan": scenario.conversation_plan,
             **(scenario.extra or {}),
         }
     elif history is not None:
-        found[HISTORY] = history
+        raw[HISTORY] = history
     elif whole:
-        found[HISTORY] = _agent_data(whole[0].trace.invocations)
+        raw[HISTORY] = _agent_data(whole[0].trace.invocations)
     elif len(expected) == 1 and expected[0].about is None:
-        found["prompt"] = content_json(expected[0].user, "user")
+        raw["prompt"] = content_json(expected[0].user, "user")
     elif expected:
-        found[HISTORY] = _agent_data((*expected[:-1], msgspec.structs.replace(expected[-1], final_response=None)))
-    replies = [one.trace.invocations[-1].final_response for one in recorded if one.trace.invocations and not whole]
+        raw[HISTORY] = _agent_data((*expected[:-1], msgspec.structs.replace(expected[-1], final_response=None)))
+    replies = [
+        recording.trace.invocations[-1].final_response
+        for recording in recordings
+        if recording.trace.invocations and not whole
+    ]
     if any(replies):
-        found["responses"] = [{"response": content_json(reply, "model")} for reply in replies if reply]
+        raw["responses"] = [{"response": content_json(reply, "model")} for reply in replies if reply]
     if expected and expected[-1].final_response is not None:
-        found["reference"] = {"response": content_json(expected[-1].final_response, "model")}
+        raw["reference"] = {"response": content_json(expected[-1].final_response, "model")}
     if case.context:
-        found["context"] = case.context
+        raw["context"] = case.context
     if case.rubrics:
-        found["rubric_groups"] = _rubric_groups(case)
-    return found | extra
+        raw["rubric_groups"] = _rubric_groups(case)
+    return raw | extra
 
 
 def _is_conversation(recording: Recording) -> bool:
@@ -89,12 +93,12 @@ def _agents(about: About) -> dict[str, Json]:
 
 
 def _agent(agent: AgentDetails) -> dict[str, Json]:
-    found: dict[str, Any] = {"agent_id": agent.name}
+    raw: dict[str, Any] = {"agent_id": agent.name}
     if agent.instructions:
-        found["instruction"] = agent.instructions
+        raw["instruction"] = agent.instructions
     if agent.tool_declarations:
-        found["tools"] = [{"function_declarations": list(agent.tool_declarations)}]
-    return found | (agent.extra or {})
+        raw["tools"] = [{"function_declarations": list(agent.tool_declarations)}]
+    return raw | (agent.extra or {})
 
 
 def _rubric_groups(case: EvalCase) -> dict[str, Json]:
@@ -106,7 +110,7 @@ def _rubric_groups(case: EvalCase) -> dict[str, Json]:
     return {name: {"rubrics": rubrics} for name, rubrics in groups.items()}
 
 
-def _losses(case: EvalCase, recorded: list[Recording]) -> Iterator[str]:
+def _losses(case: EvalCase, recordings: list[Recording]) -> Iterator[str]:
     """Each thing that a case holds and a dataset has no place for."""
     expected = case.conversation or ()
     for number, invocation in enumerate(expected, 1):
@@ -125,5 +129,5 @@ def _losses(case: EvalCase, recorded: list[Recording]) -> Iterator[str]:
         yield "the final session state has no place in a dataset"
     if case.scenario is not None and case.scenario.persona is not None:
         yield "the user's persona has no place in a dataset"
-    if len(recorded) > 1 and any(len(one.trace.invocations) > 1 for one in recorded):
-        yield f"{len(recorded) - 1} more recorded conversations: a case of a dataset has room for one"
+    if len(recordings) > 1 and any(len(recording.trace.invocations) > 1 for recording in recordings):
+        yield f"{len(recordings) - 1} more recorded conversations: a case of a dataset has room for one"
