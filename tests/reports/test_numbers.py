@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from fairtrial.records.result import Outcome
 from fairtrial.records.score import Score
 from fairtrial.records.summary import Estimate
-from fairtrial.reports.numbers import NONE, against, beside, count, held_against, interval, number, rate
+from fairtrial.reports.numbers import DASH, against, beside, count, describe_outcome, interval, number, rate
 
 unit = st.floats(0, 1)
 
@@ -19,7 +19,7 @@ unit = st.floats(0, 1)
 @pytest.mark.parametrize(
     ("value", "shown"),
     [
-        (None, NONE),
+        (None, DASH),
         (0.0, "0.00"),
         (0.954, "0.95"),
         (12.54, "12.5"),
@@ -57,7 +57,7 @@ def test_equal_stays_short() -> None:
 
 @pytest.mark.parametrize(
     ("value", "threshold", "shown"),
-    [(0.996, 1.0, "0.996"), (0.996, None, "1.00"), (None, 1.0, NONE), (0.5, 1.0, "0.50")],
+    [(0.996, 1.0, "0.996"), (0.996, None, "1.00"), (None, 1.0, DASH), (0.5, 1.0, "0.50")],
 )
 def test_a_value_beside_its_threshold(value: float | None, threshold: float | None, shown: str) -> None:
     """Beside a threshold a value gets the digits that it needs, alone it does not."""
@@ -67,7 +67,7 @@ def test_a_value_beside_its_threshold(value: float | None, threshold: float | No
 @pytest.mark.parametrize(
     ("value", "shown"),
     [
-        (None, NONE),
+        (None, DASH),
         (0.0, "0 %"),
         (1.0, "100 %"),
         (0.666, "67 %"),
@@ -85,10 +85,10 @@ def test_only_all_is_hundred_percent(value: float | None, shown: str) -> None:
 def test_outcomes_in_words() -> None:
     """An outcome names what it needed, in the direction of its criterion."""
     low = Outcome("tokens", Score(120.0), 100.0, lower_is_better=True)
-    assert held_against(low) == "tokens 120.0 (needs at most 100.0)"
-    assert held_against(Outcome("match", Score(0.999), 1.0)) == "match 0.999 (needs at least 1.000)"
-    assert held_against(Outcome("match", Score(None, "why"), 1.0)) == f"match {NONE} (needs at least 1.00)"
-    assert held_against(Outcome("match", Score(0.5))) == "match 0.50"
+    assert describe_outcome(low) == "tokens 120.0 (needs at most 100.0)"
+    assert describe_outcome(Outcome("match", Score(0.999), 1.0)) == "match 0.999 (needs at least 1.000)"
+    assert describe_outcome(Outcome("match", Score(None, "why"), 1.0)) == f"match {DASH} (needs at least 1.00)"
+    assert describe_outcome(Outcome("match", Score(0.5))) == "match 0.50"
 
 
 def test_intervals() -> None:

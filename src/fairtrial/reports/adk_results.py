@@ -42,21 +42,21 @@ def write(folder: Path, run: ReportedRun, *, allow_unscored: bool = False) -> li
     """
     expected = list(run.expected)
     folder.mkdir(parents=True, exist_ok=True)
-    by_position = {each.position: each for each in expected}
+    by_position = {case.position: case for case in expected}
     pairs = _pairs(run.cases, run.recordings)
     created = datetime.fromisoformat(run.info.started).timestamp()
-    app = next((each.case.session_input.app_name for each in expected if each.case.session_input), "") or "fairtrial"
+    app = next((case.case.session_input.app_name for case in expected if case.case.session_input), "") or "fairtrial"
     files: list[Path] = []
-    taken: set[str] = set()
+    used_names: set[str] = set()
     for set_id, group in groupby(pairs, key=lambda pair: by_position[pair[0].position].eval_set):
-        name = _free(f"{_UNSAFE.sub('_', app)}_{_UNSAFE.sub('_', set_id)[:_LONGEST]}_{created}", taken)
+        name = _unused_name(f"{_UNSAFE.sub('_', app)}_{_UNSAFE.sub('_', set_id)[:_LONGEST]}_{created}", used_names)
         about = {"eval_set_result_id": name, "eval_set_result_name": name, "eval_set_id": set_id}
         files.append(folder / f"{name}.evalset_result.json")
         with files[-1].open("wb") as file:
             file.write(_indented(about)[:-2] + b',\n  "eval_case_results": [')
             for i, (result, recording) in enumerate(group):
-                case = _indented(_case(result, by_position[result.position], recording))
-                file.write((b",\n    " if i else b"\n    ") + case.replace(b"\n", b"\n    "))
+                case_json = _indented(_case(result, by_position[result.position], recording))
+                file.write((b",\n    " if i else b"\n    ") + case_json.replace(b"\n", b"\n    "))
             file.write(b'\n  ],\n  "creation_timestamp": %s\n}' % msgspec.json.encode(created))
     return files
 
@@ -67,29 +67,31 @@ def _pairs(
     """Yield each result with its recording. A run that was interrupted may have recordings without a result."""
     remaining = iter(recordings)
     for result in results:
-        place = (result.position, result.attempt)
-        yield result, next(found for position, found in remaining if (position, found.attempt) == place)
+        key = (result.position, result.attempt)
+        yield result, next(recording for position, recording in remaining if (position, recording.attempt) == key)
 
 
 def _indented(value: dict[str, Json]) -> bytes:
     return msgspec.json.format(msgspec.json.encode(value), indent=2)
 
 
-def _free(name: str, taken: set[str]) -> str:
-    """A name that no other file of this run has."""
-    free = next(one for one in (name, *(f"{name}_{i}" for i in range(2, len(taken) + 3))) if one not in taken)
-    taken.add(free)
-    return free
+def _unused_name(name: str, used_names: set[str]) -> str:
+    """Return a name that no other file of this run has, for example `shop_2` if `shop` is used."""
+    candidates = (name, *(f"{name}_{i}" for i in range(2, len(used_names) + 3)))
+    unused = next(candidate for candidate in candidates if candidate not in used_names)
+    used_names.add(unused)
+    return unused
 
 
 def _case(result: CaseResult, expected: ExpectedCase, recording: Recording) -> dict[str, Json]:
-    shown = [one for one in result.outcomes if one.verdict is not Verdict.NOT_APPLICABLE]
+    # ADK does not know criteria that do not apply.
+    outcomes = [outcome for outcome in result.outcomes if outcome.verdict is not Verdict.NOT_APPLICABLE]
     return {
         "eval_set_id": expected.eval_set,
         "eval_id": expected.case.id,
         "final_eval_status": _STATUS[result.verdict],
-        "overall_eval_metric_results": [_metric(one, one.score, one.verdict) for one in shown],
-        "eval_metric_result_per_invocation": _invocations(recording.trace, expected.case.conversation or (), shown),
+        "overall_eval_metric_results": [_metric(outcome, outcome.score, outcome.verdict) for outcome in outcomes],
+        "eval_metric_result_per_invocation": _invocations(recording.trace, expected.case.conversation or (), outcomes),
         "session_id": recording.trace.session_id or f"fairtrial-{result.title}-{result.attempt}",
         "user_id": (expected.case.session_input.user_id if expected.case.session_input else "") or _USER,
     }
@@ -97,14 +99,14 @@ def _case(result: CaseResult, expected: ExpectedCase, recording: Recording) -> d
 
 def _invocations(trace: Trace, expected: Sequence[Invocation], outcomes: Sequence[Outcome]) -> list[Json]:
     """Return each recorded invocation with the results of all criteria for it."""
-    found = [(outcome, scores_of_invocations(outcome.score)) for outcome in outcomes]
+    with_scores = [(outcome, scores_of_invocations(outcome.score)) for outcome in outcomes]
     last = len(trace.invocations) - 1
     return [
         {
             "actual_invocation": invocation_json(actual),
             "expected_invocation": invocation_json(expected[index]) if index < len(expected) else None,
             "eval_metric_results": [
-                _metric_of_invocation(outcome, scores, index, is_last=index == last) for outcome, scores in found
+                _metric_of_invocation(outcome, scores, index, is_last=index == last) for outcome, scores in with_scores
             ],
         }
         for index, actual in enumerate(trace.invocations)

@@ -19,11 +19,11 @@ OutcomeVerdict = Literal["passed", "failed", "unscored", "not_applicable", "info
 
 
 class Shape(msgspec.Struct, frozen=True):
-    """Everything is always there; what nothing fills is null."""
+    """The base of all shapes. Every key is always present; a key without a value is null."""
 
 
 class RunShape(Shape, frozen=True):
-    """What was run."""
+    """The run: its configuration, and the signatures of its criteria."""
 
     id: str
     started: str
@@ -33,7 +33,7 @@ class RunShape(Shape, frozen=True):
 
 
 class ErrorShape(Shape, frozen=True):
-    """What broke an attempt."""
+    """The failure that broke an attempt."""
 
     side: Side
     cause: str
@@ -41,14 +41,14 @@ class ErrorShape(Shape, frozen=True):
 
 
 class FaultShape(Shape, frozen=True):
-    """A side on which something went wrong, and what shows it."""
+    """A side on which something went wrong, and the evidence against it."""
 
     side: FaultSide
     evidence: list[str]
 
 
 class QuoteShape(Shape, frozen=True):
-    """A piece of evidence and where it is from."""
+    """A quotation and its source."""
 
     text: str
     source: str
@@ -63,7 +63,7 @@ class KeyShape(Shape, frozen=True):
 
 
 class PartShape(Shape, frozen=True):
-    """A part of a score; `key` says which part it is, and is null if a user's metric does not say it."""
+    """A part of a score. `key` identifies the part. It is null if a user's metric does not give it."""
 
     label: str
     key: KeyShape | None
@@ -75,7 +75,7 @@ class PartShape(Shape, frozen=True):
 
 
 class SpentShape(Shape, frozen=True):
-    """What language models took: money in US dollars; null is what a call does not tell."""
+    """The usage of language models. `cost` is in US dollars. A number is null if a call does not report it."""
 
     calls: int
     input_tokens: int | None
@@ -84,7 +84,7 @@ class SpentShape(Shape, frozen=True):
 
 
 class SpendingShape(Shape, frozen=True):
-    """What the models of each side took over the run."""
+    """The usage of models by each side over the run."""
 
     agent: SpentShape | None
     judge: SpentShape | None
@@ -112,7 +112,7 @@ class OutcomeShape(Shape, frozen=True):
 
 
 class InjectedShape(Shape, frozen=True):
-    """What a simulated environment did to the answer of a tool, in which invocation (from 1)."""
+    """A change that a simulated environment made to the answer of a tool. Invocations count from 1."""
 
     invocation: int
     tool: str
@@ -124,9 +124,9 @@ class InjectedShape(Shape, frozen=True):
 class CaseShape(Shape, frozen=True):
     """One attempt at one case. `eval_set`, `id` and `digest` (of what was expected) identify the case in any run.
 
-    `fault` is the side on which it failed, null where it passed or only informs. `invalid` is all evidence that it says
-    nothing about the agent, passed or not; empty where it is valid, null where nobody looked. `usage` is the agent's
-    own; judges, simulated users and tools are counted apart.
+    `fault` is the side at fault, or null if the attempt passed or only informs. `invalid` contains the evidence that
+    the attempt says nothing about the agent, even if it passed. It is empty if the attempt is valid, and null if this
+    was not checked. `usage` is the agent's own. Judges, simulated users and played tools are counted separately.
     """
 
     id: str
@@ -156,7 +156,7 @@ class RateShape(Shape, frozen=True):
 
 
 class ValidShape(Shape, frozen=True):
-    """The numbers over valid attempts only, passed or not; `n` is to how many of them the criterion applied."""
+    """The numbers over valid attempts only, passed or not. The criterion applied to `n` of these attempts."""
 
     n: int
     mean: float | None
@@ -166,7 +166,7 @@ class ValidShape(Shape, frozen=True):
 
 
 class SummaryShape(Shape, frozen=True):
-    """One criterion over the run; `mean` with its 95 % interval and how it was computed."""
+    """One criterion over the run. `low` and `high` are the 95 % interval of `mean`, computed by `method`."""
 
     criterion: str
     mean: float | None
@@ -214,9 +214,9 @@ def write(stream: BinaryIO, run: ReportedRun, *, allow_unscored: bool = False) -
     about = RunShape(info.id, info.started, info.version, info.config, info.signatures)
     stream.write(b'{"run": %s,\n "verdict": %s,\n "cases": [' % (_json(about), _json(verdict)))
     stream.writelines((b",\n  " if i else b"\n  ") + _json(_case(result)) for i, result in enumerate(run.cases))
-    rows = b",\n  ".join(_json(_summary(one)) for one in summary.criteria)
-    told = summary.spending
-    spending = SpendingShape(*map(_usage, (told.agent, told.judge, told.simulator, told.environment)))
+    rows = b",\n  ".join(_json(_summary(criterion)) for criterion in summary.criteria)
+    usage = summary.spending
+    spending = SpendingShape(*map(_usage, (usage.agent, usage.judge, usage.simulator, usage.environment)))
     stream.write(b'],\n "summary": [\n  %s],\n "spending": %s}\n' % (rows, _json(spending)))
 
 
@@ -231,14 +231,14 @@ def _case(result: CaseResult) -> CaseShape:
         result.verdict.value,  # type: ignore[arg-type]
         ErrorShape(failure.side, failure.cause, failure.traceback) if failure else None,
         _fault(fault) if fault else None,
-        None if invalidations is None else [_fault(one) for one in invalidations],
+        None if invalidations is None else [_fault(invalidation) for invalidation in invalidations],
         result.ended_by,
         result.usage,
-        [_outcome(one) for one in result.outcomes],
+        [_outcome(outcome) for outcome in result.outcomes],
         _usage(result.judge),
         _usage(result.simulator),
         _usage(result.environment),
-        [_injected(one) for one in result.injections],
+        [_injected(entry) for entry in result.injections],
         result.eval_set,
         result.digest,
     )
@@ -252,9 +252,9 @@ def _usage(usage: ModelUsage | None) -> SpentShape | None:
     return None if usage is None else SpentShape(usage.calls, usage.input_tokens, usage.output_tokens, usage.cost)
 
 
-def _injected(one: InvocationInjection) -> InjectedShape:
-    injected = one.injected
-    return InjectedShape(one.invocation, one.tool, injected.effect, injected.detail, injected.invalidates)
+def _injected(entry: InvocationInjection) -> InjectedShape:
+    injected = entry.injected
+    return InjectedShape(entry.invocation, entry.tool, injected.effect, injected.detail, injected.invalidates)
 
 
 def _outcome(outcome: Outcome) -> OutcomeShape:
@@ -287,28 +287,28 @@ def _key(key: PartKey | None) -> KeyShape | None:
     return None if key is None else KeyShape(key.kind, key.index, key.id)
 
 
-def _summary(one: CriterionSummary) -> SummaryShape:
+def _summary(summary: CriterionSummary) -> SummaryShape:
     return SummaryShape(
-        one.criterion,
-        one.mean.value,
-        one.mean.low,
-        one.mean.high,
-        one.mean.method,
-        _rate(one.pass_rate),
-        one.passed,
-        one.failed,
-        one.unscored,
-        one.not_applicable,
-        one.informational,
-        one.errors,
-        one.self_agreement,
-        one.panel_agreement,
-        _valid(one.valid) if one.valid else None,
+        summary.criterion,
+        summary.mean.value,
+        summary.mean.low,
+        summary.mean.high,
+        summary.mean.method,
+        _rate(summary.pass_rate),
+        summary.passed,
+        summary.failed,
+        summary.unscored,
+        summary.not_applicable,
+        summary.informational,
+        summary.errors,
+        summary.self_agreement,
+        summary.panel_agreement,
+        _valid(summary.valid) if summary.valid else None,
     )
 
 
-def _valid(one: Valid) -> ValidShape:
-    return ValidShape(one.n, one.mean.value, one.mean.low, one.mean.high, _rate(one.pass_rate))
+def _valid(summary: Valid) -> ValidShape:
+    return ValidShape(summary.n, summary.mean.value, summary.mean.low, summary.mean.high, _rate(summary.pass_rate))
 
 
 def _rate(rate: Estimate) -> RateShape:

@@ -1,6 +1,6 @@
 """A run as JUnit XML, which every CI server can show.
 
-What XML cannot hold, and what would control a terminal or turn the direction of writing, is spelt out in it.
+Characters that XML forbids are escaped, also characters that control a terminal or the direction of writing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from xml.sax.xmlreader import AttributesImpl
 from fairtrial.records.result import CaseResult, Fault, Outcome, Verdict
 from fairtrial.records.summary import Summary
 from fairtrial.reports.attempts import attempts
-from fairtrial.reports.numbers import count, held_against, rate
+from fairtrial.reports.numbers import count, describe_outcome, rate
 from fairtrial.reports.report_table import ReportedRun
 from fairtrial.text.display import visible
 
@@ -64,40 +64,40 @@ def _case(xml: XMLGenerator, result: CaseResult, *, several: bool, allow_unscore
                 xml.characters(visible(text))
         if result.invalidations:
             with _element(xml, "system-out", {}):
-                xml.characters(visible("\n".join(["invalid", *_spoiled(result.invalidations)])))
+                xml.characters(visible("\n".join(["invalid", *_evidence(result.invalidations)])))
 
 
-def _spoiled(invalidations: Sequence[Fault]) -> Iterator[str]:
+def _evidence(invalidations: Sequence[Fault]) -> Iterator[str]:
     for fault in invalidations:
         yield from (f"{fault.side}: {text}" for text in fault.evidence)
 
 
 def _valid(summary: Summary) -> Iterator[str]:
-    """The numbers over valid attempts, where they are others than those over all."""
+    """Yield the numbers over valid attempts, if some attempts are invalid."""
     if not summary.invalid:
         return
     yield "invalid attempts: " + ", ".join(f"{side} {n}" for side, n in summary.invalid.items())
-    for one in summary.criteria:
-        if one.valid is not None and one.threshold is not None:
-            rates = f"pass rate {rate(one.valid.pass_rate.value)}, of all {rate(one.pass_rate.value)}"
-            yield f"{one.criterion} over {count(one.valid.n, 'valid attempt')}: {rates}"
+    for criterion in summary.criteria:
+        if criterion.valid is not None and criterion.threshold is not None:
+            rates = f"pass rate {rate(criterion.valid.pass_rate.value)}, of all {rate(criterion.pass_rate.value)}"
+            yield f"{criterion.criterion} over {count(criterion.valid.n, 'valid attempt')}: {rates}"
 
 
 def _problem(result: CaseResult) -> tuple[str, str, str]:
-    """The element that tells of a result, its message and its text; empty where there is nothing to tell."""
-    side = [f"fault: {one.side}" for one in (result.invalidations or ())[:1]]
+    """Return the XML element for a problem, its message and its text. All are empty if the attempt passed."""
+    side = [f"fault: {fault.side}" for fault in (result.invalidations or ())[:1]]
     if result.verdict is Verdict.FAILED:
-        failed = [one for one in result.outcomes if one.verdict is Verdict.FAILED]
-        return "failure", "; ".join([*map(held_against, failed), *side]), "\n\n".join(map(_reasons, failed))
+        failed = [outcome for outcome in result.outcomes if outcome.verdict is Verdict.FAILED]
+        return "failure", "; ".join([*map(describe_outcome, failed), *side]), "\n\n".join(map(_reasons, failed))
     if result.failure is not None:
-        told = f"{result.failure.side}: {result.failure.cause}"
-        return "error", "; ".join([told, *side]), result.failure.traceback
+        cause = f"{result.failure.side}: {result.failure.cause}"
+        return "error", "; ".join([cause, *side]), result.failure.traceback
     if result.verdict is Verdict.UNSCORED:
-        open_ones = [one for one in result.outcomes if one.verdict is Verdict.UNSCORED]
+        unscored = [outcome for outcome in result.outcomes if outcome.verdict is Verdict.UNSCORED]
         return (
             "error",
-            "; ".join(["unscored: " + ", ".join(one.criterion for one in open_ones), *side]),
-            "\n\n".join(map(_reasons, open_ones)),
+            "; ".join(["unscored: " + ", ".join(outcome.criterion for outcome in unscored), *side]),
+            "\n\n".join(map(_reasons, unscored)),
         )
     return "", "", ""
 

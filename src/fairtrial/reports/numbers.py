@@ -7,16 +7,13 @@ import math
 from fairtrial.records.result import Outcome
 from fairtrial.records.summary import Estimate
 
-NONE = "–"
+DASH = "–"
 
 
 def number(value: float | None) -> str:
-    """Return a value with as many digits as help: 0.95, 12.5, 12,345; a dash for none.
-
-    A value below its threshold never looks equal to it: what two decimals would hide gets more.
-    """
+    """Return a value with two decimals at most, for example 0.95, 12.5 or 12,345. If it is None, return a dash."""
     if value is None:
-        return NONE
+        return DASH
     return f"{value:,.{_decimals(value)}f}" if abs(value) < 1e15 else f"{value:.2e}"
 
 
@@ -28,18 +25,18 @@ def _decimals(value: float) -> int:
 
 def against(value: float, threshold: float) -> tuple[str, str]:
     """Return a value and a threshold with the fewest digits, two at least, that show which is larger."""
-    if value == threshold or _apart(number(value), number(threshold)):
+    if value == threshold or _differ(number(value), number(threshold)):
         return number(value), number(threshold)
     for digits in range(3, 18):
-        shown, limit = f"{value:.{digits}f}", f"{threshold:.{digits}f}"
-        if _apart(shown, limit):
-            return shown, limit
+        text, limit = f"{value:.{digits}f}", f"{threshold:.{digits}f}"
+        if _differ(text, limit):
+            return text, limit
     return repr(value), repr(threshold)
 
 
-def _apart(shown: str, limit: str) -> bool:
+def _differ(text: str, limit: str) -> bool:
     """Whether two numbers as written are different numbers: 1000.0 and 1,000 are not."""
-    return float(shown.replace(",", "")) != float(limit.replace(",", ""))
+    return float(text.replace(",", "")) != float(limit.replace(",", ""))
 
 
 def beside(value: float | None, threshold: float | None) -> str:
@@ -47,14 +44,14 @@ def beside(value: float | None, threshold: float | None) -> str:
     return number(value) if value is None or threshold is None else against(value, threshold)[0]
 
 
-def held_against(outcome: Outcome) -> str:
+def describe_outcome(outcome: Outcome) -> str:
     """Return an outcome in a few words: `name 0.50 (needs at least 1.00)`."""
     value, threshold = outcome.score.value, outcome.threshold
     if threshold is None:
         return f"{outcome.criterion} {number(value)}"
-    shown, limit = (NONE, number(threshold)) if value is None else against(value, threshold)
+    text, limit = (DASH, number(threshold)) if value is None else against(value, threshold)
     direction = "at most" if outcome.lower_is_better else "at least"
-    return f"{outcome.criterion} {shown} (needs {direction} {limit})"
+    return f"{outcome.criterion} {text} (needs {direction} {limit})"
 
 
 def interval(estimate: Estimate, *, percent: bool = False) -> str:
@@ -73,9 +70,9 @@ def interval(estimate: Estimate, *, percent: bool = False) -> str:
 
 
 def rate(value: float | None) -> str:
-    """Return a rate in 0..1 as a percentage; only all is 100 %, and only none is 0 %."""
+    """Return a rate in 0..1 as a percentage. For example, 0.999 is 99.9 %: only the rate 1 is written as 100 %."""
     if value is None:
-        return NONE
+        return DASH
     percent = 100 * value
     if round(percent) in (0, 100) and percent not in (0, 100):
         return f"{min(max(percent, 0.1), 99.9):.1f} %"

@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from fairtrial.reports.numbers import NONE
+from fairtrial.reports.numbers import DASH
 from fairtrial.text.display import visible
 
 INTERVAL = "95 % interval"
@@ -53,7 +53,7 @@ class Rows:
         for (name, *cells), style in self.rows:
             numbers = ""
             for title, cell in zip(self.titles[1:], cells, strict=True):
-                if cell != NONE:
+                if cell != DASH:
                     numbers += f" ({cell})" if title == INTERVAL else f"{', ' if numbers else ''}{title} {cell}"
             lines += [Text(name, f"{style} bold"), Padding(Text(numbers, style), (0, 0, 0, 4))]
         return Group(*lines)

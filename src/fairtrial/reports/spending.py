@@ -9,7 +9,7 @@ from rich.text import Text
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.result import CaseResult
 from fairtrial.records.summary import RunUsage
-from fairtrial.reports.numbers import NONE, count
+from fairtrial.reports.numbers import DASH, count
 from fairtrial.reports.rows import Rows
 
 _SIDES = ("agent", "judges", "simulated users", "played tools")
@@ -36,8 +36,8 @@ def spending_lines(result: CaseResult) -> Iterator[Text]:
 
 
 def _number(tokens: int | None) -> str:
-    return NONE if tokens is None else f"{tokens:,}"
+    return DASH if tokens is None else f"{tokens:,}"
 
 
 def _cost(usage: ModelUsage) -> str:
-    return NONE if usage.cost is None else f"${usage.cost:.4f}"
+    return DASH if usage.cost is None else f"${usage.cost:.4f}"

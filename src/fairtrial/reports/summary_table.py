@@ -10,7 +10,7 @@ from rich.text import Text
 from fairtrial.records.result import Verdict
 from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import CriterionSummary, RunUsage, Summary
-from fairtrial.reports.numbers import NONE, beside, count, interval, rate
+from fairtrial.reports.numbers import DASH, beside, count, interval, rate
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.reports.spending import spending_rows
 from fairtrial.text.display import visible
@@ -55,10 +55,10 @@ def _criteria(summary: Summary) -> Rows:
         rows.add(
             criterion.criterion,
             beside(criterion.mean.value, criterion.threshold),
-            interval(criterion.mean) or NONE,
+            interval(criterion.mean) or DASH,
             rate(criterion.pass_rate.value),
-            interval(criterion.pass_rate, percent=True) or NONE,
-            *(str(getattr(criterion, name) or NONE) for name in verdicts),
+            interval(criterion.pass_rate, percent=True) or DASH,
+            *(str(getattr(criterion, name) or DASH) for name in verdicts),
             style=_style(criterion),
         )
     return rows
@@ -72,9 +72,9 @@ def _valid(summary: Summary) -> Rows:
                 criterion.criterion,
                 f"{criterion.valid.n:,}",
                 beside(criterion.valid.mean.value, criterion.threshold),
-                interval(criterion.valid.mean) or NONE,
+                interval(criterion.valid.mean) or DASH,
                 rate(criterion.valid.pass_rate.value),
-                interval(criterion.valid.pass_rate, percent=True) or NONE,
+                interval(criterion.valid.pass_rate, percent=True) or DASH,
                 style=_style(criterion),
             )
     return rows
@@ -102,7 +102,7 @@ def _judging(summary: Summary) -> Rows:
     rows = Rows(("judged", "calls", "votes saved", "abstentions", *agreements, "cost"))
     for criterion in summary.criteria:
         if criterion.calls is not None:
-            cost = NONE if criterion.cost is None else f"${criterion.cost:.4f}"
+            cost = DASH if criterion.cost is None else f"${criterion.cost:.4f}"
             numbers = (criterion.calls, criterion.calls_saved or 0, criterion.abstentions or 0)
             agreement = (rate(criterion.self_agreement), rate(criterion.panel_agreement))[: len(agreements)]
             rows.add(criterion.criterion, *(f"{number:,}" for number in numbers), *agreement, cost)

@@ -20,7 +20,7 @@ from fairtrial.records.run import RunInfo
 from fairtrial.records.score import Quote, Score
 from fairtrial.records.summary import Summary
 from fairtrial.reports.attempts import attempts
-from fairtrial.reports.numbers import NONE, against, beside, count, number
+from fairtrial.reports.numbers import DASH, against, beside, count, number
 from fairtrial.reports.spending import spending_lines
 from fairtrial.reports.summary_table import MARKS, closing, tables
 from fairtrial.text.display import shortened, visible
@@ -221,7 +221,7 @@ def _value(outcome: Outcome) -> tuple[str | tuple[str, str], ...]:
         return ("not applicable",)
     if threshold is None:
         return (number(value),)
-    score, limit = (NONE, number(threshold)) if value is None else against(value, threshold)
+    score, limit = (DASH, number(threshold)) if value is None else against(value, threshold)
     sign = "≤" if outcome.lower_is_better else "≥"
     return (score, (f"  (needs {sign} {limit})", "dim"))
 

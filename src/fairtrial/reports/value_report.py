@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from fairtrial.records.value_row import Nearest, RedactionRow, ValueRow
-from fairtrial.reports.numbers import NONE
+from fairtrial.reports.numbers import DASH
 from fairtrial.text.display import shortened, visible
 from fairtrial.valuation.chunk import ValuedChunk
 
@@ -137,7 +137,7 @@ def _table(rows: list[tuple[str, ValueRow]]) -> Rows:
     table = Rows(_HEADS)
     for origin, row in rows:
         if row.score is None:
-            table.add(_plain(row.id or origin), "refused", *[NONE] * (len(_HEADS) - 2), style="red")
+            table.add(_plain(row.id or origin), "refused", *[DASH] * (len(_HEADS) - 2), style="red")
         else:
             table.add(_plain(row.id or ""), f"{row.score:.4f}", *_cells(row))
     return table
@@ -146,9 +146,9 @@ def _table(rows: list[tuple[str, ValueRow]]) -> Rows:
 def _cells(row: ValueRow) -> Iterator[str]:
     for name in _DIMENSIONS:
         yield f"{getattr(row, name):.3f}"
-    yield ", ".join(row.overrides or ()) or NONE
-    yield f"{row.nearest.cosine:.3f} {_plain(row.nearest.id)}" if isinstance(row.nearest, Nearest) else NONE
-    yield str(len(row.warnings or ()) or NONE)
+    yield ", ".join(row.overrides or ()) or DASH
+    yield f"{row.nearest.cosine:.3f} {_plain(row.nearest.id)}" if isinstance(row.nearest, Nearest) else DASH
+    yield str(len(row.warnings or ()) or DASH)
 
 
 def _plain(trace_id: str) -> str:
