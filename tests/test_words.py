@@ -17,7 +17,6 @@ NOT_YET_REWRITTEN = {
     "cli": 49,
     "formats": 53,
     "loading": 59,
-    "store": 67,
 }
 
 PACKAGES = words.packages()

@@ -1,4 +1,4 @@
-"""What is stored of runs, so that every report can be made again from the store alone."""
+"""Stored runs. Each report can be made again from the store alone."""
 
 from fairtrial.store.store import DEFAULT_URL, SECONDS, Store
 

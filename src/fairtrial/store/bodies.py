@@ -1,7 +1,8 @@
 """How is a record written into a column, so that it can be read years later?
 
-As JSON with every field, defaults included, compressed. A default that changes in a later version does not change what
-was stored, since the stored value is read. A field that a later version adds is absent, and gets its default.
+A body is compressed JSON with every field of the record, defaults included. For example, if a later version changes
+the default of `lower_is_better`, a stored outcome keeps its own value. A field that a later version adds gets its
+default.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import msgspec
 
 T = TypeVar("T")
 
-_SEEDED = (
+_VOCABULARY = (
     b'{"case_id":"case_1","position":1,"attempt":1,"eval_set":"","digest":"","name":"","id":"","failure":null,'
     b'"side":"infrastructure","cause":"","traceback":"Traceback (most recent call last):\\n  File \\"","usages":null,'
     b'"usage":{"input_tokens":0,"output_tokens":0,"inference_calls":0},"calls":0,"cost":null,"sent":true,"served":"",'
@@ -42,22 +43,22 @@ _SEEDED = (
 _JSON = msgspec.json.Encoder()
 
 
-def written_out(record: msgspec.Struct) -> dict[str, Any]:
+def full_json(record: msgspec.Struct) -> dict[str, Any]:
     """Return a record as plain data with every field."""
     nested, tag = _shape(type(record))
     fields = msgspec.structs.asdict(record)
     for name in nested:
         if fields[name]:
-            fields[name] = _written_out(fields[name])
+            fields[name] = _plain(fields[name])
     return fields if tag is None else {**tag, **fields}
 
 
-def _written_out(value: Any) -> Any:
+def _plain(value: Any) -> Any:
     if type(value) is tuple:
-        return [_written_out(item) for item in value]
+        return [_plain(item) for item in value]
     if isinstance(value, msgspec.Struct):
-        return written_out(value)
-    return {key: _written_out(item) for key, item in value.items()} if isinstance(value, dict) else value
+        return full_json(value)
+    return {key: _plain(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
 @cache
@@ -79,8 +80,8 @@ def _may_hold_records(annotation: Any) -> bool:
 
 def encode(record: msgspec.Struct) -> bytes:
     """Return the body of a record."""
-    compressor = zlib.compressobj(level=3, zdict=_SEEDED)
-    return compressor.compress(_JSON.encode(written_out(record))) + compressor.flush()
+    compressor = zlib.compressobj(level=3, zdict=_VOCABULARY)
+    return compressor.compress(_JSON.encode(full_json(record))) + compressor.flush()
 
 
 class BodyDecoder(Generic[T]):
@@ -91,4 +92,4 @@ class BodyDecoder(Generic[T]):
 
     def decode(self, body: bytes) -> T:
         """Return the record of a body."""
-        return self._decoder.decode(zlib.decompressobj(zdict=_SEEDED).decompress(body))
+        return self._decoder.decode(zlib.decompressobj(zdict=_VOCABULARY).decompress(body))

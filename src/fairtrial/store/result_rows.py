@@ -14,9 +14,9 @@ from fairtrial.store.statements import Row
 
 
 class Terms(Record, frozen=True):
-    """What the outcomes of a criterion are held against, which is stored once per run.
+    """The threshold, direction and range of a criterion. They are stored once per run.
 
-    Two eval sets may give the same criterion different thresholds; then the run has two terms of that name.
+    If two eval sets give a criterion different thresholds, the run has two terms of that name.
     """
 
     name: str
@@ -46,7 +46,7 @@ class ResultBody(Record, frozen=True):
 
 
 def terms_of(outcome: Outcome) -> Terms:
-    """Return what an outcome was held against."""
+    """Return the terms of an outcome."""
     return Terms(outcome.criterion, outcome.threshold, outcome.lower_is_better, outcome.range, outcome.aggregation)
 
 

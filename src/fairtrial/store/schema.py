@@ -1,8 +1,8 @@
 """Which tables does a store have?
 
-A run is a number in every table but its own, since a text of 22 characters in each of a million rows would be most of
-the store. So is a criterion: `fairtrial_criteria` names it and says what it needs, once per run. The long table
-`fairtrial_scores` is for queries that must not decode a body. For example, the failed attempts of a criterion are
+Runs and criteria are numbers in the tables that refer to them. Their names would be most of a store of a million
+rows. `fairtrial_criteria` holds the name and the threshold of a criterion, once per run. The long table
+`fairtrial_scores` answers queries without decoding a body. For example, the failed attempts of a criterion are
 
     SELECT position, attempt FROM fairtrial_scores WHERE run = 7 AND criterion = 0 AND verdict = 'failed'
 """

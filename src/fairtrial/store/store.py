@@ -1,4 +1,4 @@
-"""What is stored of runs: what was expected, recordings, results, judge calls and labels."""
+"""How is a run written to a database and read again: cases, recordings, results, judge calls and labels?"""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Store:
     def __init__(self, url: str = DEFAULT_URL, *, create: bool = True) -> None:
         """Open the database. With `create` the file and the tables are made if they are missing.
 
-        Raises UsageError if there is no database to reach, or no store in it that this version can read.
+        Raises UsageError if the database cannot be reached, or does not hold a store that this version can read.
         """
         self.url = url
         self._engine = open_engine(url, create=create)
@@ -71,7 +71,7 @@ class Store:
         self._terms: dict[int, dict[Terms, int]] = {}
 
     def close(self) -> None:
-        """Commit what waits, and close the connections."""
+        """Commit the waiting rows, and close the connections."""
         self.commit()
         self._direct = None
         self._opened.close()
@@ -79,7 +79,7 @@ class Store:
     # Writing
 
     def begin(self, run: RunInfo) -> None:
-        """Add a run that is not finished, or replace what is known of it."""
+        """Add a run that is not finished, or replace its description."""
         self._write_run(run, None)
 
     def finish(self, run: RunInfo, summary: Summary) -> None:
@@ -98,7 +98,7 @@ class Store:
             self._changes(update)
 
     def _changes(self, statement: sa.Update | sa.Insert) -> bool:
-        """Execute a statement; return whether it changed anything."""
+        """Execute a statement, and return whether it changed anything."""
         with self._engine.begin() as connection:
             return bool(connection.execute(statement).rowcount)
 
@@ -137,7 +137,7 @@ class Store:
         self._wait(RESULTS, result_row(result, number, criteria, verdicts))
 
     def add_label(self, run_id: str, label: Label) -> None:
-        """Store what a person says about an attempt of a run. Earlier labels stay."""
+        """Store the label of a person on an attempt of a run. Earlier labels stay."""
         row = {
             "run": self._number(run_id),
             "eval_set": _storable(label.case.eval_set),
@@ -165,7 +165,7 @@ class Store:
         del self._numbers[run_id]
 
     def commit(self) -> None:
-        """Write what waits."""
+        """Write the waiting rows."""
         self._committed = time.monotonic()
         if self._waiting:
             waiting = self._waiting
@@ -198,17 +198,17 @@ class Store:
             return [decoder.decode(body) for (body,) in connection.execute(query)]
 
     def run(self, run_id: str) -> RunInfo:
-        """Return the run whose id starts with `run_id`; raises UsageError if there is no such run, or several."""
+        """Return the run whose id starts with `run_id`. Raises UsageError unless exactly one run matches."""
         query = sa.select(RUNS.c.id, RUNS.c.body).where(RUNS.c.id.startswith(run_id, autoescape=True))
         with self._engine.connect() as connection:
-            found = {row.id: row.body for row in connection.execute(query)}
-        exact = {run_id: found[run_id]} if run_id in found else found
-        if len(exact) != 1:
-            count = f"{len(found)} runs" if found else "no run"
+            bodies = {row.id: row.body for row in connection.execute(query)}
+        matches = {run_id: bodies[run_id]} if run_id in bodies else bodies
+        if len(matches) != 1:
+            count = f"{len(bodies)} runs" if bodies else "no run"
             raise UsageError(
                 f"{count} in {shown_url(self.url)} with an id that starts with {run_id!r}; see `fairtrial runs`"
             )
-        (body,) = exact.values()
+        (body,) = matches.values()
         return BodyDecoder(RunInfo).decode(body)
 
     def summary(self, run_id: str) -> Summary | None:
@@ -219,7 +219,7 @@ class Store:
         return None if body is None else BodyDecoder(Summary).decode(body)
 
     def cases(self, run_id: str) -> Iterator[ExpectedCase]:
-        """Yield the cases of a run with what they expect, in file order."""
+        """Yield the cases of a run with their expectations, in file order."""
         self.commit()
         decoder = BodyDecoder(ExpectedCase)
         query = sa.select(CASES).where(CASES.c.run == self._number(run_id)).order_by(CASES.c.position)
@@ -323,16 +323,16 @@ class Store:
 
     def _criterion(self, run: int, terms: Terms) -> int:
         """Return the number of a criterion in a run, and store its terms if they are new."""
-        known = self._terms.setdefault(run, {})
-        while terms not in known:
-            row = {"run": run, "number": len(known), "name": _storable(terms.name), "body": encode(terms)}
+        numbers = self._terms.setdefault(run, {})
+        while terms not in numbers:
+            row = {"run": run, "number": len(numbers), "name": _storable(terms.name), "body": encode(terms)}
             try:
                 with self._engine.begin() as connection:
                     connection.execute(sa.insert(CRITERIA), [row])
-                known[terms] = len(known)
+                numbers[terms] = len(numbers)
             except sa.exc.IntegrityError:  # another process, or an earlier part of the run, took the number
-                known.update(self._read_terms(run))
-        return known[terms]
+                numbers.update(self._read_terms(run))
+        return numbers[terms]
 
     def _read_terms(self, run: int) -> dict[Terms, int]:
         decoder = BodyDecoder(Terms)
@@ -358,7 +358,7 @@ def _case_row(run: int, case: ExpectedCase) -> Row:
 
 
 def _part_text(part: PartKey | None) -> str:
-    """Return the key of a part as text, such as `invocation/1/` or `rubric//polite`; empty for the whole outcome."""
+    """Return the key of a part as text, such as `invocation/1/` or `rubric//polite`. A whole outcome has ""."""
     if part is None:
         return ""
     return _storable(f"{part.kind}/{'' if part.index is None else part.index}/{part.id}")

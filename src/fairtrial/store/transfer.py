@@ -21,7 +21,7 @@ from fairtrial.records.reply import Reply
 from fairtrial.records.result import CaseResult
 from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary
-from fairtrial.store.bodies import written_out
+from fairtrial.store.bodies import full_json
 from fairtrial.store.opening import shown_url
 from fairtrial.store.store import Store
 
@@ -73,8 +73,8 @@ def _lines(store: Store, run_id: str) -> Iterator[_Line]:
 
 def _encoded(line: _Line) -> bytes:
     """Return a line without the fields that it does not use. The records in it have all their fields."""
-    used = {name: value for name, value in msgspec.structs.asdict(line).items() if value is not None}
-    plain = {name: written_out(value) if isinstance(value, msgspec.Struct) else value for name, value in used.items()}
+    fields = {name: value for name, value in msgspec.structs.asdict(line).items() if value is not None}
+    plain = {name: full_json(value) if isinstance(value, msgspec.Struct) else value for name, value in fields.items()}
     return _JSON.encode(plain) + b"\n"
 
 
