@@ -9,13 +9,15 @@ from msgspec.structs import replace
 
 from builders import call, case, turn
 from fairtrial import api
-from fairtrial.records.case import EvalCase, EvalSet, Scenario, SessionInput
-from fairtrial.records.keys import CaseKey, case_key, digest
+from fairtrial.records.case import Behavior, EvalCase, EvalSet, Persona, Scenario, SessionInput
+from fairtrial.records.keys import KEY_FIELDS, CaseKey, case_key, digest
 from fairtrial.records.rubric import Rubric
-from fairtrial.records.trace import Message, Trace
+from fairtrial.records.trace import Invocation, Message, Part, Thought, ToolCall, ToolResult, Trace
 from loading import written
 
 CASE = case(turn(call("f", x=1), reply="hello"), name="order_status")
+TIMES = {"started", "seconds", "span_id", "parent_id"}
+IMAGE = Part("image/png", "photo.png")
 SHOP, BANK = EvalSet("shop", (CASE,)), EvalSet("bank", (CASE,))
 
 
@@ -62,6 +64,9 @@ def test_a_recording_names_the_set_and_the_own_id_of_its_case(tmp_path: Path) ->
         replace(CASE, rubrics=(Rubric("polite", "The reply is polite."),)),
         replace(CASE, session_input=SessionInput(state={"cart": []})),
         replace(CASE, final_session_state={}),
+        replace(CASE, context="The shop is closed on Sundays."),
+        replace(CASE, conversation=(turn(call("f", x=1), ToolResult("f", "no", is_error=True), reply="hello"),)),
+        replace(CASE, conversation=(replace(turn(call("f", x=1), reply="hello"), user=Message("hi", parts=(IMAGE,))),)),
         EvalCase("order_status", scenario=Scenario("hi", "buy")),
     ],
 )
@@ -82,6 +87,26 @@ def test_another_expectation_has_another_digest(changed: EvalCase) -> None:
 def test_what_expects_nothing_does_not_count(same: EvalCase) -> None:
     """Ids, authors, creation times and unknown keys do not change a digest, nor does 1.0 in place of 1."""
     assert digest(same) == digest(CASE)
+
+
+def test_every_field_of_a_case_counts_or_is_known_not_to() -> None:
+    """Whoever adds a field decides whether two cases that differ in it expect the same."""
+    not_counted = {
+        EvalCase: {"id", "extra", "created"},
+        Invocation: {"id", "usages", "durations", "about", "events", "extra", "created", "unreported_injections"},
+        Message: {"author", "extra", "model"} | TIMES,
+        Thought: {"author", "extra", "model"} | TIMES,
+        ToolCall: {"id", "author", "extra", "model"} | TIMES,
+        ToolResult: {"id", "author", "extra", "injected"} | TIMES,
+        Rubric: {"extra"},
+        Scenario: {"extra"},
+        Persona: {"extra"},
+        Behavior: {"extra"},
+        SessionInput: {"extra", "session_id"},
+        Part: set(),
+    }
+    counted = {kind: set(names) for kind, names in KEY_FIELDS.items()}
+    assert {kind: set(kind.__struct_fields__) - counted[kind] for kind in counted} == not_counted
 
 
 def test_the_order_of_keys_does_not_count() -> None:

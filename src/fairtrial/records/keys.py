@@ -12,11 +12,11 @@ import msgspec
 from fairtrial.records.case import Behavior, EvalCase, Persona, Scenario, SessionInput
 from fairtrial.records.record import Json, Record
 from fairtrial.records.rubric import Rubric
-from fairtrial.records.trace import Invocation, Message, Thought, ToolCall, ToolResult
+from fairtrial.records.trace import Invocation, Message, Part, Thought, ToolCall, ToolResult
 
 _SHORT_LENGTH = 12
 
-_KEY_FIELDS: dict[type[msgspec.Struct], tuple[str, ...]] = {
+KEY_FIELDS: dict[type[msgspec.Struct], tuple[str, ...]] = {
     EvalCase: (
         "conversation",
         "scenario",
@@ -24,12 +24,14 @@ _KEY_FIELDS: dict[type[msgspec.Struct], tuple[str, ...]] = {
         "rubrics",
         "expected_calls",
         "final_session_state",
+        "context",
     ),
     Invocation: ("user", "steps", "final_response", "rubrics"),
-    Message: ("text",),
+    Message: ("text", "parts"),
+    Part: ("mime_type", "uri", "data", "name"),
     Thought: ("text",),
     ToolCall: ("name", "args"),
-    ToolResult: ("name", "response"),
+    ToolResult: ("name", "response", "is_error"),
     Rubric: ("id", "text", "description", "type"),
     Scenario: ("starting_prompt", "conversation_plan", "persona"),
     Persona: ("id", "description", "behaviors"),
@@ -103,5 +105,5 @@ def _defaults(kind: type[msgspec.Struct]) -> tuple[tuple[str, Any], ...]:
     return tuple(
         (field.name, field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory())
         for field in msgspec.structs.fields(kind)
-        if field.name in _KEY_FIELDS[kind]
+        if field.name in KEY_FIELDS[kind]
     )

@@ -9,35 +9,14 @@ from __future__ import annotations
 
 import zlib
 from functools import cache
+from pathlib import Path
 from typing import Any, Generic, TypeVar, get_args, get_type_hints
 
 import msgspec
 
 T = TypeVar("T")
 
-_VOCABULARY = (
-    b'{"case_id":"case_1","position":1,"attempt":1,"eval_set":"","digest":"","name":"","id":"","failure":null,'
-    b'"side":"infrastructure","cause":"","traceback":"Traceback (most recent call last):\\n  File \\"","usages":null,'
-    b'"usage":{"input_tokens":0,"output_tokens":0,"inference_calls":0},"calls":0,"cost":null,"sent":true,"served":"",'
-    b'"problem":"","prompt":"","k":5,"first_wave":3,"votes":[{"draw":1,"voter":"","wave":1,"opinions":{"1":{"answer":'
-    b'"yes","rationale":"","quote":"","marks":[]}},"problems":{},"calls":[{"key":"","voter":"","seconds":0.0,"model":"'
-    b'"attempts":1,"stop":""}],"decisions":{"1":{"result":{"value":1.0,"applicable":true},"counted":{"yes":3},'
-    b'"abstained":0,"draws":[1,2,3]}},"criteria":[0,1,2,3,4,5],"scores":[{"value":1.0,"reason":"","label":"",'
-    b'"applicable":true,"parts":[{"value":1.0,"reason":"","label":"","applicable":true,"parts":[],"quotes":[],'
-    b'"ballots":[],"side":null,"key":{"kind":"invocation","index":0,"id":""}}],"quotes":[],"ballots":[],"side":null,'
-    b'"key":null},{"value":null,"reason":"not recorded: ","label":"","applicable":false,"parts":[],"quotes":[{"text":""'
-    b'"source":"both"},{"text":"","source":"expected"},{"text":"","source":"actual"}],"ballots":[],"side":"agent",'
-    b'"key":null}],"judge_stats":[null,null,null,null,null,null],"failure":null,"invalidations":[],"ended_by":"script",'
-    b'"usage":null,"warnings":[],"simulator":null,"environment":null,"injections":[]},"case":{"id":"","conversation":[{'
-    b'"user":{"kind":"message","scenario":null,"session_input":null,"rubrics":[],"expected_calls":null,'
-    b'"final_session_state":null,"extra":null,"created":null}},"trace":{"invocations":[{"user":{"kind":"message",'
-    b'"text":"","author":"","extra":null},"steps":[{"kind":"tool_call","name":"","args":{},"id":"","author":"",'
-    b'"extra":null},{"kind":"tool_result","name":"","response":{},"id":"","author":"","extra":null,"injected":[]}],'
-    b'"final_response":{"kind":"message","text":"","author":"agent","extra":null},"id":"","usages":null,"durations":{'
-    b'"total":0.0,"model":null,"tool":null},"rubrics":[],"about":null,"events":null,"extra":null,"created":1.7,'
-    b'"unreported_injections":[]}],"session_id":"","final_state":null,"broken":"","ended_by":"","extra":null},'
-    b'"attempt":1,"failure":null,"ended_by":"script","simulator":null,"environment":null,"eval_set":""}'
-)
+_VOCABULARY = Path(__file__).with_name("vocabulary.txt").read_bytes()
 """Text that most bodies share. It must never change: bodies are compressed by pointing into it (RFC 1950, FDICT)."""
 
 _JSON = msgspec.json.Encoder()
