@@ -16,7 +16,7 @@ from fairtrial.records.reasoning import RefusedTrace
 
 
 class ItemFormat(NamedTuple):
-    """What the items of a list are, and how an item at a place is read; a broken item gives an error and None."""
+    """The kind of the items of a list, and the function that reads an item. A broken item gives an error and None."""
 
     kind: str
     read: Callable[[Any, Place, Diagnostics], Recording | None]

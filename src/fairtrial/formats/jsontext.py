@@ -101,7 +101,7 @@ def repaired(data: bytes, path: str) -> tuple[Any, list[str]]:
 def key_count(text: bytes) -> int:
     """Return how many keys the objects of a JSON text hold, texts that look like a key included.
 
-    If it is not the count of the decoded value, `said_twice` can tell whether a key stands there twice, which takes
+    If it is not the count of the decoded value, `duplicate_keys` can tell whether a key stands there twice, which takes
     much longer. Escapes that hide a quote or a colon make a difference, too.
     """
     spaced = len(_SPACED_COLON.findall(text)) if any(colon in text for colon in _SPACED_COLONS) else 0
@@ -136,8 +136,8 @@ def decode_lines(data: bytes, path: str) -> list[Any] | None:
     return values
 
 
-def said_twice(data: bytes, path: str) -> list[str]:
-    """Return the JSON pointer of every key that an object of a readable document gives a second time."""
+def duplicate_keys(data: bytes, path: str) -> list[str]:
+    """Return the JSON pointer of every key that occurs twice in an object of a readable document."""
     text, _ = _clean(data, path)
     try:
         todo = [("", json.loads(text, object_pairs_hook=_Members, parse_int=_whole))]

@@ -1,4 +1,4 @@
-"""Which kind of file is this, and what does it hold?"""
+"""Which kind of file is it? Each kind has a reader, and the result is the content of the file."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from fairtrial.formats.items import CHATS, ItemFormat, is_chat, own_or_reasoning
 from fairtrial.formats.jsontext import (
     decode,
     decode_lines,
+    duplicate_keys,
     key_count,
     key_count_of,
     members,
     repaired,
-    said_twice,
     strict_utf8,
 )
 from fairtrial.formats.reading import MOST_PROBLEMS, Diagnostics, Place
@@ -34,7 +34,7 @@ from fairtrial.records.record import Record
 _EVAL_SET = "eval set"
 _DATASET = "agents-cli dataset"
 _BY_HAND = (_EVAL_SET, _DATASET, "test file (old list form)", "eval set (old list form)", "scenarios", "EvalConfig")
-"""Kinds of files that people write, in which a key that stands there twice is a mistake."""
+"""Kinds of files that people write. A duplicate key is a mistake in them."""
 _REFUSED = {
     "resourceSpans": "OpenTelemetry spans (OTLP)",
     "batches": "OpenTelemetry spans (a Tempo export)",
@@ -43,7 +43,7 @@ _REFUSED = {
 
 
 class Loaded(Record, frozen=True):
-    """What one file holds. An eval set alone is an expectation, recordings alone are what happened; some hold both."""
+    """The content of a file: an eval set (the expectation), recordings, both, or a configuration."""
 
     path: str
     kind: str
@@ -54,7 +54,7 @@ class Loaded(Record, frozen=True):
 
 
 def read(data: bytes, path: str, *, lenient: bool = False) -> Loaded:
-    """Return what the bytes of a file hold.
+    """Return the content of a file.
 
     Raises FormatError with every problem found, each with its line and column or its JSON pointer. `lenient` makes
     misspelt keys a warning.
@@ -75,10 +75,10 @@ def read(data: bytes, path: str, *, lenient: bool = False) -> Loaded:
             value, repairs = repaired(data, path)
             reading.warnings += warnings + repairs
             loaded = _document(value, reading)
-    # Most eval sets are large and have no key twice, which a count of keys shows without decoding them again.
-    counted = strict and loaded.kind in (_EVAL_SET, _DATASET)
-    if not is_yaml and loaded.kind in _BY_HAND and not (counted and reading.keys == key_count(data)):
-        for place in said_twice(data, path)[:MOST_PROBLEMS]:
+    # Most large eval sets have no duplicate key. A count of keys shows that without decoding the file again.
+    has_count = strict and loaded.kind in (_EVAL_SET, _DATASET)
+    if not is_yaml and loaded.kind in _BY_HAND and not (has_count and reading.keys == key_count(data)):
+        for place in duplicate_keys(data, path)[:MOST_PROBLEMS]:
             reading.errors.append(f"{place}: stands there twice; keep one")
     reading.finish()
     return msgspec.structs.replace(loaded, warnings=tuple(reading.warnings))
@@ -122,8 +122,8 @@ def _object(top: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
         return _eval_set(top, reading, stem)
     whole = {key: _value(value) for key, value in top.items()}
     if keys & {"eval_case_results", "evalCaseResults"}:
-        known, _ = reading.fields(whole, evalset_result.RESULT, (), open_ended=True)
-        expected, recordings = evalset_result.results(known, reading)
+        fields, _ = reading.fields(whole, evalset_result.RESULT, (), open_ended=True)
+        expected, recordings = evalset_result.results(fields, reading)
         return Loaded(reading.path, "eval set result", expected, recordings)
     if agents_cli_config.is_config(keys, whole.get("custom_metrics", whole.get("customMetrics"))):
         return Loaded(reading.path, "EvalConfig", config=agents_cli_config.config(whole, reading))
@@ -134,9 +134,9 @@ def _object(top: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
             return read_list(whole, reading, stem)
     if messages.is_tau(whole):
         return _array([whole], reading, stem)
-    for key, what in _REFUSED.items():
+    for key, content in _REFUSED.items():
         if isinstance(whole.get(key), list):
-            raise FormatError(reading.path, [f"/{key}: holds {what}, which are not read here yet"])
+            raise FormatError(reading.path, [f"/{key}: holds {content}, which are not read here yet"])
     raise FormatError(reading.path, [f"/: {nearest_format.problem(whole)}"])
 
 
@@ -149,46 +149,54 @@ def _chat(top: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
 
 
 def _eval_set(top: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
-    given = {key: value for key, value in top.items() if not _is_null(value)}
-    known, extra = reading.fields(given, evalset.SET, (), open_ended=True)
-    raw_cases = known.pop("eval_cases", None)
-    at: Place = ((), "eval_cases")
-    if isinstance(raw_cases, msgspec.Raw):
-        raw_cases = _split(raw_cases)
-    if type(raw_cases) is not list:
-        reading.wrong_type(at, "an array of cases", _value(raw_cases))
-        raw_cases = []
-    reading.keys += len(top)
-    first = _value(raw_cases[0]) if raw_cases else None
-    is_dataset = (
-        isinstance(first, dict) and not first.keys() & evalset.CASE_MARKS and bool(first.keys() & dataset.CASE_MARKS)
+    fields, extra = reading.fields(
+        {key: value for key, value in top.items() if not _is_null(value)}, evalset.SET, (), open_ended=True
     )
-    if isinstance(first, dict) and not is_dataset and not first.keys() & evalset.CASE_MARKS:
-        # The keys are an eval set's, but the cases are not: a problem for each of them would help nobody.
-        raise FormatError(reading.path, [f"/eval_cases/0: {nearest_format.case_problem(first)}"])
+    at: Place = ((), "eval_cases")
+    raw_cases = _raw_cases(fields.pop("eval_cases", None), at, reading)
+    reading.keys += len(top)
+    is_dataset = _is_dataset(raw_cases, reading)
     cases: list[EvalCase] = []
     recordings: list[Recording] = []
-    raw_cases.reverse()  # so that what was read can be let go of, case by case
+    raw_cases.reverse()  # each case is popped, so that its memory is free before the next case is read
     while raw_cases:
-        i = len(cases)
-        raw = _value(raw_cases.pop())
+        raw, place = _value(raw_cases.pop()), (at, len(cases))
         reading.keys += key_count_of(raw)
         if is_dataset:
-            found = dataset.case(raw, i, (at, i), reading)
-            cases.append(found.case)
-            recordings += found.recordings
+            attempts = dataset.case(raw, len(cases), place, reading)
+            cases.append(attempts.case)
+            recordings += attempts.recordings
             continue
-        one = evalset.case(raw, (at, i), reading)
-        cases.append(one)
-        recorded = evalset.recorded(one, (at, i), reading)
-        if recorded is not None:
-            recordings.append(recorded)
-    _no_twins(cases, at, "eval_case_id" if is_dataset else "eval_id", reading)
-    whole = {key: _value(value) for key, value in known.items()}
+        cases.append(evalset.case(raw, place, reading))
+        recording = evalset.recorded(cases[-1], place, reading)
+        if recording is not None:
+            recordings.append(recording)
+    _check_unique(cases, at, "eval_case_id" if is_dataset else "eval_id", reading)
+    whole = {key: _value(value) for key, value in fields.items()}
     whole_extra = {key: _value(value) for key, value in (extra or {}).items()}
     reading.keys += key_count_of([*whole.values(), *whole_extra.values()])
     eval_set = evalset.eval_set(whole, whole_extra, tuple(cases), stem)
     return Loaded(reading.path, _DATASET if is_dataset else _EVAL_SET, eval_set, tuple(recordings))
+
+
+def _raw_cases(raw: Any, at: Place, reading: Diagnostics) -> list[Any]:
+    """Return the cases of an eval set, each still undecoded if the file is strict JSON."""
+    raw_cases = _split(raw) if isinstance(raw, msgspec.Raw) else raw
+    if type(raw_cases) is list:
+        return raw_cases
+    reading.wrong_type(at, "an array of cases", _value(raw_cases))
+    return []
+
+
+def _is_dataset(raw_cases: list[Any], reading: Diagnostics) -> bool:
+    """Whether the first case is a case of agents-cli. Raises FormatError if it is a case of no format."""
+    first = _value(raw_cases[0]) if raw_cases else None
+    if not isinstance(first, dict) or first.keys() & evalset.CASE_MARKS:
+        return False
+    if not first.keys() & dataset.CASE_MARKS:
+        # The keys belong to an eval set, but the cases do not. One problem says more than a problem for each case.
+        raise FormatError(reading.path, [f"/eval_cases/0: {nearest_format.case_problem(first)}"])
+    return True
 
 
 def _is_null(value: Any) -> bool:
@@ -196,14 +204,14 @@ def _is_null(value: Any) -> bool:
 
 
 def _scenarios(top: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
-    """A scenario's case is named like google-adk's: the first 8 digits of the SHA-256 of its sorted JSON."""
+    """Return the cases of scenarios, named as in google-adk: by 8 digits of the SHA-256 of their sorted JSON."""
     at: Place = ((), "scenarios")
     cases: list[EvalCase] = []
     for i, raw in enumerate(top["scenarios"]):
-        one = evalset.scenario(raw, (at, i), reading)
-        text = json.dumps({"user_persona": None, **scenario_json(one)}, sort_keys=True)
-        cases.append(EvalCase(hashlib.sha256(text.encode()).hexdigest()[:8], scenario=one))
-    _no_twins(cases, at, "starting_prompt", reading)
+        scenario = evalset.scenario(raw, (at, i), reading)
+        text = json.dumps({"user_persona": None, **scenario_json(scenario)}, sort_keys=True)
+        cases.append(EvalCase(hashlib.sha256(text.encode()).hexdigest()[:8], scenario=scenario))
+    _check_unique(cases, at, "starting_prompt", reading)
     return Loaded(reading.path, "scenarios", EvalSet(stem, tuple(cases)))
 
 
@@ -212,14 +220,14 @@ def _split(raw: msgspec.Raw) -> Any:
     return members(inner) if bytes(inner[:1]) == b"[" else decode(inner)
 
 
-def _no_twins(cases: list[EvalCase], at: Place, key: str, reading: Diagnostics) -> None:
+def _check_unique(cases: list[EvalCase], at: Place, key: str, reading: Diagnostics) -> None:
     if len({case.id for case in cases}) == len(cases):
         return
-    seen: dict[str, int] = {}
+    indexes: dict[str, int] = {}
     for i, case in enumerate(cases):
-        if case.id and case.id in seen:  # a case without an id has its problem already
-            reading.error(((at, i), key), f"must be unique, got {case.id!r} as in case {seen[case.id]}")
-        seen.setdefault(case.id, i)
+        if case.id and case.id in indexes:  # a case without an id has its problem already
+            reading.error(((at, i), key), f"must be unique, got {case.id!r} as in case {indexes[case.id]}")
+        indexes.setdefault(case.id, i)
 
 
 def _array(top: list[Any], reading: Diagnostics, stem: str) -> Loaded:
@@ -237,7 +245,7 @@ def _array(top: list[Any], reading: Diagnostics, stem: str) -> Loaded:
             return Loaded(path, "test file (old list form)", EvalSet(stem, (case,)))
         if "data" in first and "name" in first:
             cases = [legacy.case(item, ((), i), reading) for i, item in enumerate(items)]
-            _no_twins(cases, (), "name", reading)
+            _check_unique(cases, (), "name", reading)
             return Loaded(path, "eval set (old list form)", EvalSet(stem, tuple(cases)))
         if messages.is_message(first):
             return Loaded(path, "chat messages", recordings=(messages.conversation(items, (), reading, name=stem),))

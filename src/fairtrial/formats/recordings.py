@@ -24,7 +24,7 @@ def is_recording(value: Any) -> bool:
 
 
 def recording(raw: Any, at: Place, reading: Diagnostics) -> Recording | None:
-    """Return the recording that a value is; note an error and return None if it is not a recording."""
+    """Return a value as a recording. If it is not a recording, note an error and return None."""
     try:
         return msgspec.convert(raw, Recording)
     except msgspec.ValidationError as error:

@@ -58,12 +58,12 @@ def _lines(blocks: Iterator[bytes]) -> Iterator[Any]:
 def _split_lines(blocks: Iterator[bytes]) -> Iterator[bytes]:
     rest: list[bytes] = []
     for block in blocks:
-        first, *others = block.split(b"\n")
+        first, *more_lines = block.split(b"\n")
         rest.append(first)
-        if others:
+        if more_lines:
             yield b"".join(rest)
-            yield from others[:-1]
-            rest = [others[-1]]
+            yield from more_lines[:-1]
+            rest = [more_lines[-1]]
     yield b"".join(rest)
 
 
@@ -75,7 +75,7 @@ def _strict(data: bytes) -> Any:
 
 
 class _Buffer:
-    """The text of a file from a position on; it grows block by block, and drops the text before the position."""
+    """The text of a file from a position on. It grows block by block, and drops the text before the position."""
 
     def __init__(self, blocks: Iterator[bytes]) -> None:
         self._texts = codecs.iterdecode(blocks, "utf-8")
@@ -88,9 +88,9 @@ class _Buffer:
         The text doubles, so that an item that fits into no block is parsed only a few times.
         """
         parts = [self.text[self.position :]]
-        size, wanted = 0, max(1, len(parts[0]))
+        size, target_size = 0, max(1, len(parts[0]))
         try:
-            while size < wanted and (text := next(self._texts, None)) is not None:
+            while size < target_size and (text := next(self._texts, None)) is not None:
                 parts.append(text)
                 size += len(text)
         except UnicodeDecodeError as error:
