@@ -214,7 +214,7 @@ def test_null_is_the_default_of_an_option_that_is_empty_by_default() -> None:
     """ADK writes null for the objects and arrays that nobody gave."""
     config = load(
         {
-            "criteria": {"safety_v1": {"judge_model_options": None}},
+            "criteria": {"safety_v1": {"threshold": 1, "judge_model_options": None}},
             "user_simulator_config": {"model_configuration": None, "type": None},
             "environment_simulation_config": {
                 "tool_simulation_configs": None,

@@ -374,7 +374,10 @@ def test_ping_asks_the_models_of_a_config(tmp_path: Path, monkeypatch: pytest.Mo
     enter(tmp_path, monkeypatch)
     with Loopback(lambda request: request.answers(quote="clear")) as server:
         options = {"judge_models": ["mine", "yours"], "base_url": f"{server.url}/v1", "num_samples": 1}
-        criteria = {name: {"judge_model_options": options} for name in ("final_response_match_v2", "safety_v1")}
+        criteria = {
+            name: {"threshold": None, "judge_model_options": options}
+            for name in ("final_response_match_v2", "safety_v1")
+        }
         config.write_text(json.dumps({"criteria": criteria}), encoding="utf-8")
         called("run", evalset, "--agent", "echo:reply", "--config", config)
         run_id = api.runs(f"sqlite:///{tmp_path}/k.db")[0].id

@@ -65,10 +65,16 @@ def test_options_build_the_metric() -> None:
     assert first.metric == ToolTrajectory(match_type="ANY_ORDER", ignore_args=True)
 
 
-def test_an_object_without_threshold_informs() -> None:
-    """The criterion is computed and gates nothing."""
-    (first, *_), _ = built({"response_match_score": {"rouge_type": "rougeL"}})
+def test_a_threshold_of_null_informs() -> None:
+    """The criterion is computed and decides nothing."""
+    (first, *_), _ = built({"response_match_score": {"rouge_type": "rougeL", "threshold": None}})
     assert (first.metric, first.threshold) == (ResponseMatch(rouge_type="rougeL"), None)
+
+
+def test_an_object_without_threshold_is_refused() -> None:
+    """A threshold that was forgotten, or misspelt beyond recognition, would let every agent pass."""
+    with pytest.raises(ConfigError, match=r"/criteria/response_match_score: must have 'threshold'; null computes"):
+        built({"response_match_score": {"rouge_type": "rougeL"}})
 
 
 @pytest.mark.parametrize(("raw", "threshold"), [(1, 1.0), (True, 1.0), ("0.5", 0.5)])
@@ -341,7 +347,7 @@ JUDGE_OPTIONS = "/criteria/safety_v1/judge_model_options"
 )
 def test_options_of_a_judge_are_refused_with_their_place(options: Any, said: str) -> None:
     """In both spellings, and the settings of its model too."""
-    assert f"{JUDGE_OPTIONS}{said}" in problem({"safety_v1": {"judge_model_options": options}})
+    assert f"{JUDGE_OPTIONS}{said}" in problem({"safety_v1": {"threshold": 1, "judge_model_options": options}})
 
 
 def test_lenient_makes_unknown_options_of_a_judge_warnings() -> None:

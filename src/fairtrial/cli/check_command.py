@@ -8,7 +8,7 @@ import click
 
 from fairtrial import api
 from fairtrial.cli import exit_codes, flags
-from fairtrial.text.display import visible
+from fairtrial.text.display import visible_line
 
 
 @click.command()
@@ -25,9 +25,9 @@ def check(file: tuple[str, ...], lenient: bool) -> None:
     usable = True
     for checked in api.check(file, lenient=lenient):
         usable = usable and not checked.problems
-        click.echo(f"{'✗' if checked.problems else '✓'} {visible(f'{checked.path}: {checked.what}')}")
+        click.echo(f"{'✗' if checked.problems else '✓'} {visible_line(f'{checked.path}: {checked.what}')}")
         for problem in checked.problems:
-            click.echo(f"    error: {visible(problem)}")
+            click.echo(f"    error: {visible_line(problem)}")
         for warning in checked.warnings:
-            click.echo(f"    warning: {visible(warning)}")
+            click.echo(f"    warning: {visible_line(warning)}")
     sys.exit(exit_codes.OK if usable else exit_codes.USAGE)

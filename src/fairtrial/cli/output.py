@@ -22,7 +22,7 @@ from fairtrial.cli.progress import Progress
 from fairtrial.cli.report_files import ReportFiles, report_options
 from fairtrial.errors import UsageError
 from fairtrial.records.result import CaseResult, Verdict
-from fairtrial.text.display import visible
+from fairtrial.text.display import visible, visible_line
 
 _EXIT = {
     Verdict.PASSED: exit_codes.OK,
@@ -125,6 +125,7 @@ def go(plan: Plan, store: str, output: Output, *, resumed: bool = False, reuse: 
     url = None if store == "none" else store
     if url is None and reuse is not None:
         raise UsageError("--reuse needs the store that the run is in, got --store none")
+    output.refuse_inputs(plan.info.config)
     with reader_may_leave():
         _announce(plan, output)
     try:
@@ -155,7 +156,7 @@ def go(plan: Plan, store: str, output: Output, *, resumed: bool = False, reuse: 
 def _announce(plan: Plan, output: Output) -> None:
     warnings = list(dict.fromkeys(plan.warnings))
     for warning in warnings[:_WARNINGS]:
-        click.echo(f"warning: {visible(warning)}", err=True)
+        click.echo(f"warning: {visible_line(warning)}", err=True)
     if len(warnings) > _WARNINGS:
         click.echo(f"… and {len(warnings) - _WARNINGS} more warnings; `fairtrial check` lists them all", err=True)
     if not output.quiet:

@@ -71,6 +71,16 @@ class ReportFiles:
         """The report that goes to stdout, if there is one."""
         return next((report for report in REPORTS if self.paths.get(report.name) == _STDOUT), None)
 
+    def refuse_inputs(self, config: Mapping[str, Any]) -> None:
+        """Raise UsageError if a file to write is a file that the run reads."""
+        inputs = [path for name in ("eval_sets", "recordings", "criteria") for path, _ in config.get(name) or ()]
+        for option, given in (("--json", self.json_file), ("--junit", self.junit)):
+            target = Path(given) if given and str(given) != "-" else None
+            if target is None or not target.exists():
+                continue
+            if any(Path(path).exists() and target.samefile(path) for path in inputs):
+                raise UsageError(f"{option}: {target} is a file that this run reads; choose another file")
+
     def write(self, run: Run) -> list[str]:
         """Write the files; return the problems of those that could not be written.
 

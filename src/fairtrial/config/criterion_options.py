@@ -40,6 +40,8 @@ def read_criterion(
     reader = OptionReader(lenient=lenient)
     if isinstance(part.value, Mapping):
         values = reader.values(part.value, (threshold_option(scale), *options), part.pointer, open_ended=open_ended)
+        if "threshold" not in part.value and not lenient and not reader.misfits:
+            reader.note(part.pointer, "must have 'threshold'; null computes the criterion without deciding anything")
     else:
         alone = Annotated[float, Prepared(_number, besides="an object with options"), Meta(**_limits(scale))]
         values = {"threshold": reader.check(part.value, Option("threshold", alone), part.pointer)}

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fairtrial.reports.numbers import DASH
-from fairtrial.text.display import visible
+from fairtrial.text.display import visible_line
 
 INTERVAL = "95 % interval"
 _NAME_WIDTH = 24
@@ -28,7 +28,7 @@ class Rows:
 
     def add(self, name: str, *cells: str, style: str = "") -> None:
         """Add a row."""
-        self.rows.append(((visible(name), *cells), style))
+        self.rows.append(((visible_line(name), *cells), style))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Render the table if it fits, otherwise the list."""

@@ -23,7 +23,7 @@ from fairtrial.reports.attempts import attempts
 from fairtrial.reports.numbers import DASH, against, beside, count, number
 from fairtrial.reports.spending import spending_lines
 from fairtrial.reports.summary_table import MARKS, closing, tables
-from fairtrial.text.display import shortened, visible
+from fairtrial.text.display import shortened, visible, visible_line
 
 LISTED = 200
 """Up to this number of attempts, a report lists each of them. Of a larger run it lists those that did not pass."""
@@ -95,7 +95,7 @@ def case(result: CaseResult, *, several: bool = False, everything: bool = False)
             brief = outcome if result.failure is None else _without_cause(outcome, result.failure.cause)
             lines.append(_Indented(4, _outcome(brief, everything=everything)))
     values = [
-        f"{visible(outcome.criterion)} {number(outcome.score.value)}"
+        f"{visible_line(outcome.criterion)} {number(outcome.score.value)}"
         for outcome in informational
         if outcome.score.value is not None and not everything
     ]
@@ -108,7 +108,7 @@ def case(result: CaseResult, *, several: bool = False, everything: bool = False)
 
 def _head(result: CaseResult, *notes: tuple[str, str], several: bool) -> RenderableType:
     attempt = f"  attempt {result.attempt}" if several or result.attempt > 1 else ""
-    name = (visible(result.title), "bold")
+    name = (visible_line(result.title), "bold")
     return _marked(result.verdict, name, attempt, "  ", (result.verdict, MARKS[result.verdict][1]), *notes)
 
 
@@ -195,7 +195,7 @@ def _without_cause(outcome: Outcome, cause: str) -> Outcome:
 
 def _outcome(outcome: Outcome, *, everything: bool) -> RenderableType:
     verdict = outcome.verdict
-    line = [visible(outcome.criterion), "  ", *_value(outcome)]
+    line = [visible_line(outcome.criterion), "  ", *_value(outcome)]
     if verdict is Verdict.NOT_APPLICABLE:
         return _marked(verdict, *line, (f"  {visible(_reasons_not_applicable(outcome.score))}", "dim"))
     if verdict is Verdict.PASSED and not everything:

@@ -22,6 +22,14 @@ def visible(text: str) -> str:
     return _CONTROLS.sub(_escape, text.replace("\r\n", "\n"))
 
 
+def visible_line(text: str) -> str:
+    r"""Return a text on one line, with its control characters and its line breaks spelt out.
+
+    For example, an id with a newline cannot print a line that looks like a line of the report.
+    """
+    return visible(text).replace("\n", r"\n")
+
+
 def _escape(match: re.Match[str]) -> str:
     code = ord(match.group())
     return rf"\x{code:02x}" if code < 0x100 else rf"\u{code:04x}"

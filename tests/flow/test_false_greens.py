@@ -1,0 +1,197 @@
+"""Does every evaluation that checks nothing, or less than its author meant, end otherwise than green?
+
+Each situation is a real run of the command line with an agent that only says "ok". A gate that lets one of them pass
+with exit code 0 gives its user false confidence. The expected codes are 1 (failed), 2 (refused) and 3 (unscored).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commands import case, enter, eval_set, fairtrial, write
+
+CALLS = {"criteria": {"tool_trajectory_avg_score": 1.0}}
+REPLY = {"criteria": {"response_match_score": 0.8}}
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    enter(tmp_path, monkeypatch)
+
+
+def turn(**fields: Any) -> dict[str, Any]:
+    """An eval set of one invocation with these fields beside the user's message."""
+    user = {"role": "user", "parts": [{"text": "hi"}]}
+    return {"eval_set_id": "t", "eval_cases": [{"eval_id": "a", "conversation": [{"user_content": user, **fields}]}]}
+
+
+def data(**fields: Any) -> dict[str, Any]:
+    """An eval set of one invocation with this intermediate data."""
+    return turn(intermediate_data=fields)
+
+
+def beside(**fields: Any) -> dict[str, Any]:
+    """An eval set of one case with these fields beside its conversation."""
+    return eval_set(case("a") | fields)
+
+
+def content(text: str) -> dict[str, Any]:
+    """A content of the model."""
+    return {"role": "model", "parts": [{"text": text}]}
+
+
+WRONG_KEYS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "calls under tool_calls": (data(tool_calls=[{"name": "f"}]), CALLS),
+    "calls under tools": (data(tools=[{"name": "f"}]), CALLS),
+    "calls under expected_tool_use": (data(expected_tool_use=[{"tool_name": "f"}]), CALLS),
+    "calls under function_calls": (data(function_calls=[{"name": "f"}]), CALLS),
+    "tool_uses in an invocation": (turn(tool_uses=[{"name": "f"}]), CALLS),
+    "expected_tool_use in an invocation": (turn(expected_tool_use=[{"tool_name": "f"}]), CALLS),
+    "function_calls in an invocation": (turn(function_calls=[{"name": "f"}]), CALLS),
+    "tool_uses on a case": (beside(tool_uses=[{"name": "f"}]), CALLS),
+    "expected calls on a case": (beside(expected_tool_calls=[{"name": "f"}]), CALLS),
+    "arguments under input": (data(tool_uses=[{"name": "f", "input": {"x": 1}}]), CALLS),
+    "a call without a name": (data(tool_uses=[{"tool_name": "f"}]), CALLS),
+    "calls that are an object": (data(tool_uses={"name": "f"}), CALLS),
+    "a reference under expected_response": (turn(expected_response=content("x")), REPLY),
+    "a reference under reference": (turn(reference="x"), REPLY),
+    "a reference under response": (turn(response=content("x")), REPLY),
+    "a reference under agent_content": (turn(agent_content=content("x")), REPLY),
+    "a reference on a case": (beside(reference="x"), REPLY),
+    "an expected output on a case": (beside(expected_output="x"), REPLY),
+    "a text beside the parts": (turn(final_response={"text": "x"}), REPLY),
+    "a misspelt part": (turn(final_response={"parts": [{"txt": "x"}]}), REPLY),
+    "a misspelt invocation": (turn(finalResponse_=content("x")), REPLY),
+    "a rubric under text": (turn(rubrics=[{"rubric_id": "r", "criteria": "x"}]), REPLY),
+    "cases under another key": ({"eval_set_id": "t", "cases": [case("a")]}, REPLY),
+    "cases of another kind": ({"eval_set_id": "t", "eval_cases": [{"input": "hi", "expected": "x"}]}, REPLY),
+}
+
+
+@pytest.mark.parametrize(("document", "config"), WRONG_KEYS.values(), ids=WRONG_KEYS)
+def test_an_expectation_that_nothing_reads_is_refused(document: dict[str, Any], config: dict[str, Any]) -> None:
+    """Nothing would be compared with it, and every agent would pass."""
+    write("t.evalset.json", document)
+    write("config.json", config)
+    done = fairtrial("run", "t.evalset.json", "--agent", "commands:obedient", "--config", "config.json")
+    assert done.code == 2, done.out + done.err
+
+
+TWICE = {
+    "eval_cases": '{"eval_set_id": "t", "eval_cases": [{"eval_id": "a", "conversation": []}], "eval_cases": []}',
+    "final_response": (
+        '{"eval_cases": [{"eval_id": "a", "conversation": [{"user_content": {"parts": [{"text": "hi"}]}, '
+        '"final_response": {"parts": [{"text": "x"}]}, "final_response": {"parts": [{"text": "ok"}]}}]}]}'
+    ),
+}
+
+
+@pytest.mark.parametrize("text", TWICE.values(), ids=TWICE)
+def test_an_expectation_that_stands_twice_is_refused(text: str) -> None:
+    """JSON readers keep the last, which may be the weaker one."""
+    Path("t.evalset.json").write_text(text, encoding="utf-8")
+    write("config.json", REPLY)
+    assert fairtrial("run", "t.evalset.json", "--agent", "commands:obedient", "--config", "config.json").code == 2
+
+
+CONFIGS: dict[str, tuple[dict[str, Any], int]] = {
+    "no criterion": ({"criteria": {}}, 2),
+    "a misspelt criterion": ({"criteria": {"response_match_scores": 0.8}}, 2),
+    "a threshold out of range": ({"criteria": {"response_match_score": 8}}, 2),
+    "a misspelt option": ({"criteria": {"tool_trajectory_avg_score": {"threshold": 1, "match_typ": "EXACT"}}}, 2),
+    "a criterion object without threshold": ({"criteria": {"response_match_score": {}}}, 2),
+    "a key beside the criteria": ({"criteria": {"response_match_score": 0.8}, "judges": {}}, 2),
+    "criteria under another key": ({"metrics": {"response_match_score": 0.8}}, 2),
+    "a threshold of null": ({"criteria": {"response_match_score": {"threshold": None}}}, 3),
+}
+
+
+@pytest.mark.parametrize(("config", "code"), CONFIGS.values(), ids=CONFIGS)
+def test_a_config_that_checks_nothing_is_not_green(config: dict[str, Any], code: int) -> None:
+    """A gate without a threshold that applies decides nothing."""
+    write("t.evalset.json", eval_set("a"))
+    write("config.json", config)
+    done = fairtrial("run", "t.evalset.json", "--agent", "commands:obedient", "--config", "config.json")
+    assert done.code == code, done.out + done.err
+
+
+def test_a_criterion_that_applies_to_no_case_is_unscored() -> None:
+    """A case that expects nothing of calls says nothing about calls."""
+    write("t.evalset.json", turn())
+    write("config.json", CALLS)
+    done = fairtrial("run", "t.evalset.json", "--agent", "commands:obedient", "--config", "config.json")
+    assert done.code == 3
+
+
+def test_an_empty_eval_set_is_not_green() -> None:
+    """Of no cases none failed."""
+    write("t.evalset.json", eval_set())
+    assert fairtrial("run", "t.evalset.json", "--agent", "commands:obedient").code in (2, 3)
+
+
+def test_a_filter_that_matches_nothing_is_refused() -> None:
+    """A misspelt name would leave out every case."""
+    write("t.evalset.json", eval_set("a"))
+    assert fairtrial("run", "t.evalset.json", "--agent", "commands:obedient", "--only", "b*").code == 2
+
+
+def test_an_empty_folder_is_refused() -> None:
+    """A wrong path must not pass."""
+    Path("evals").mkdir()
+    assert fairtrial("run", "evals", "--agent", "commands:obedient").code == 2
+
+
+def test_files_of_a_folder_that_are_left_out_are_named() -> None:
+    """An eval set under an unusual name is not run in silence without it."""
+    write("evals/t.evalset.json", eval_set("a"))
+    write("evals/more_cases.json", eval_set("fail_1", name="more"))
+    done = fairtrial("run", "evals", "--agent", "commands:obedient")
+    assert "1 other JSON files are left out: more_cases.json" in done.err
+
+
+def test_a_config_beside_the_file_is_found() -> None:
+    """`eval_config.json` counts as `test_config.json` does; both are one too many."""
+    write("evals/t.evalset.json", eval_set("fail_1"))
+    write("evals/eval_config.json", REPLY)
+    assert fairtrial("run", "evals", "--agent", "commands:obedient").code == 1
+    write("evals/test_config.json", {"criteria": {"response_match_score": 0}})
+    assert fairtrial("run", "evals", "--agent", "commands:obedient").code == 2
+
+
+def test_an_agent_that_returns_nothing_is_not_green() -> None:
+    """An empty reply is compared, too."""
+    write("t.evalset.json", eval_set("fail_1", "a"))
+    write("config.json", REPLY)
+    done = fairtrial("run", "t.evalset.json", "--agent", "commands:obedient", "--config", "config.json")
+    assert done.code == 1
+
+
+def test_a_reply_just_below_its_threshold_fails() -> None:
+    """Means are compared as they are, and never rounded up."""
+    write("t.evalset.json", eval_set(case("a", "ok then")))
+    write("config.json", {"criteria": {"response_match_score": 0.67}})
+    done = fairtrial("run", "t.evalset.json", "--agent", "commands:obedient", "--config", "config.json")
+    assert done.code == 1
+
+
+@pytest.mark.parametrize("option", ["--json", "--junit"])
+def test_a_report_never_overwrites_what_the_run_reads(option: str) -> None:
+    """The next run would read a report in place of the eval set."""
+    file = write("t.evalset.json", eval_set("a"))
+    text = file.read_text(encoding="utf-8")
+    done = fairtrial("run", file, "--agent", "commands:obedient", option, "./t.evalset.json")
+    assert (done.code, file.read_text(encoding="utf-8")) == (2, text)
+    assert "is a file that this run reads; choose another file" in done.err
+
+
+def test_an_id_with_a_newline_prints_no_line_of_its_own() -> None:
+    """A case could otherwise print "PASSED" below itself."""
+    write("t.evalset.json", eval_set("fail_\n✓ PASSED"))
+    write("config.json", REPLY)
+    done = fairtrial("run", "t.evalset.json", "--agent", "commands:obedient", "--config", "config.json")
+    assert done.code == 1
+    assert not [line for line in done.out.splitlines() if line.startswith("✓ PASSED")]
+    assert r"fail_\n✓ PASSED" in done.out
