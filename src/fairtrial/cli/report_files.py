@@ -73,13 +73,11 @@ class ReportFiles:
 
     def refuse_inputs(self, config: Mapping[str, Any]) -> None:
         """Raise UsageError if a file to write is a file that the run reads."""
-        inputs = [path for name in ("eval_sets", "recordings", "criteria") for path, _ in config.get(name) or ()]
-        for option, given in (("--json", self.json_file), ("--junit", self.junit)):
-            target = Path(given) if given and str(given) != "-" else None
-            if target is None or not target.exists():
-                continue
-            if any(Path(path).exists() and target.samefile(path) for path in inputs):
-                raise UsageError(f"{option}: {target} is a file that this run reads; choose another file")
+        inputs = [Path(path) for name in ("eval_sets", "recordings", "criteria") for path, _ in config.get(name) or ()]
+        for report in self._of_files:
+            path = self.paths[report.name]
+            if path.exists() and any(file.exists() and path.samefile(file) for file in inputs):
+                raise UsageError(f"{report.option}: {path} is a file that this run reads; choose another file")
 
     def write(self, run: Run) -> list[str]:
         """Write the files; return the problems of those that could not be written.
