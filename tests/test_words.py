@@ -15,7 +15,6 @@ import words
 NOT_YET_REWRITTEN = {
     "api": 62,
     "cli": 49,
-    "loading": 59,
 }
 
 PACKAGES = words.packages()

@@ -141,7 +141,7 @@ class _Matching:
         return self._selected(cases, recorded, loaded_sets, notes, unmatched, files)
 
     def _stream(self, files: list[loading.Source], index: loading.CaseIndex) -> _Matched:
-        """Plan over recordings that stay in their files; nothing is expected of them, and each belongs to some case."""
+        """Plan over recordings that stay in their files. Nothing is expected of them, and each has a case."""
         sets = [EvalSet(loading.RECORDED)] * len(files)
         loaded_sets, notes = load_with_criteria(files, self.criteria, sets, lenient=self.lenient, judges=self.judges)
         index.name_cases(loading.RECORDED)
@@ -173,7 +173,7 @@ def _stored(recordings: Sequence[Recording]) -> list[Recording]:
 
 
 def _expected_of(source: loading.Source) -> EvalSet:
-    """Return what a file of recordings expects; an eval set alone was recorded itself, and expects nothing."""
+    """Return the expectation in a file of recordings. An eval set alone was itself recorded, and expects nothing."""
     loaded = source.loaded
     if loaded.eval_set is None:
         return _cases_of(loaded.recordings)

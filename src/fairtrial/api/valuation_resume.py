@@ -71,7 +71,7 @@ def skip_finished(valuation: Valuation, rows: FinishedRows) -> Valuation:
 
 
 def redact_finished(valuation: Valuation, scores: Sequence[float | None]) -> Iterator[RedactionRow]:
-    """Yield again what was redacted in the finished documents, from their scores."""
+    """Yield the redactions of the finished documents again, from their scores."""
     for document, score in zip(valuation.iter_all(), scores, strict=False):
         if valuation.keep_filter.passes(score):
             yield from redact_document(document)[1]

@@ -36,8 +36,8 @@ class Valuation:
     """Which documents to value, and how.
 
     The documents are in the files `paths`, or ready in `documents`. The first `finished` documents are valued
-    already; the vectors of the last `remembered` of these are needed once more, because later traces are compared with
-    them. `ttl`, in seconds, is the time to live of the vectors in the index; None leaves it as it is.
+    already. The vectors of the last `remembered` of them are needed again, because later traces are compared with these
+    vectors. `ttl` is the time to live of the vectors in the index, in seconds. None leaves it as it is.
     """
 
     paths: Sequence[Path] = ()
@@ -62,7 +62,7 @@ class Valuation:
         return islice(self.iter_all(), self.finished, None)
 
     def run(self) -> Iterator[ValuedChunk]:
-        """Yield the results chunk by chunk, in input order; the index is saved after the last chunk."""
+        """Yield the results chunk by chunk, in input order. The index is saved after the last chunk."""
         if self.embed is None:
             work = partial(value_chunk, context=self.context, keep_filter=self.keep_filter)
             yield from self.executor.map(work, split_into_chunks(self.iter_open(), CHUNK))

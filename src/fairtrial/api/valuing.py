@@ -59,7 +59,7 @@ class ValueOptions:
 
 @dataclass(frozen=True)
 class ValueOutputs:
-    """Where the rows of a valuation go, under their names on the command line; `stream` takes the rows of `--json`."""
+    """The outputs of a valuation, under their names on the command line. `stream` takes the rows of `--json`."""
 
     stream: BinaryIO | None = None
     output: Path | None = None
@@ -97,7 +97,7 @@ class ValueOutputs:
 
 @dataclass(frozen=True)
 class PlannedValuation:
-    """A valuation that was checked and is ready to run; `notes` are worth showing before it runs."""
+    """A valuation that was checked and is ready to run. `notes` are worth showing before it runs."""
 
     valuation: Valuation
     outputs: ValueOutputs
@@ -178,7 +178,7 @@ def plan_value(
     from_run: str | None = None,
     store: str | None = None,
 ) -> PlannedValuation:
-    """Return a valuation of files, or of the traces of a stored run; raises UsageError before anything is written.
+    """Return a valuation of files, or of the traces of a stored run. Raises UsageError before anything is written.
 
     In a stored run the verdict of a case is its success: passed or failed. Any other verdict leaves it unknown.
     """
@@ -266,7 +266,7 @@ def _documents_of_attempt(
 
 
 def _success(verdict: Verdict | None) -> bool | None:
-    """Return whether a verdict means success; None if it does not say."""
+    """Return whether a verdict means success, or None if it says neither."""
     return verdict is Verdict.PASSED if verdict in {Verdict.PASSED, Verdict.FAILED} else None
 
 

@@ -1,4 +1,4 @@
-"""Where do the rows of a data set go? To JSON lines and to Parquet files, chunk by chunk."""
+"""Which outputs take the rows of a data set? JSON lines and Parquet files, chunk by chunk."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class Parquet:
 
 
 def _arrow_type(field_type: Any) -> Any:
-    """Return the type of a Parquet column for the type of a field; every column may hold null."""
+    """Return the type of a Parquet column for the type of a field. Every column may hold null."""
     import pyarrow as pa
 
     origin, arguments = get_origin(field_type), get_args(field_type)

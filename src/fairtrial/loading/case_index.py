@@ -26,9 +26,10 @@ class IndexedCase(NamedTuple):
 
 
 class CaseIndex:
-    """The cases of recordings, in the order in which they first appear; recordings of one source share a case by id.
+    """The cases of recordings, in the order in which they first appear.
 
-    For example, a source with the recordings `a`, `b`, `a` has the case `a` with two attempts and the case `b`.
+    In one source, recordings with the same id share a case. For example, a source with the recordings `a`, `b`, `a` has
+    the case `a` with two attempts and the case `b`.
     """
 
     def __init__(self) -> None:

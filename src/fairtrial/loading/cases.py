@@ -17,7 +17,7 @@ from fairtrial.text.globs import fits
 
 
 class LoadedSet(Record, frozen=True):
-    """An eval set with what its configuration says; `only` are globs for the ids of its cases, none for all."""
+    """An eval set with its configuration. `only` holds globs for the ids of its cases; without globs all are meant."""
 
     eval_set: EvalSet
     criteria: tuple[Criterion, ...]
@@ -26,61 +26,62 @@ class LoadedSet(Record, frozen=True):
     environment: EnvironmentOptions | None = None
 
 
-def plan_cases(wanted: Sequence[LoadedSet]) -> list[PlannedCase]:
+def plan_cases(sets: Sequence[LoadedSet]) -> list[PlannedCase]:
     """Return all cases in file order, before any selection."""
-    names = _names(wanted)
-    planned: list[PlannedCase] = []
-    for loaded in wanted:
+    names = _names(sets)
+    cases: list[PlannedCase] = []
+    for loaded in sets:
         for case in loaded.eval_set.cases:
-            position = len(planned)
+            position = len(cases)
             set_id = loaded.eval_set.id
-            planned.append(PlannedCase(position, names[position], case, loaded.criteria, set_id, digest(case)))
-    return planned
+            cases.append(PlannedCase(position, names[position], case, loaded.criteria, set_id, digest(case)))
+    return cases
 
 
-def select_cases(todo: list[PlannedCase], wanted: Sequence[LoadedSet], only: Sequence[str] = ()) -> list[PlannedCase]:
+def select_cases(cases: list[PlannedCase], sets: Sequence[LoadedSet], only: Sequence[str] = ()) -> list[PlannedCase]:
     """Return the cases whose id or name matches a glob of `only`, and whose id matches a glob of their own set.
 
     Raises UsageError for a glob that matches nothing.
     """
-    if not only and not any(loaded.only for loaded in wanted):
-        return todo
-    check_globs(only, [(work.case.id, work.name) for work in todo])
+    if not only and not any(loaded.only for loaded in sets):
+        return cases
+    check_globs(only, [(case.case.id, case.name) for case in cases])
     own_globs: list[tuple[str, ...]] = []
-    for loaded in wanted:
+    for loaded in sets:
         check_globs(loaded.only, [(case.id, case.id) for case in loaded.eval_set.cases])
         own_globs += [loaded.only] * len(loaded.eval_set.cases)
     return [
-        work
-        for work, globs in zip(todo, own_globs, strict=True)
-        if matches((work.case.id, work.name), only) and matches((work.case.id,), globs)
+        case
+        for case, globs in zip(cases, own_globs, strict=True)
+        if matches((case.case.id, case.name), only) and matches((case.case.id,), globs)
     ]
 
 
-def _names(wanted: Sequence[LoadedSet]) -> list[str]:
+def _names(sets: Sequence[LoadedSet]) -> list[str]:
     """Return a name for each case that no other case of the run has.
 
-    The name of the case `a` is `a`. If the sets `s` and `t` both have a case `a`, the names are `s:a` and `t:a`; if the
-    set `s` is there twice, they are `s:a#1` and `s:a#2`.
+    The name of the case `a` is `a`. If the sets `s` and `t` both have a case `a`, the names are `s:a` and `t:a`. If
+    the set `s` is there twice, they are `s:a#1` and `s:a#2`.
     """
-    ids = [case.id for loaded in wanted for case in loaded.eval_set.cases]
+    ids = [case.id for loaded in sets for case in loaded.eval_set.cases]
     if len(set(ids)) == len(ids):
         return ids
     id_counts = Counter(ids)
-    sets = (loaded.eval_set.id for loaded in wanted for _ in loaded.eval_set.cases)
+    set_ids = (loaded.eval_set.id for loaded in sets for _ in loaded.eval_set.cases)
     qualified = [
-        case_id if id_counts[case_id] == 1 else f"{set_id}:{case_id}" for set_id, case_id in zip(sets, ids, strict=True)
+        case_id if id_counts[case_id] == 1 else f"{set_id}:{case_id}"
+        for set_id, case_id in zip(set_ids, ids, strict=True)
     ]
-    counts, seen = Counter(qualified), Counter[str]()
+    counts, numbers = Counter(qualified), Counter[str]()
     names: list[str] = []
     for name in qualified:
-        seen[name] += 1
-        names.append(name if counts[name] == 1 else f"{name}#{seen[name]}")
+        numbers[name] += 1
+        names.append(name if counts[name] == 1 else f"{name}#{numbers[name]}")
     return names
 
 
 def matches(names: Sequence[str], globs: Sequence[str]) -> bool:
-    """Whether a glob fits one of the names of a case; without globs every case matches."""
+    """Whether a glob fits one of the names of a case. Without globs every case matches."""
     return not globs or any(fits(name, glob) for name in names for glob in globs)
 
 
@@ -88,5 +89,5 @@ def check_globs(globs: Sequence[str], names: Sequence[tuple[str, str]]) -> None:
     """Raise UsageError for a glob that fits the id and the name of no case."""
     for glob in globs:
         if not any(matches(pair, [glob]) for pair in names):
-            known = nearest(glob, [name for name, _ in names]) or f"; there are {len(names)} cases"
-            raise UsageError(f"no case matches {glob!r}{known}")
+            hint = nearest(glob, [name for name, _ in names]) or f"; there are {len(names)} cases"
+            raise UsageError(f"no case matches {glob!r}{hint}")

@@ -97,12 +97,12 @@ def criteria_for(source: Source, *, lenient: bool = False, judges: Judges | None
         last = last.resolve().parent
         folder = folder.resolve()
     while True:
-        found = [folder / name for name in CONFIG_NAMES if (folder / name).is_file()]
-        if len(found) > 1:
-            names = " and ".join(path.name for path in found)
+        configs = [folder / name for name in CONFIG_NAMES if (folder / name).is_file()]
+        if len(configs) > 1:
+            names = " and ".join(path.name for path in configs)
             raise ConfigError(f"{folder}: holds {names}; keep one, or name one with --config")
-        if found:
-            return criteria_in(found[0], lenient=lenient, judges=judges)
+        if configs:
+            return criteria_in(configs[0], lenient=lenient, judges=judges)
         if folder in (last, folder.parent):
             return criteria_of(DEFAULT_CONFIG, origin="defaults")
         folder = folder.parent

@@ -1,4 +1,4 @@
-"""Which documents with reasoning are in the files that the user named? One after the other; they are never all held."""
+"""Which documents with reasoning are in the files that the user named? The documents are never all held."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def document_files(paths: Sequence[str]) -> list[Path]:
 def iter_documents(paths: Sequence[Path], defaults: TraceDefaults) -> Iterator[Document]:
     """Yield the documents of files in order.
 
-    A JSON file holds one object or a list of objects; a file of JSON lines holds one object a line. A file in another
+    A JSON file holds one object or a list of objects. A file of JSON lines holds one object a line. A file in another
     format gives the reasoning of each of its recordings. An unreadable file is one refused document, because a
     million readable files may be beside it.
     """
@@ -151,7 +151,7 @@ def _count_object_lines(data: bytes) -> int:
 
 
 def _is_reasoning(path: Path) -> bool:
-    """Whether the first document of a file is a ReasoningTrace; only the start of a file of JSON lines is read."""
+    """Whether the first document of a file is a ReasoningTrace. Of JSON lines only the start is read."""
     if path.suffix.lower() not in SUFFIXES:
         return False
     first = next(_reasoning_documents(path), None)

@@ -18,102 +18,102 @@ from fairtrial.records.trace import Trace
 
 Match = Literal["id", "session", "order"]
 RecordedInput = Recording | EvalCase
-"""A recording, or a case that was itself recorded: its conversation is what happened."""
+"""A recording, or a case whose conversation was recorded."""
 
 NO_RECORDING = "no recording"
 
 
-def recordings_of(found: Sequence[Source]) -> list[RecordedInput]:
-    """Return what the files recorded, in order; an eval set without recordings is one: its conversations happened."""
-    heard: list[RecordedInput] = []
-    for source in found:
+def recordings_of(sources: Sequence[Source]) -> list[RecordedInput]:
+    """Return the recordings of files, in order. In an eval set without recordings, the cases are the recordings."""
+    recordings: list[RecordedInput] = []
+    for source in sources:
         loaded = source.loaded
-        heard += loaded.recordings or (loaded.eval_set or EvalSet("")).cases
-    return heard
+        recordings += loaded.recordings or (loaded.eval_set or EvalSet("")).cases
+    return recordings
 
 
-def as_recording(heard: RecordedInput) -> Recording:
-    """Return a recording, or the conversation of a case, as something that happened."""
-    if isinstance(heard, Recording):
-        return heard
-    session_id = heard.session_input.session_id if heard.session_input else ""
-    return Recording(heard.id, Trace(heard.conversation or (), session_id))
+def as_recording(recorded: RecordedInput) -> Recording:
+    """Return a recording, or the conversation of a case as a recording."""
+    if isinstance(recorded, Recording):
+        return recorded
+    session_id = recorded.session_input.session_id if recorded.session_input else ""
+    return Recording(recorded.id, Trace(recorded.conversation or (), session_id))
 
 
 def without_reference(eval_set: EvalSet) -> EvalSet:
-    """Return an eval set that was itself recorded: its conversations are what happened, not what was expected."""
+    """Return an eval set without its conversations, because they were recorded and are not an expectation."""
     return replace(eval_set, cases=tuple(replace(case, conversation=None) for case in eval_set.cases))
 
 
 class MatchedRecordings(Record, frozen=True):
-    """Cases with what answers them, the attempts of a case one after another; None: nobody recorded the case.
+    """Cases beside their recordings, with the attempts of a case next to each other.
 
-    Recordings are made of it as they are asked for, so that a large run does not hold them all.
+    A case that nobody recorded has None. Recordings are completed during the iteration, so that a large run does not
+    hold them twice.
     """
 
-    works: tuple[PlannedCase, ...] = ()
-    heard: tuple[RecordedInput | None, ...] = ()
+    cases: tuple[PlannedCase, ...] = ()
+    recordings: tuple[RecordedInput | None, ...] = ()
 
     def __len__(self) -> int:
-        return len(self.works)
+        return len(self.cases)
 
     def __iter__(self) -> Iterator[Pair]:
-        pairs = zip(self.works, self.heard, strict=True)
+        pairs = zip(self.cases, self.recordings, strict=True)
         for _, attempts in groupby(pairs, key=lambda pair: pair[0].position):
-            for attempt, (work, heard) in enumerate(attempts, 1):
-                if heard is None:
+            for attempt, (case, recorded) in enumerate(attempts, 1):
+                if recorded is None:
                     failure = Failure("infrastructure", NO_RECORDING)
-                    yield work, _of_case(Recording(work.case.id, Trace(), failure=failure, ended_by="failure"), work)
+                    yield case, _of_case(Recording(case.case.id, Trace(), failure=failure, ended_by="failure"), case)
                 else:
-                    yield work, _of_case(replace(as_recording(heard), attempt=attempt), work)
+                    yield case, _of_case(replace(as_recording(recorded), attempt=attempt), case)
 
-    def of(self, works: Sequence[PlannedCase]) -> MatchedRecordings:
-        """Return what answers these cases."""
-        kept = {work.position for work in works}
-        pairs = [pair for pair in zip(self.works, self.heard, strict=True) if pair[0].position in kept]
-        return MatchedRecordings(tuple(work for work, _ in pairs), tuple(heard for _, heard in pairs))
+    def of(self, cases: Sequence[PlannedCase]) -> MatchedRecordings:
+        """Return the recordings of some of the cases."""
+        positions = {case.position for case in cases}
+        pairs = [pair for pair in zip(self.cases, self.recordings, strict=True) if pair[0].position in positions]
+        return MatchedRecordings(tuple(case for case, _ in pairs), tuple(recorded for _, recorded in pairs))
 
 
-def _of_case(recording: Recording, work: PlannedCase) -> Recording:
+def _of_case(recording: Recording, case: PlannedCase) -> Recording:
     """Return a recording under the id and the set of the case that it answers."""
-    return replace(recording, case_id=work.case.id, eval_set=work.eval_set)
+    return replace(recording, case_id=case.case.id, eval_set=case.eval_set)
 
 
 def match(
-    todo: Sequence[PlannedCase], heard: Sequence[RecordedInput], *, by: Match = "id"
+    cases: Sequence[PlannedCase], recordings: Sequence[RecordedInput], *, by: Match = "id"
 ) -> tuple[MatchedRecordings, list[str]]:
-    """Return the recordings beside the cases that they answer, and a warning for each that answers none.
+    """Return the recordings beside the cases that they answer, and a warning for each recording without a case.
 
-    Several recordings of a case are its attempts 1..n in order. A case without recording gets one that failed for want
-    of infrastructure. `by`: the case's id; the session's id (the case's pinned session, or its id); or the order.
+    Several recordings of a case are its attempts 1..n in order. A case without a recording gets an attempt that failed
+    on the side of the infrastructure. With `by="session"`, the id of a recording's session names the session of the
+    case, or the case itself.
     """
-    found = _homes(todo, heard, by)
-    left = [as_recording(one) for one, work in zip(heard, found, strict=True) if work is None]
-    works = [work for work in found if work is not None]
-    answers: list[RecordedInput | None] = [one for one, work in zip(heard, found, strict=True) if work is not None]
-    answered = {work.position for work in works}
-    works += [work for work in todo if work.position not in answered]
-    answers += [None] * (len(works) - len(answers))
-    order = sorted(range(len(works)), key=lambda i: works[i].position)
-    recorded = MatchedRecordings(tuple([works[i] for i in order]), tuple([answers[i] for i in order]))
-    return recorded, [f"recording {one.case_id or one.trace.session_id!r} belongs to no case" for one in left]
+    homes = _homes(cases, recordings, by)
+    pairs = [(case, recorded) for case, recorded in zip(homes, recordings, strict=True) if case is not None]
+    answered = {case.position for case, _ in pairs}
+    unanswered = [(case, None) for case in cases if case.position not in answered]
+    ordered = sorted([*pairs, *unanswered], key=lambda pair: pair[0].position)
+    matched = MatchedRecordings(tuple([case for case, _ in ordered]), tuple([recorded for _, recorded in ordered]))
+    strays = [as_recording(recorded) for recorded, case in zip(recordings, homes, strict=True) if case is None]
+    return matched, [f"recording {stray.case_id or stray.trace.session_id!r} belongs to no case" for stray in strays]
 
 
-def _homes(todo: Sequence[PlannedCase], heard: Sequence[RecordedInput], by: Match) -> list[PlannedCase | None]:
+def _homes(cases: Sequence[PlannedCase], recordings: Sequence[RecordedInput], by: Match) -> list[PlannedCase | None]:
     """Return for each recording the case that it answers, or None.
 
     Eval sets may share the id of a case. A recording that names its set answers the case of that set. A recording that
     does not name a set answers the first case with its id, or the case that reports call by that id.
     """
     homes: dict[tuple[str, str], PlannedCase] = {}
-    for i, work in enumerate(todo):
-        place = _expected_name(work, i, by)
-        homes.setdefault((work.eval_set, place), work)
-        homes.setdefault(("", place), work)
+    for i, case in enumerate(cases):
+        place = _expected_name(case, i, by)
+        homes.setdefault((case.eval_set, place), case)
+        homes.setdefault(("", place), case)
     if by != "order":
-        for work in todo:
-            homes.setdefault(("", work.name), work)
-    return [_home(homes, recorded, i, by) for i, recorded in enumerate(heard)]
+        for case in cases:
+            homes.setdefault(("", case.name), case)
+    return [_home(homes, recorded, i, by) for i, recorded in enumerate(recordings)]
 
 
 def _home(
@@ -124,11 +124,11 @@ def _home(
     return of_set or homes.get(("", name))
 
 
-def _expected_name(work: PlannedCase, i: int, by: Match) -> str:
+def _expected_name(case: PlannedCase, i: int, by: Match) -> str:
     """Return the name under which a case waits for its recordings."""
     if by == "session":
-        return as_recording(work.case).trace.session_id or work.case.id
-    return work.case.id if by == "id" else str(i)
+        return as_recording(case.case).trace.session_id or case.case.id
+    return case.case.id if by == "id" else str(i)
 
 
 def _recorded_name(recorded: RecordedInput, i: int, by: Match) -> str:
@@ -141,30 +141,30 @@ def _recorded_name(recorded: RecordedInput, i: int, by: Match) -> str:
 
 
 def match_each(
-    todo: Sequence[PlannedCase], wanted: Sequence[LoadedSet], found: Sequence[Source], *, by: Match = "id"
+    cases: Sequence[PlannedCase], sets: Sequence[LoadedSet], sources: Sequence[Source], *, by: Match = "id"
 ) -> tuple[MatchedRecordings, list[str]]:
-    """Return the recordings of each file beside the cases of the same file; the rest is as in `match`."""
-    works: list[PlannedCase] = []
-    heard: list[RecordedInput | None] = []
+    """Return the recordings of each file beside the cases of the same file, otherwise as `match` does."""
+    matched_cases: list[PlannedCase] = []
+    recordings: list[RecordedInput | None] = []
     warnings: list[str] = []
     start = 0
-    for one, source in zip(wanted, found, strict=True):
-        end = start + len(one.eval_set.cases)
-        matched, said = match(todo[start:end], recordings_of([source]), by=by)
-        works += matched.works
-        heard += matched.heard
-        warnings += said
+    for loaded, source in zip(sets, sources, strict=True):
+        end = start + len(loaded.eval_set.cases)
+        matched, strays = match(cases[start:end], recordings_of([source]), by=by)
+        matched_cases += matched.cases
+        recordings += matched.recordings
+        warnings += strays
         start = end
-    return MatchedRecordings(tuple(works), tuple(heard)), warnings
+    return MatchedRecordings(tuple(matched_cases), tuple(recordings)), warnings
 
 
-def with_sets(found: Sequence[Source]) -> list[RecordedInput]:
-    """Return what the files recorded. If a file holds an eval set, its recordings name that set."""
-    heard: list[RecordedInput] = []
-    for source in found:
-        eval_set, recorded = source.loaded.eval_set, recordings_of([source])
+def with_sets(sources: Sequence[Source]) -> list[RecordedInput]:
+    """Return the recordings of files. If a file holds an eval set, its recordings name that set."""
+    recordings: list[RecordedInput] = []
+    for source in sources:
+        eval_set, of_source = source.loaded.eval_set, recordings_of([source])
         if eval_set is None:
-            heard += recorded
+            recordings += of_source
         else:
-            heard += [replace(as_recording(item), eval_set=eval_set.id) for item in recorded]
-    return heard
+            recordings += [replace(as_recording(recorded), eval_set=eval_set.id) for recorded in of_source]
+    return recordings

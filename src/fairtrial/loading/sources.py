@@ -1,4 +1,4 @@
-"""Which files are meant, and what do they hold?"""
+"""Which files did the user name, and what do they hold?"""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _RECORDED = (*_PATTERNS, "*.session.json", "*.evalset_result.json", "*.jsonl")
 
 
 class Source(Record, frozen=True):
-    """One file that was read: what it holds, the folder it was found under, and the digest of its bytes."""
+    """The content of a file, the folder that the file was searched in, and the digest of its bytes."""
 
     loaded: Loaded
     root: str
@@ -57,7 +57,7 @@ def check_name(path: Path) -> None:
 
 
 def read_file(path: Path, *, lenient: bool = False) -> tuple[Loaded, str]:
-    """Return the content of a file and the SHA-256 of its bytes; raises FormatError."""
+    """Return the content of a file and the SHA-256 of its bytes. Raises FormatError."""
     check_name(path)
     try:
         data = path.read_bytes()
@@ -68,7 +68,7 @@ def read_file(path: Path, *, lenient: bool = False) -> tuple[Loaded, str]:
 
 @contextmanager
 def no_such_path(given: str | Path) -> Iterator[None]:
-    """Raise UsageError for a path that the system does not even look at: too long, or in a folder that is closed."""
+    """Raise UsageError if the system cannot look at a path, for example because the path is too long."""
     try:
         yield
     except OSError as error:
@@ -92,42 +92,42 @@ def sources(paths: Sequence[str | Path], *, lenient: bool = False, recorded: boo
 def read_each(
     paths: Sequence[str | Path], read_source: Callable[[FoundFile, int], Source], *, recorded: bool
 ) -> list[Source]:
-    """Return what a function reads from each file; the function also gets the number of the file, from 0.
+    """Return the source that a function reads from each file. The function also gets the number of the file, from 0.
 
     Raises FormatError or UsageError with the problems of all files at once.
     """
-    found: list[Source] = []
+    contents: list[Source] = []
     problems: list[FormatError] = []
     for file in find_files(paths, recorded=recorded):
         try:
-            found.append(read_source(file, len(found)))
+            contents.append(read_source(file, len(contents)))
         except FormatError as error:
             problems.append(error)
     if len(problems) == 1:
         raise problems[0]
     if problems:
         raise UsageError("\n".join(str(problem) for problem in problems))
-    return found
+    return contents
 
 
 def find_files(paths: Sequence[str | Path], *, recorded: bool) -> Iterator[FoundFile]:
-    """Yield the files at paths; raises UsageError for a path that does not exist.
+    """Yield the files at paths.
 
     In a folder, a file counts if it has the name of an eval set or, with `recorded`, of recordings. A path that does
-    not exist may be `FILE:case1,case2`, as in ADK.
+    not exist may be `FILE:case1,case2`, as in ADK. Raises UsageError for any other path that does not exist.
     """
     for given in paths:
         with no_such_path(given):
             path, only = _split(str(given))
             files = _files(path, _RECORDED if recorded else _PATTERNS)
-            notes = _left_out(path, files)
+            notes = _omission_notes(path, files)
         for file in files:
             yield FoundFile(file, str(path if path.is_dir() else file.parent), only, notes)
             notes = ()
 
 
 def check_useful(loaded: Loaded, *, recorded: bool) -> None:
-    """Raise FormatError for a file without an eval set, unless recordings are enough and it has some."""
+    """Raise FormatError for a file without an eval set. With `recorded`, a file may hold recordings instead."""
     if loaded.eval_set is None and not (recorded and loaded.recordings):
         raise FormatError(loaded.path, [f"holds {loaded.kind}, but an eval set is needed"])
 
@@ -150,53 +150,54 @@ def _files(path: Path, patterns: Sequence[str]) -> list[Path]:
     return files
 
 
-def _left_out(path: Path, files: Sequence[Path]) -> tuple[str, ...]:
+def _omission_notes(path: Path, files: Sequence[Path]) -> tuple[str, ...]:
     """Return a warning that names the JSON files of a folder which are neither read nor known to be something else."""
     if not path.is_dir():
         return ()
-    others = sorted(
+    omitted_files = sorted(
         str(file.relative_to(path))
         for file in set(path.rglob("*.json")) - set(files)
         if file.name not in CONFIG_NAMES and not any(fnmatch(file.name, pattern) for pattern in _RECORDED)
     )
-    if not others:
+    if not omitted_files:
         return ()
-    names = ", ".join(others[:5]) + (", …" if len(others) > 5 else "")
-    return (f"{path}: {len(others)} other JSON files are left out: {names}; give a file by its path to read it",)
+    names = ", ".join(omitted_files[:5]) + (", …" if len(omitted_files) > 5 else "")
+    return (f"{path}: {len(omitted_files)} other JSON files are left out: {names}; give a file by its path to read it",)
 
 
-def merge_sources(found: Sequence[Source]) -> list[Source]:
-    """Return the files with those that recorded the same eval set made one, so that its recordings are attempts.
+def merge_sources(sources: Sequence[Source]) -> list[Source]:
+    """Return the files, but merge files that recorded the same eval set, so that their recordings are attempts.
 
-    The same is a set with the same id, and the same expectation of every case that both hold.
+    Two sets are the same if they have the same id, and expect the same of every case that both hold.
     """
     merged: list[Source] = []
-    for source in found:
-        home = next((i for i, one in enumerate(merged) if _same_set(one, source)), None)
+    for source in sources:
+        home = next((i for i, earlier in enumerate(merged) if _same_set(earlier, source)), None)
         if home is None:
             merged.append(source)
         else:
-            merged[home] = _joined(merged[home], source)
+            merged[home] = _join(merged[home], source)
     return merged
 
 
-def _same_set(one: Source, other: Source) -> bool:
-    ours, theirs = one.loaded.eval_set, other.loaded.eval_set
-    if ours is None or theirs is None or not (ours.id and ours.id == theirs.id) or one.only or other.only:
+def _same_set(first: Source, second: Source) -> bool:
+    first_set, second_set = first.loaded.eval_set, second.loaded.eval_set
+    if first_set is None or second_set is None or not first_set.id or first_set.id != second_set.id:
         return False
-    known = {case.id: case for case in ours.cases}
-    recorded = one.loaded.recordings and other.loaded.recordings
-    return bool(recorded) and all(known.get(case.id, case) == case for case in theirs.cases)
+    if first.only or second.only or not (first.loaded.recordings and second.loaded.recordings):
+        return False
+    cases = {case.id: case for case in first_set.cases}
+    return all(cases.get(case.id, case) == case for case in second_set.cases)
 
 
-def _joined(one: Source, other: Source) -> Source:
-    ours, theirs = one.loaded.eval_set or EvalSet(""), other.loaded.eval_set or EvalSet("")
-    known = {case.id for case in ours.cases}
-    cases = (*ours.cases, *(case for case in theirs.cases if case.id not in known))
+def _join(first: Source, second: Source) -> Source:
+    first_set, second_set = first.loaded.eval_set or EvalSet(""), second.loaded.eval_set or EvalSet("")
+    ids = {case.id for case in first_set.cases}
+    cases = (*first_set.cases, *(case for case in second_set.cases if case.id not in ids))
     loaded = replace(
-        one.loaded,
-        eval_set=replace(ours, cases=cases),
-        recordings=(*one.loaded.recordings, *other.loaded.recordings),
-        warnings=(*one.loaded.warnings, *other.loaded.warnings),
+        first.loaded,
+        eval_set=replace(first_set, cases=cases),
+        recordings=(*first.loaded.recordings, *second.loaded.recordings),
+        warnings=(*first.loaded.warnings, *second.loaded.warnings),
     )
-    return replace(one, loaded=loaded)
+    return replace(first, loaded=loaded)

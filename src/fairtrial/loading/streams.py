@@ -79,7 +79,7 @@ def scan_sources(paths: Sequence[str | Path], *, lenient: bool = False) -> tuple
     """Return the files at paths, checked but without their recordings, and the index of the cases of the recordings.
 
     If a file also holds an eval set, the recordings depend on it. Then all files are returned with their recordings,
-    and there is no index. Raises FormatError or UsageError with the problems of all files.
+    and the index is None. Raises FormatError or UsageError with the problems of all files.
     """
     index = CaseIndex()
 
@@ -94,10 +94,10 @@ def scan_sources(paths: Sequence[str | Path], *, lenient: bool = False) -> tuple
             loaded = replace(loaded, recordings=())
         return file.source_of(loaded, file_pass.sha256)
 
-    found = read_each(paths, scan, recorded=True)
-    if all(_can_stream(source) for source in found):
-        return found, index
-    return [_with_recordings(source, lenient=lenient) if _can_stream(source) else source for source in found], None
+    sources = read_each(paths, scan, recorded=True)
+    if all(map(_can_stream, sources)):
+        return sources, index
+    return [_with_recordings(source, lenient=lenient) if _can_stream(source) else source for source in sources], None
 
 
 def _can_stream(source: Source) -> bool:
