@@ -204,15 +204,15 @@ def test_more_attempts_are_added(killed: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["other.evalset.json"], "paths must be that of the run, ['trips.evalset.json'], got ['other.evalset.json']"),
+        (["other.evalset.json"], "paths must be ['trips.evalset.json'] as in the run, got ['other.evalset.json']"),
         (
             ["--agent", "commands:obedient"],
-            "agent must be that of the run, 'commands:patient', got 'commands:obedient'",
+            "agent must be 'commands:patient' as in the run, got 'commands:obedient'",
         ),
-        (["--config", "test_config.json"], "config must be that of the run, None, got 'test_config.json'"),
-        (["--only", "good*"], "only must be that of the run, [], got ['good*']"),
-        (["--lenient"], "lenient must be that of the run, False, got True"),
-        (["--reply-timeout", "5"], "reply_timeout must be that of the run, None, got 5.0"),
+        (["--config", "test_config.json"], "config must be None as in the run, got 'test_config.json'"),
+        (["--only", "good*"], "only must be [] as in the run, got ['good*']"),
+        (["--lenient"], "lenient must be False as in the run, got True"),
+        (["--reply-timeout", "5"], "reply_timeout must be None as in the run, got 5.0"),
         (["--store", "none"], "--resume needs the store"),
     ],
 )
@@ -270,7 +270,7 @@ def test_runs_of_score_are_not_resumed() -> None:
     """What was recorded elsewhere is simply scored again."""
     fairtrial("score", "trips.evalset.json", "--quiet")
     done = again(only_run())
-    assert (done.code, "simply done again" in done.err) == (2, True)
+    assert (done.code, "start that command again" in done.err) == (2, True)
 
 
 def test_unknown_runs_are_refused() -> None:

@@ -283,7 +283,8 @@ def test_an_earlier_run_is_reused_but_for_its_abstentions(tmp_path: Path, monkey
 
 def command(folder: Path, server: Loopback, *arguments: str) -> subprocess.Popen[bytes]:
     """Start `fairtrial run` as users do, in a process of its own."""
-    env = {**os.environ, "OPENAI_BASE_URL": f"{server.url}/v1", "OPENAI_API_KEY": SECRET, "PYTHONPATH": str(folder)}
+    search_path = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
+    env = {**os.environ, "OPENAI_BASE_URL": f"{server.url}/v1", "OPENAI_API_KEY": SECRET, "PYTHONPATH": search_path}
     line = [sys.executable, "-c", COMMAND, "run", *arguments, "--store", f"sqlite:///{folder}/k.db"]
     return subprocess.Popen(line, cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 

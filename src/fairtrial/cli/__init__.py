@@ -1,4 +1,4 @@
-"""The command `fairtrial`: each command is a module, loaded when it is called."""
+"""The command `fairtrial`. Each of its commands is a module that is imported when the command is called."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ from fairtrial.errors import FairtrialError, nearest
 from fairtrial.version import __version__
 
 COMMANDS = {
-    "run": "Run an agent on eval sets, and score what it does.",
-    "record": "Run an agent on eval sets, and write what it does.",
+    "run": "Run an agent on eval sets, and score its conversations.",
+    "record": "Run an agent on eval sets, and write its conversations to a file.",
     "scenarios": "Write new scenarios for an agent with a model.",
-    "score": "Score what was recorded elsewhere.",
-    "value": "Say what reasoning traces are worth, and keep those worth sharing.",
-    "check": "Say what files are, and what is wrong with them.",
+    "score": "Score recordings of an agent.",
+    "value": "Compute the value of reasoning traces, and keep the valuable ones.",
+    "check": "Check files: name their format and their problems.",
     "convert": "Write an eval set in another format.",
     "criteria": "Show the criteria, explain one, or print a config for a situation.",
     "runs": "List the runs in the store, remove, export or import them.",
-    "judge": "Ask whether the model that judges is ready.",
+    "judge": "Check whether the model that judges is ready.",
     "show": "Show a run of the store, or one of its cases.",
 }
 _PATIENCE = 5.0
-"""Seconds that the process may take to end after its work is done."""
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""What a disk says that has no room for what a command prints."""
+"""The time in seconds that the process may take to end after its work is done."""
+_DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""The error numbers of a full disk."""
 
 
-class _Lazily(click.Group):
-    """A group that imports a command when it is called; its help needs none of them."""
+class _LazyGroup(click.Group):
+    """A group that imports a command when the command is called. The help of the group imports no command."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """Return the names, in the order of a user's work."""
+        """Return the names in the order in which a user needs the commands."""
         return list(COMMANDS)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command; for a misspelt one offer the nearest."""
+        """Find the command. For a misspelt name, offer the nearest name."""
         if args[0] not in COMMANDS and args[0][:1].isalnum():
             ctx.fail(f"No such command {args[0]!r}{nearest(args[0], COMMANDS)}")
         return super().resolve_command(ctx, args)
@@ -65,10 +65,10 @@ class _Lazily(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
 
-@click.group(cls=_Lazily, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="fairtrial")
 def fairtrial() -> None:
-    """Evaluate AI agents, and say how sure you can be of the result.
+    """Evaluate AI agents, with an interval for every number.
 
     \b
     fairtrial run examples/shop.evalset.json --agent examples.agent:reply
@@ -80,20 +80,20 @@ def fairtrial() -> None:
 
 
 def command() -> None:
-    """Run the command line as a process of its own, which no thread that an agent left behind keeps for long."""
+    """Run the command line as a process of its own. Threads that agents left running cannot keep it alive."""
     code: object = 1
     try:
         main()
-    except SystemExit as left:
-        code = left.code
+    except SystemExit as exit_request:
+        code = exit_request.code
         raise
     finally:
         number = code if isinstance(code, int) else 1
-        threading.Thread(target=_leave, args=(number,), daemon=True).start()
+        threading.Thread(target=_exit_after_patience, args=(number,), daemon=True).start()
 
 
-def _leave(code: int) -> None:
-    """End the process where it has not ended by itself; while that goes well, this thread is gone before."""
+def _exit_after_patience(code: int) -> None:
+    """End the process if it does not end by itself. If it does, this daemon thread ends with it."""
     time.sleep(_PATIENCE)
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
@@ -102,7 +102,7 @@ def _leave(code: int) -> None:
 
 
 def main(args: Sequence[str] | None = None) -> None:
-    """Run the command line, and leave with its exit code; an error of the user's is a message, not a traceback."""
+    """Run the command line, and exit with its code. A mistake of the user becomes a message, not a traceback."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
@@ -121,11 +121,12 @@ def main(args: Sequence[str] | None = None) -> None:
         click.echo(f"fairtrial: {visible(str(error))}", err=True)
         sys.exit(exit_codes.USAGE)
     except OSError as error:
-        if error.filename is None and error.errno not in _FULL:
+        if error.filename is None and error.errno not in _DISK_FULL:
             raise
         from fairtrial.text.display import shortened, visible
 
-        sys.stdout = None  # what waits in it may be what cannot be written
-        what = visible(shortened(str(error.filename or "cannot write"), 200))
-        click.echo(f"fairtrial: {what}: {error.strerror}", err=True)
+        # The buffer of stdout may hold the text that the disk refuses. Python would try to write it again at exit.
+        sys.stdout = None
+        subject = visible(shortened(str(error.filename or "cannot write"), 200))
+        click.echo(f"fairtrial: {subject}: {error.strerror}", err=True)
         sys.exit(exit_codes.USAGE)

@@ -1,4 +1,4 @@
-"""`fairtrial check`: what files are, and what is wrong with them."""
+"""`fairtrial check`: the format of files, and their problems."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from fairtrial.text.display import visible_line
 @click.argument("file", nargs=-1, required=True)
 @flags.lenient
 def check(file: tuple[str, ...], lenient: bool) -> None:
-    """Say what each file is, how much it holds, and every problem in it.
+    """Name the format of each file, the number of its cases, and every problem in it.
 
-    FILE is a file or a folder (all its JSON). Exits with 0 where everything can be used, else with 2.
+    FILE is a file or a folder (all its JSON). The exit code is 0 if every file can be used, otherwise 2.
 
     \b
     fairtrial check evals/ test_config.json

@@ -1,4 +1,4 @@
-"""Where do reports appear? A terminal, or what stands in for it."""
+"""How is text printed to a terminal, to a pipe, and to a reader who has left?"""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from typing import Any, TextIO
 from rich.console import Console
 
 _PIPED_WIDTH = 120
-_FILLING = re.compile(r" +(?=\n|$)")
+_TRAILING_SPACES = re.compile(r" +(?=\n|$)")
 
 
 class _Console(Console):
-    """A console whose reader may leave: that is no reason to forget the verdict."""
+    """A console that raises if its reader has left, so that the caller can still exit with the verdict."""
 
     def on_broken_pipe(self) -> None:
-        """Leave it to the caller."""
+        """Raise, and leave the reaction to the caller."""
         raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Return a console that is plain text, without spaces at the ends of lines, where nobody watches."""
+    """Return a console. In a pipe or a file it prints plain text, 120 characters wide, without trailing spaces."""
     stream = sys.stderr if stderr else sys.stdout
     if stream.isatty():
         return _Console(file=stream, highlight=False, emoji=False, markup=False)
@@ -34,15 +34,15 @@ def console(*, stderr: bool = False) -> Console:
 
 
 class _Trimmed:
-    """A stream that lines reach without the spaces that fill them up to the width."""
+    """A stream that removes the trailing spaces of lines. rich fills every line of a table up to the width."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self.encoding = stream.encoding
 
     def write(self, text: str) -> int:
-        """Write whole lines, trimmed."""
-        self._stream.write(_FILLING.sub("", text))
+        """Write text without the trailing spaces of its lines."""
+        self._stream.write(_TRAILING_SPACES.sub("", text))
         return len(text)
 
     def flush(self) -> None:
@@ -52,7 +52,7 @@ class _Trimmed:
 
 @contextmanager
 def reader_may_leave() -> Iterator[None]:
-    """Go on where nobody reads stdout any more: the verdict is what it is."""
+    """Continue if nobody reads stdout any more, for example after `| head`. The exit code still tells the verdict."""
     try:
         yield
     except BrokenPipeError:

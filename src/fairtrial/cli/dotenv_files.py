@@ -1,4 +1,4 @@
-"""Which keys and endpoints stand in `.env` files? The agent's folder first, then beside the config."""
+"""Which keys and endpoints do `.env` files contain? The agent's folder comes first, then the folder of the config."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _NAME = ".env"
 
 
 def read_environment(*, agent: str | None = None, config: str | Path | None = None, paths: Sequence[str] = ()) -> None:
-    """Take the variables of `.env` files into the environment; what is set there already stays as it is.
+    """Add the variables of `.env` files to the environment. Variables that are already set keep their values.
 
-    Looked at are the agent's folder, then that of the config, or without one those of the eval sets. Raises UsageError
-    for a file that cannot be read.
+    The folders are the agent's folder, then the folder of the config. Without a config they are the folders of the eval
+    sets. Raises UsageError if a file cannot be read.
     """
     for folder in dict.fromkeys(_folders(agent, config, paths)):
         file = folder / _NAME
@@ -43,7 +43,7 @@ def _folders(agent: str | None, config: str | Path | None, paths: Sequence[str])
 
 
 def _agent_folders(agent: str) -> Iterator[Path]:
-    """The folder that a target means: of `adk:FOLDER` that one, of `package.module:name` that of the module."""
+    """Yield the folder of an agent: FOLDER for `adk:FOLDER`, the folder of the module for `package.module:name`."""
     kind, _, rest = agent.partition(":")
     if "//" in agent:
         return

@@ -1,11 +1,11 @@
-"""What does the exit code of a command say?"""
+"""Which exit codes do the commands have?"""
 
 from __future__ import annotations
 
 OK = 0
 FAILED = 1
 USAGE = 2
-"""Wrong input or usage; what click itself exits with where arguments are wrong."""
+"""Wrong input or usage. click uses the same code for wrong arguments."""
 UNSCORED = 3
 INTERRUPTED = 130
-"""128 and the number of SIGINT, as shells say it."""
+"""128 plus the number of SIGINT, as shells report it."""

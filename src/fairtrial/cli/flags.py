@@ -10,20 +10,23 @@ import click
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 reply_timeout = click.option(
-    "--reply-timeout", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Longest wait for a reply."
+    "--reply-timeout",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SECONDS",
+    help="The longest wait for a reply.",
 )
 only = click.option(
-    "--only", multiple=True, metavar="ID", help="Only cases with this id; * and ? are wildcards. Repeatable."
+    "--only", multiple=True, metavar="ID", help="Run only cases with this id. * and ? are wildcards. Repeatable."
 )
 concurrency = click.option(
-    "--concurrency", default=8, show_default=True, type=click.IntRange(1), help="How many cases at once."
+    "--concurrency", default=8, show_default=True, type=click.IntRange(1), help="The largest number of cases at once."
 )
-lenient = click.option("--lenient", is_flag=True, help="Unknown options and misspelt keys are warnings.")
+lenient = click.option("--lenient", is_flag=True, help="Unknown options and misspelt keys become warnings.")
 
 
 def stored(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the option that says which store to read. A subcommand takes the store of its group by default."""
-    from fairtrial.api import DEFAULT_URL  # SQL is imported only where it is used
+    from fairtrial.api import DEFAULT_URL  # SQL is imported only by the commands that use it
 
     def default() -> str:
         group = click.get_current_context().parent
@@ -45,7 +48,7 @@ def show_command(run_id: str, store: str, arguments: str = "") -> str:
 
 
 def with_options(command: Callable[..., Any], *options: Option) -> Callable[..., Any]:
-    """Add options to a command; its help shows them in this order."""
+    """Add options to a command. Its help shows them in this order."""
     for option in reversed(options):
         command = option(command)
     return command

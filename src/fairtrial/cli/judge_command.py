@@ -12,7 +12,7 @@ from fairtrial.cli import exit_codes, flags
 
 @click.group()
 def judge() -> None:
-    """Look after the models that judge.
+    """Check the models that judge.
 
     \b
     fairtrial judge ping --judge-model openai/my-model
@@ -23,13 +23,13 @@ def judge() -> None:
 @click.option(
     "--judge-model", metavar="NAME", help=f"The model, or several separated by commas.  [default: {DEFAULT_MODEL}]"
 )
-@click.option("--config", metavar="FILE", help="Ask the models that the criteria of an EvalConfig name.")
-@click.option("--run", metavar="RUN", help="Also say what judging this run of the store would cost.")
+@click.option("--config", metavar="FILE", help="Check the models that the criteria of an EvalConfig name.")
+@click.option("--run", metavar="RUN", help="Also print the cost of judging this run of the store.")
 @flags.stored
 def ping(judge_model: str | None, config: str | None, run: str | None, store: str) -> None:
-    """Send one question of each kind to the judge, and say whether it answers in form.
+    """Send one question of each kind to the judge, and check the form of its answers.
 
-    Exits with 0 if it does, with 1 if some kind was not answered in form, with 2 if it cannot be called.
+    Exit codes: 0 every answer has the right form, 1 some answer does not, 2 the judge cannot be called.
 
     \b
     fairtrial judge ping
@@ -41,17 +41,17 @@ def ping(judge_model: str | None, config: str | None, run: str | None, store: st
     from fairtrial.text.display import visible
 
     read_environment(config=config, paths=["."])
-    answers = api.ping(api.Judges(model=judge_model), config)
-    for one in answers:
-        mark = "✗" if one.problem else "✓"
-        cost = "" if one.cost is None else f", ${one.cost:.6f}"
-        again = ", asked twice" if one.asked > 1 else ""
-        click.echo(f"{mark} {visible(one.model)}: {one.kind} in {one.seconds:.1f} s{cost}{again}")
-        if one.problem:
-            click.echo(f"    {visible(one.problem)}")
+    results = api.ping(api.Judges(model=judge_model), config)
+    for result in results:
+        mark = "✗" if result.problem else "✓"
+        cost = "" if result.cost is None else f", ${result.cost:.6f}"
+        again = ", asked twice" if result.asked > 1 else ""
+        click.echo(f"{mark} {visible(result.model)}: {result.kind} in {result.seconds:.1f} s{cost}{again}")
+        if result.problem:
+            click.echo(f"    {visible(result.problem)}")
     if run is not None:
-        for name in dict.fromkeys(one.model for one in answers):
-            calls, cost_then = api.cost_of(run, store, name)
-            said = "an unknown price" if cost_then is None else f"${cost_then:.4f}"
-            click.echo(f"run {run}: {calls} calls, with {visible(name)} {said}")
-    sys.exit(exit_codes.FAILED if any(one.problem for one in answers) else exit_codes.OK)
+        for name in dict.fromkeys(result.model for result in results):
+            calls, run_cost = api.cost_of(run, store, name)
+            price = "an unknown price" if run_cost is None else f"${run_cost:.4f}"
+            click.echo(f"run {run}: {calls} calls, with {visible(name)} {price}")
+    sys.exit(exit_codes.FAILED if any(result.problem for result in results) else exit_codes.OK)

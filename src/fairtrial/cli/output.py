@@ -1,4 +1,4 @@
-"""What do `run` and `score` have in common? Options, reports and exit codes."""
+"""Which options, reports and exit codes do `run` and `score` share?"""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ _EXIT = {
     Verdict.FAILED: exit_codes.FAILED,
     Verdict.UNSCORED: exit_codes.UNSCORED,
 }
-_WARNINGS = 20
+_SHOWN_WARNINGS = 20
 
 
 @dataclass(frozen=True)
 class Output(ReportFiles):
-    """Where the results of a run go."""
+    """The outputs of a run: its reports and the terminal."""
 
     quiet: bool
 
     def only_report_on_stdout(self) -> AbstractContextManager[object]:
-        """Send to stderr what an agent, a metric or a process of theirs prints, where stdout is for JSON."""
+        """Send the prints of agents, metrics and their processes to stderr, if stdout is for a report."""
         return stdout_as_stderr() if self.on_stdout is not None else nullcontext()
 
     @property
     def terminal(self) -> Console:
-        """The terminal, or what stands in for it; stderr where stdout is taken by JSON."""
+        """The console for people. It is stderr if stdout is for a report."""
         return console(stderr=self.on_stdout is not None)
 
 
 @dataclass(frozen=True)
 class Common:
-    """What `run` and `score` are told alike."""
+    """The options that `run` and `score` share."""
 
     config: Path | None
     lenient: bool
@@ -76,18 +76,18 @@ _OPTIONS = (
         default=DEFAULT_URL,
         show_default=True,
         metavar="URL",
-        help="Where the run is kept: any SQLAlchemy URL, or none.",
+        help="The store of the run: any SQLAlchemy URL, or none.",
     ),
-    click.option("--allow-unscored", is_flag=True, help="Exit with 0 instead of 3 where something is unscored."),
+    click.option("--allow-unscored", is_flag=True, help="Exit with 0 instead of 3 if something could not be scored."),
     click.option("--quiet", "-q", is_flag=True, help="Print the verdict only."),
 )
 
 
 def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that every scoring command takes; the command receives them as `common`."""
+    """Add the options that every scoring command takes. The command receives them as `common`."""
 
     @functools.wraps(command)
-    def gathered(
+    def call_with_common(
         *args: Any,
         config: Path | None,
         lenient: bool,
@@ -97,34 +97,34 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
         reports: Mapping[str, Path],
         allow_unscored: bool,
         quiet: bool,
-        **own: Any,
+        **other_options: Any,
     ) -> Any:
         output = Output(reports, allow_unscored, quiet)
-        return command(*args, common=Common(config, lenient, only, concurrency, store, output), **own)
+        return command(*args, common=Common(config, lenient, only, concurrency, store, output), **other_options)
 
-    return flags.with_options(gathered, *_OPTIONS)
+    return flags.with_options(call_with_common, *_OPTIONS)
 
 
 @contextmanager
 def stdout_as_stderr() -> Iterator[None]:
-    """Send what is printed to stderr, also by processes that are started."""
+    """Send everything that is printed to stderr, also by processes that are started."""
     with redirect_stdout(sys.stderr), ExitStack() as stack:
-        with suppress(OSError):  # of a stream that is no file there is nothing that a process could inherit
-            own, errors = sys.__stdout__, sys.__stderr__
-            if own is not None and errors is not None:
-                own.flush()
-                kept = os.dup(own.fileno())
-                stack.callback(os.close, kept)
-                stack.callback(os.dup2, kept, own.fileno())
-                os.dup2(errors.fileno(), own.fileno())
+        with suppress(OSError):  # a stream that is not a file cannot be inherited by a process
+            stdout, stderr = sys.__stdout__, sys.__stderr__
+            if stdout is not None and stderr is not None:
+                stdout.flush()
+                original = os.dup(stdout.fileno())
+                stack.callback(os.close, original)
+                stack.callback(os.dup2, original, stdout.fileno())
+                os.dup2(stderr.fileno(), stdout.fileno())
         yield
 
 
-def go(plan: Plan, store: str, output: Output, *, resumed: bool = False, reuse: str | None = None) -> int:
+def run_and_report(plan: Plan, store: str, output: Output, *, resumed: bool = False, reuse: str | None = None) -> int:
     """Run a plan with progress, write the reports, and return the exit code."""
     url = None if store == "none" else store
     if url is None and reuse is not None:
-        raise UsageError("--reuse needs the store that the run is in, got --store none")
+        raise UsageError("--reuse needs the store of the earlier run, got --store none")
     output.refuse_inputs(plan.info.config)
     with reader_may_leave():
         _announce(plan, output)
@@ -138,8 +138,9 @@ def go(plan: Plan, store: str, output: Output, *, resumed: bool = False, reuse: 
     except KeyboardInterrupt:
         click.echo("\ninterrupted", err=True)
         if url is not None and plan.agent is not None:
-            again = "" if url == DEFAULT_URL else " --store URL"  # a URL may hold a password
-            click.echo(f"what is finished is kept; go on with: fairtrial run --resume {plan.info.id}{again}", err=True)
+            elsewhere = "" if url == DEFAULT_URL else " --store URL"  # a URL may hold a password
+            command = f"fairtrial run --resume {plan.info.id}{elsewhere}"
+            click.echo(f"finished attempts are stored; continue with: {command}", err=True)
         return exit_codes.INTERRUPTED
     problems = output.write(run)
     with reader_may_leave():
@@ -148,24 +149,24 @@ def go(plan: Plan, store: str, output: Output, *, resumed: bool = False, reuse: 
         raise UsageError("\n".join(problems))
     code = _EXIT[run.verdict]
     if code == exit_codes.UNSCORED and output.allow_unscored:
-        click.echo("unscored, and allowed to be (--allow-unscored): exit code 0", err=True)
+        click.echo("unscored, which --allow-unscored allows: exit code 0", err=True)
         return exit_codes.OK
     return code
 
 
 def _announce(plan: Plan, output: Output) -> None:
     warnings = list(dict.fromkeys(plan.warnings))
-    for warning in warnings[:_WARNINGS]:
+    for warning in warnings[:_SHOWN_WARNINGS]:
         click.echo(f"warning: {visible_line(warning)}", err=True)
-    if len(warnings) > _WARNINGS:
-        click.echo(f"… and {len(warnings) - _WARNINGS} more warnings; `fairtrial check` lists them all", err=True)
+    if len(warnings) > _SHOWN_WARNINGS:
+        click.echo(f"… and {len(warnings) - _SHOWN_WARNINGS} more warnings; `fairtrial check` lists them all", err=True)
     if not output.quiet:
         origins = ", ".join(origin for origin, _ in plan.info.config["criteria"])
         defaults = " (tool_trajectory_avg_score 1.0, response_match_score 0.8)" if origins == "defaults" else ""
         output.terminal.print(visible(f"criteria: {origins}{defaults}"), style="dim")
-        for name, signed in plan.info.signatures.items():
-            if "backend" in signed:
-                output.terminal.print(visible(f"{name}: backend {signed['backend']}"), style="dim")
+        for name, signature in plan.info.signatures.items():
+            if "backend" in signature:
+                output.terminal.print(visible(f"{name}: backend {signature['backend']}"), style="dim")
 
 
 def _print(run: Run, output: Output, *, store: str | None) -> None:

@@ -1,4 +1,4 @@
-"""Which files may a command write?"""
+"""Which paths may a command write to?"""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import click
 
 
 class FileToWrite(click.Path):
-    """A file that is written, which standard output is not: `-` would be a file of that name."""
+    """The type of an option for a file to write. It refuses `-`, because that would be a file with the name `-`."""
 
     def __init__(self) -> None:
         super().__init__(path_type=Path, dir_okay=False)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the path."""
+        """Return the path. It fails for `-`."""
         if str(value) == "-":
             self.fail("must be a file, got '-'", param, ctx)
         return super().convert(value, param, ctx)

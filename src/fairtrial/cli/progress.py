@@ -1,4 +1,4 @@
-"""How far is a run?"""
+"""How many attempts of a run are finished?"""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from typing import Any, Self
 import click
 from rich.console import Console
 
-_SILENCE = 10.0
-"""Seconds between two lines of a log."""
+_LOG_INTERVAL = 10.0
+"""The shortest time in seconds between two lines of a log."""
 
 
 class Progress:
-    """How far a run is: a bar for people, a line now and then for logs; both on stderr."""
+    """The progress of a run on stderr: a bar in a terminal, a line every 10 seconds in a log."""
 
-    def __init__(self, total: int, *, quiet: bool, doing: str = "scoring", bad: str = "not passed") -> None:
+    def __init__(self, total: int, *, quiet: bool, activity: str = "scoring", problem: str = "not passed") -> None:
         self._total = total
         self._quiet = quiet
-        self._done = 0
-        self._bad = 0
-        self._words = (doing, bad)
-        self._said = time.monotonic()
+        self._finished_count = 0
+        self._problem_count = 0
+        self._activity = activity
+        self._problem = problem
+        self._last_line = time.monotonic()
         self._bar: Any = None
 
     def __enter__(self) -> Self:
@@ -32,7 +33,7 @@ class Progress:
             columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
             self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
             self._bar.start()
-            self._bar.add_task(self._words[0], total=self._total)
+            self._bar.add_task(self._activity, total=self._total)
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -40,13 +41,14 @@ class Progress:
             self._bar.stop()
 
     def advance(self, *, good: bool) -> None:
-        """Count one."""
-        self._done += 1
-        self._bad += not good
-        doing, bad = self._words
+        """Count one finished attempt."""
+        self._finished_count += 1
+        self._problem_count += not good
         if self._bar is not None:
-            said = f"{doing}, {self._bad} {bad}" if self._bad else doing
-            self._bar.update(self._bar.task_ids[0], completed=self._done, description=said)
-        elif not self._quiet and time.monotonic() - self._said > _SILENCE:
-            self._said = time.monotonic()
-            click.echo(f"{self._done} of {self._total}, {self._bad} {bad}", err=True)
+            problems = f", {self._problem_count} {self._problem}" if self._problem_count else ""
+            description = f"{self._activity}{problems}"
+            self._bar.update(self._bar.task_ids[0], completed=self._finished_count, description=description)
+        elif not self._quiet and time.monotonic() - self._last_line > _LOG_INTERVAL:
+            self._last_line = time.monotonic()
+            counts = f"{self._finished_count} of {self._total}, {self._problem_count} {self._problem}"
+            click.echo(counts, err=True)

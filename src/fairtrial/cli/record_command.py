@@ -1,4 +1,4 @@
-"""`fairtrial record`: an agent on eval sets, to be scored later."""
+"""`fairtrial record`: run an agent on eval sets, and score its conversations later."""
 
 from __future__ import annotations
 
@@ -18,15 +18,19 @@ from fairtrial.cli.progress import Progress
 from fairtrial.records.attempt import Recording
 from fairtrial.text.display import shortened, visible
 
-_SHOWN = 10
+_SHOWN_FAILURES = 10
 
 
 @click.command()
 @click.argument("evalset", nargs=-1, required=True)
 @click.option("--agent", metavar="TARGET", required=True, help="The agent; see `fairtrial run --help`.")
-@click.option("-o", "--output", metavar="FILE", required=True, type=FileToWrite(), help="JSON lines.")
+@click.option("-o", "--output", metavar="FILE", required=True, type=FileToWrite(), help="The JSON lines to write.")
 @click.option(
-    "--attempts", type=click.IntRange(1), default=1, show_default=True, help="How many conversations for each case."
+    "--attempts",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="The number of conversations per case.",
 )
 @flags.reply_timeout
 @click.option(
@@ -53,7 +57,7 @@ def record(
     quiet: bool,
     **calls: Any,
 ) -> None:
-    """Run an agent on eval sets, and write what it does; nothing is scored.
+    """Run an agent on eval sets, and write its conversations to a file. Nothing is scored.
 
     \b
     fairtrial record shop.evalset.json --agent shop.agent:reply -o shop.jsonl
@@ -75,31 +79,31 @@ def record(
     )
     for warning in plan.warnings:
         click.echo(f"warning: {visible(warning)}", err=True)
-    broken = 0
-    shown: list[str] = []
-    said: list[str] = []
+    broken_count = 0
+    failures: list[str] = []
+    printed_warnings: set[str] = set()
     try:
-        with Progress(plan.total, quiet=quiet, doing="recording", bad="broken") as progress:
+        with Progress(plan.total, quiet=quiet, activity="recording", problem="broken") as progress:
 
             def on_recording(recording: Recording, warnings: Sequence[str]) -> None:
-                nonlocal broken
+                nonlocal broken_count
                 for warning in warnings:
-                    if warning not in said:
-                        said.append(warning)
+                    if warning not in printed_warnings:
+                        printed_warnings.add(warning)
                         click.echo(f"warning: {visible(warning)}", err=True)
                 if recording.failure is not None:
-                    broken += 1
-                    if len(shown) < _SHOWN:
+                    broken_count += 1
+                    if len(failures) < _SHOWN_FAILURES:
                         cause = shortened(recording.failure.cause, 200)
-                        shown.append(f"{recording.case_id}, attempt {recording.attempt}: {cause}")
+                        failures.append(f"{recording.case_id}, attempt {recording.attempt}: {cause}")
                 progress.advance(good=recording.failure is None)
 
             count = api.write_recordings(plan, output, on_recording=on_recording)
     except KeyboardInterrupt:
-        click.echo(f"\ninterrupted; what is finished is in {output}", err=True)
+        click.echo(f"\ninterrupted; finished conversations are in {output}", err=True)
         sys.exit(exit_codes.INTERRUPTED)
     if not quiet:
-        click.echo(f"{count} of {plan.total} conversations recorded in {output}, {broken} broken")
-    for one in shown:
-        click.echo(visible(one), err=True)
-    sys.exit(exit_codes.FAILED if broken else exit_codes.OK)
+        click.echo(f"{count} of {plan.total} conversations recorded in {output}, {broken_count} broken")
+    for failure in failures:
+        click.echo(visible(failure), err=True)
+    sys.exit(exit_codes.FAILED if broken_count else exit_codes.OK)

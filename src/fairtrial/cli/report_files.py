@@ -24,14 +24,14 @@ _STDOUT = Path("-")
 
 
 def report_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the option of each report; the command receives `reports`, the paths by the names of the reports."""
+    """Add the option of each report. The command receives `reports`, the paths by the names of the reports."""
 
     @functools.wraps(command)
-    def gathered(*args: Any, **options: Any) -> Any:
-        given = {report.name: options.pop(_parameter(report)) for report in REPORTS}
-        return command(*args, reports={name: path for name, path in given.items() if path is not None}, **options)
+    def call_with_reports(*args: Any, **options: Any) -> Any:
+        paths = {report.name: options.pop(_parameter(report)) for report in REPORTS}
+        return command(*args, reports={name: path for name, path in paths.items() if path is not None}, **options)
 
-    return flags.with_options(gathered, *map(_option, REPORTS))
+    return flags.with_options(call_with_reports, *map(_option, REPORTS))
 
 
 def _option(report: Report) -> flags.Option:
@@ -80,7 +80,7 @@ class ReportFiles:
                 raise UsageError(f"{report.option}: {path} is a file that this run reads; choose another file")
 
     def write(self, run: Run) -> list[str]:
-        """Write the files; return the problems of those that could not be written.
+        """Write the files, and return the problems of files that could not be written.
 
         The files are written before anything is printed, since the reader of a terminal may leave.
         """

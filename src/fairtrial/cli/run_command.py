@@ -1,4 +1,4 @@
-"""`fairtrial run`: an agent on eval sets."""
+"""`fairtrial run`: run an agent on eval sets, and score its conversations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fairtrial import api
 from fairtrial.cli import flags
 from fairtrial.cli.dotenv_files import read_environment
 from fairtrial.cli.judge_flags import judge_options, judges_of
-from fairtrial.cli.output import Common, common_options, go
+from fairtrial.cli.output import Common, common_options, run_and_report
 from fairtrial.errors import UsageError
 from fairtrial.records.run import RunInfo
 
@@ -25,9 +25,9 @@ _ARGUMENTS = ("paths", "agent", "config", "only", "lenient", "reply_timeout")
     metavar="TARGET",
     help="The agent: module:function, adk:FOLDER, http://HOST/v1, …; docs/how-to/connect-an-agent.md.",
 )
-@click.option("--attempts", type=click.IntRange(1), help="How many conversations for each case.  [default: 1]")
+@click.option("--attempts", type=click.IntRange(1), help="The number of conversations per case.  [default: 1]")
 @flags.reply_timeout
-@click.option("--resume", metavar="RUN", help="Go on with an interrupted run; everything is taken from it.")
+@click.option("--resume", metavar="RUN", help="Continue an interrupted run with its own arguments.")
 @judge_options
 @common_options
 @click.pass_context
@@ -42,7 +42,7 @@ def run(
     common: Common,
     **judge: Any,
 ) -> None:
-    """Run an agent on eval sets, and score what it does.
+    """Run an agent on eval sets, and score its conversations.
 
     EVALSET is a file, a folder (its *.test.json and *.evalset.json), or FILE:case1,case2.
 
@@ -53,10 +53,10 @@ def run(
 
     The agent is a function, sync or async. It receives the conversation so far (a fairtrial.Trace whose last
     invocation holds the user's message) and returns a reply, or yields steps: strings, fairtrial.ToolCall,
-    fairtrial.ToolResult, ... Or it is elsewhere: http://HOST/v1#MODEL, adk:FOLDER, openai-agents:MODULE:NAME,
+    fairtrial.ToolResult, ... Other targets are http://HOST/v1#MODEL, adk:FOLDER, openai-agents:MODULE:NAME,
     langgraph:MODULE:NAME, pydantic-ai:MODULE:NAME, a2a:URL.
     """  # noqa: D301
-    given: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "paths": list(evalset) or None,
         "agent": agent,
         "config": str(common.config) if common.config else None,
@@ -65,7 +65,10 @@ def run(
         "reply_timeout": reply_timeout,
     }
     earlier = _earlier(common.store, resume) if resume else None
-    arguments = _merged(given, earlier) if earlier else {**given, "only": list(common.only), "lenient": common.lenient}
+    if earlier:
+        arguments = _arguments_of(earlier, arguments)
+    else:
+        arguments |= {"only": list(common.only), "lenient": common.lenient}
     if not arguments["paths"] or not arguments["agent"]:
         raise click.UsageError("needs at least one EVALSET and --agent TARGET", ctx)
     read_environment(agent=arguments["agent"], config=arguments["config"], paths=arguments["paths"])
@@ -83,22 +86,23 @@ def run(
         )
     if earlier:
         plan = api.resume(plan, earlier)
-    sys.exit(go(plan, common.store, common.output, resumed=earlier is not None, reuse=judge["reuse"]))
+    sys.exit(run_and_report(plan, common.store, common.output, resumed=earlier is not None, reuse=judge["reuse"]))
 
 
 def _earlier(store: str, run_id: str) -> RunInfo:
     if store == "none":
-        raise UsageError("--resume needs the store that the run is in, got --store none")
+        raise UsageError("--resume needs the store of the run, got --store none")
     info = api.reread(store, run_id).info
     if info.kind != "run":
-        raise UsageError(f"--resume {info.id}: is a run of `fairtrial {info.kind}`, which is simply done again")
+        raise UsageError(f"--resume {info.id}: is a run of `fairtrial {info.kind}`; start that command again instead")
     return info
 
 
-def _merged(given: dict[str, Any], earlier: RunInfo) -> dict[str, Any]:
-    """The arguments of the earlier run; those given again must be equal."""
+def _arguments_of(earlier: RunInfo, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of an earlier run. Arguments that are given again must be equal."""
     for name in _ARGUMENTS:
-        if given[name] is not None and given[name] != earlier.config.get(name):
-            was = earlier.config.get(name)
-            raise UsageError(f"--resume {earlier.id}: {name} must be that of the run, {was!r}, got {given[name]!r}")
+        stored = earlier.config.get(name)
+        if arguments[name] is not None and arguments[name] != stored:
+            problem = f"{name} must be {stored!r} as in the run, got {arguments[name]!r}"
+            raise UsageError(f"--resume {earlier.id}: {problem}")
     return {name: earlier.config.get(name) for name in _ARGUMENTS}

@@ -64,7 +64,8 @@ def rm(run_ids: tuple[str, ...], store: str) -> None:
 def export_(run_id: str, file: str, store: str) -> None:
     """Write a run to a file, with its cases, recordings, results, judge calls and labels.
 
-    FILE holds JSON lines; - is stdout. `fairtrial runs import` reads it on another machine, or into another database.
+    FILE is a file of JSON lines, or - for stdout. `fairtrial runs import` reads it, for example on another
+    machine.
 
     \b
     fairtrial runs export 20260102 run.jsonl
@@ -83,7 +84,7 @@ def export_(run_id: str, file: str, store: str) -> None:
 def import_(file: BinaryIO, store: str) -> None:
     """Add a run that was exported to the store.
 
-    FILE is a file that `fairtrial runs export` wrote; - is stdin. The run keeps its id.
+    FILE is a file that `fairtrial runs export` wrote, or - for stdin. The run keeps its id.
 
     \b
     fairtrial runs import run.jsonl

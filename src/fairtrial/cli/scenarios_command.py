@@ -18,16 +18,16 @@ from fairtrial.errors import CaseError, UsageError
 
 @click.command()
 @click.argument("agent")
-@click.option("--count", type=click.IntRange(1), default=10, show_default=True, help="How many.")
-@click.option("--instruction", default="", metavar="TEXT", help="What they should be about.")
-@click.option("--model", default=DEFAULT_MODEL, show_default=True, metavar="NAME", help="Who writes them.")
-@click.option("-o", "--output", metavar="FILE", type=FileToWrite(), help="Default: stdout.")
+@click.option("--count", type=click.IntRange(1), default=10, show_default=True, help="The number of scenarios.")
+@click.option("--instruction", default="", metavar="TEXT", help="The topic of the scenarios.")
+@click.option("--model", default=DEFAULT_MODEL, show_default=True, metavar="NAME", help="The model that writes them.")
+@click.option("-o", "--output", metavar="FILE", type=FileToWrite(), help="The file to write.  [default: stdout]")
 @call_options
 def scenarios(agent: str, count: int, instruction: str, model: str, output: Path | None, **calls: Any) -> None:
     """Write new scenarios for an agent with a language model, varied and without repetitions.
 
-    AGENT is a target as for `fairtrial run`; the model is told what it says of itself. `fairtrial run` reads the
-    file.
+    AGENT is a target as for `fairtrial run`. The model sees its instructions, tools and documentation. `fairtrial run`
+    reads the file.
 
     \b
     fairtrial scenarios adk:shop_agent --count 20 -o shop.scenarios.json
@@ -43,10 +43,12 @@ def scenarios(agent: str, count: int, instruction: str, model: str, output: Path
     read_environment(agent=agent, paths=["."])
     try:
         with stdout_as_stderr():
-            found = api.scenarios(agent, count=count, instruction=instruction, model=model, models=models_of(calls))
+            new_scenarios = api.scenarios(
+                agent, count=count, instruction=instruction, model=model, models=models_of(calls)
+            )
     except CaseError as error:
         raise UsageError(f"{model}: {error}") from None
-    text = json.dumps(api.scenarios_file(found), ensure_ascii=False, indent=2)
+    text = json.dumps(api.scenarios_file(new_scenarios), ensure_ascii=False, indent=2)
     if output is None:
         click.echo(text)
     else:
@@ -54,6 +56,6 @@ def scenarios(agent: str, count: int, instruction: str, model: str, output: Path
             output.write_text(f"{text}\n", encoding="utf-8")
         except OSError as error:
             raise UsageError(f"{output}: {error.strerror}") from None
-    if len(found) < count:
-        click.echo(f"{len(found)} of {count}: the model repeated itself", err=True)
-    sys.exit(exit_codes.OK if len(found) == count else exit_codes.FAILED)
+    if len(new_scenarios) < count:
+        click.echo(f"{len(new_scenarios)} of {count}: the model repeated itself", err=True)
+    sys.exit(exit_codes.OK if len(new_scenarios) == count else exit_codes.FAILED)

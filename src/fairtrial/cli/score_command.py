@@ -1,4 +1,4 @@
-"""`fairtrial score`: what was recorded elsewhere."""
+"""`fairtrial score`: score recordings of an agent."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from fairtrial import api
 from fairtrial.api import Match
 from fairtrial.cli.dotenv_files import read_environment
 from fairtrial.cli.judge_flags import judge_options, judges_of
-from fairtrial.cli.output import Common, common_options, go
+from fairtrial.cli.output import Common, common_options, run_and_report
 
 
 @click.command()
 @click.argument("recorded", nargs=-1, required=True)
-@click.option("--against", multiple=True, metavar="EVALSET", help="Where the expectation is. Repeatable.")
+@click.option("--against", multiple=True, metavar="EVALSET", help="An eval set with the expectations. Repeatable.")
 @click.option(
     "--match",
     type=click.Choice(["id", "session", "order"]),
     default="id",
     show_default=True,
-    help="What says which recording belongs to which case.",
+    help="The property that a recording shares with its case.",
 )
 @judge_options
 @common_options
@@ -33,10 +33,10 @@ def score(
     common: Common,
     **judge: Any,
 ) -> None:
-    """Score what was recorded elsewhere.
+    """Score recordings of an agent.
 
     RECORDED is a file or a folder: ADK's .evalset_result.json and session files, eval sets that were recorded, OpenAI
-    chat messages (JSON, JSON lines), tau-bench results. Where one file holds both what happened and what was expected,
+    chat messages (JSON, JSON lines), tau-bench results. If a file holds both conversations and expectations,
     --against is not needed.
 
     \b
@@ -56,4 +56,4 @@ def score(
             lenient=common.lenient,
             judges=judges_of(judge),
         )
-    sys.exit(go(plan, common.store, common.output, reuse=judge["reuse"]))
+    sys.exit(run_and_report(plan, common.store, common.output, reuse=judge["reuse"]))

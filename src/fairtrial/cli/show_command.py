@@ -36,8 +36,8 @@ def show(
 ) -> None:
     """Show a run of the store, everything about one of its cases, or write its reports again.
 
-    RUN is the beginning of the id of a run. CASE is the id of a case; * and ? are wildcards. Of a run with more than
-    200 attempts, the first 50 that did not pass are listed. The files are equal to those that the run itself wrote.
+    RUN is the beginning of the id of a run. CASE is the id of a case; * and ? are wildcards. If a run has more than 200
+    attempts, the first 50 that did not pass are listed. The files are equal to those that the run itself wrote.
 
     \b
     fairtrial show 20260102
@@ -48,29 +48,29 @@ def show(
     from fairtrial import api
     from fairtrial.cli.console import console
 
-    found = api.reread(store, run)
+    stored_run = api.reread(store, run)
     if reports:
         if case is not None:
             options = ", ".join(report.option for report in api.REPORTS)
             raise UsageError(f"{options} write a whole run, got the case {case!r} too")
         files = ReportFiles(reports, allow_unscored)
-        problems = files.write(found)
-        files.print(found)
+        problems = files.write(stored_run)
+        files.print(stored_run)
         if problems:
             raise UsageError("\n".join(problems))
     elif case is not None:
-        if not api.print_cases(console(), found, case):
-            raise UsageError(f"run {found.info.id} has no case {case!r}")
+        if not api.print_cases(console(), stored_run, case):
+            raise UsageError(f"run {stored_run.info.id} has no case {case!r}")
     elif everything and sys.stdout.isatty():
         terminal = console()
         with terminal.capture() as captured:
-            _print_all(terminal, found)
+            _print_all(terminal, stored_run)
         click.echo_via_pager(captured.get(), color=True)
     elif everything:
-        _print_all(console(), found)
+        _print_all(console(), stored_run)
     else:
-        api.print_run(console(), found, show=flags.show_command(found.info.id, store))
-        api.print_invalid(console(), found)
+        api.print_run(console(), stored_run, show=flags.show_command(stored_run.info.id, store))
+        api.print_invalid(console(), stored_run)
 
 
 def _print_all(terminal: Console, run: Run) -> None:

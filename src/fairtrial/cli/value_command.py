@@ -95,8 +95,8 @@ def _value(files: tuple[str, ...], options: dict[str, Any]) -> int:
     return _exit_code(report)
 
 
-def _print_resumed(finished: int) -> None:
-    click.echo(f"resumed after {finished:,} traces", err=True)
+def _print_resumed(trace_count: int) -> None:
+    click.echo(f"resumed after {trace_count:,} traces", err=True)
 
 
 class _Meter:
@@ -106,7 +106,7 @@ class _Meter:
         self._live = sys.stderr.isatty()
         self._started = time.monotonic()
         self._next = self._started + 2
-        self._shown = False
+        self._is_visible = False
         self._valued = self._embedded = 0
 
     def add(self, chunk: ValuedChunk) -> None:
@@ -120,12 +120,12 @@ class _Meter:
         noun, count = ("traces", self._valued) if self._valued else ("traces embedded", self._embedded)
         text = f"{count:,} {noun}, {count / seconds:,.0f} a second"
         click.echo(f"\r\x1b[K{text}" if self._live else text, err=True, nl=not self._live)
-        self._shown = True
+        self._is_visible = True
         self._next = now + (0.2 if self._live else seconds)
 
     def clear(self) -> None:
         """Remove the line of progress from a terminal."""
-        if self._live and self._shown:
+        if self._live and self._is_visible:
             click.echo("\r\x1b[K", err=True, nl=False)
 
 
