@@ -83,7 +83,7 @@ def case(i: int) -> EvalCase:
 
 user = {"model": "openai/user", "max_allowed_invocations": turns}
 with tempfile.TemporaryDirectory() as folder:
-    config = {"criteria": {"tool_call_count_v1": {}}, "user_simulator_config": user}
+    config = {"criteria": {"tool_call_count_v1": {"threshold": None}}, "user_simulator_config": user}
     Path(folder, "test_config.json").write_text(json.dumps(config))
     Path(folder, "many.evalset.json").write_bytes(dumps(EvalSet("many", tuple(map(case, range(cases))))))
     gc.collect()

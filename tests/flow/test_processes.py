@@ -30,7 +30,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_exit_codes(arguments: list[str], code: int) -> None:
     """The process ends with 0, 1, 2 or 3."""
-    write("informs.json", {"criteria": {"response_match_score": {}}})
+    write("informs.json", {"criteria": {"response_match_score": {"threshold": None}}})
     assert finish(start(*RUN, *arguments, "--store", "none")).code == code
 
 

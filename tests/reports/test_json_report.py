@@ -35,7 +35,7 @@ def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Reports of runs with everything that can become of a case."""
     enter(tmp_path, monkeypatch)
     broken = {"code_config": {"name": "commands.broken_metric"}}
-    config = {"criteria": {**MATCH["criteria"], "mine": 0.5, "tool_trajectory_avg_score": {}}}
+    config = {"criteria": {**MATCH["criteria"], "mine": 0.5, "tool_trajectory_avg_score": {"threshold": None}}}
     write("test_config.json", {**config, "custom_metrics": {"mine": broken}})
     write("a.evalset.json", eval_set("good", "fail", "crash"))
     silent = case("silent")
