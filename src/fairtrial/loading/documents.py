@@ -10,7 +10,8 @@ from typing import NamedTuple
 import msgspec
 
 from fairtrial.errors import CaseError, FormatError, UsageError
-from fairtrial.formats import knowledgepulse, recognise
+from fairtrial.formats import knowledgepulse
+from fairtrial.loading.streams import FilePass
 from fairtrial.records.attempt import Recording
 from fairtrial.records.reasoning import Problem, RefusedTrace
 from fairtrial.valuation.chunk import Document
@@ -95,12 +96,18 @@ def _reasoning_documents(path: Path) -> Iterator[Document]:
 
 
 def _recorded_documents(path: Path, defaults: TraceDefaults) -> Iterator[Document]:
+    """Yield the reasoning of the recordings in a file. The first pass checks the file, the second pass reads it."""
+    first_pass = FilePass(path)
     try:
-        loaded = recognise.read(path.read_bytes(), str(path))
+        for _ in first_pass:
+            pass
     except FormatError as error:
         yield _unreadable(path, error.problems)
         return
-    if loaded.recordings:
+    loaded = first_pass.loaded
+    if loaded is None:
+        yield from documents_of_recordings(FilePass(path), defaults, str(path))
+    elif loaded.recordings:
         yield from documents_of_recordings(loaded.recordings, defaults, str(path))
     else:
         yield _unreadable(path, [f"holds {loaded.kind} without recorded traces, so there is nothing to value"])
