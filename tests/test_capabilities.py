@@ -91,6 +91,6 @@ def test_the_checks_find_what_they_look_for() -> None:
 from fairtrial.metrics.response import ResponseMatch
 from fairtrial.protocols import ReportsUsage
 if isinstance(metric, ResponseMatch | int) and isinstance(user, ReportsUsage):
-    getattr(user, "spent", None), getattr(user, "mood", None), getattr(user, "__doc__")
+    getattr(user, "model_usage", None), getattr(user, "mood", None), getattr(user, "__doc__")
 """
     assert (concrete_checks(source), undeclared_reads(source)) == (["ResponseMatch"], ["mood"])
