@@ -97,6 +97,7 @@ from fairtrial import (
     VectorCache,
     Verdict,
     evaluate,
+    iter_recordings,
     load_eval_set,
     load_recordings,
     save_eval_set,
@@ -299,6 +300,8 @@ def main(folder: Path) -> list[str]:
     key: CaseKey | None = next(iter(run.cases)).key
     loaded = load_eval_set(folder / "shop.evalset.json")
     recorded: list[Recording] = load_recordings(folder / "shop.evalset.json")
+    streamed: list[Recording] = list(iter_recordings(folder / "shop.evalset.json"))
+    assert streamed == recorded
     again = score(recorded, loaded, {"tool_trajectory_avg_score": 1.0})
 
     scripted = ScriptedAgent({"order": [[ToolCall("get_order", {"id": "A-17"}), "It is on its way."]]})
