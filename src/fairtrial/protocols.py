@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeGuard, runtime_checkable
 
 from fairtrial.records.case import EvalCase
 from fairtrial.records.model_usage import ModelUsage
@@ -42,7 +42,6 @@ Real = Callable[[], Awaitable[Json]]
 """Calls the tool itself. An exception of the tool is passed on."""
 
 
-@runtime_checkable
 class ExplainsExpectation(Protocol):
     """An optional capability of a metric: it can find mistakes in the expectation itself."""
 
@@ -54,13 +53,22 @@ class ExplainsExpectation(Protocol):
         ...
 
 
-@runtime_checkable
+def explains_expectation(metric: object) -> TypeGuard[ExplainsExpectation]:
+    """Whether a metric has the capability. In Python 3.11, `isinstance` takes 40 us for the same answer."""
+    return hasattr(metric, "expectation_problems")
+
+
 class GivesNotes(Protocol):
     """An optional capability of a metric: it has something to tell about a case besides its score."""
 
     def notes(self, trace: Trace, case: EvalCase) -> Sequence[str]:
         """Return warnings about a case, for example that one of its rubrics has no type."""
         ...
+
+
+def gives_notes(metric: object) -> TypeGuard[GivesNotes]:
+    """Whether a metric has the capability, as fast as `explains_expectation`."""
+    return hasattr(metric, "notes")
 
 
 class Environment(Protocol):

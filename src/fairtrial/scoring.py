@@ -15,7 +15,7 @@ from fairtrial.errors import JudgeError, MetricError, UsageError
 from fairtrial.judge.ballot_costs import judge_stats
 from fairtrial.metrics.fault import find_invalidations
 from fairtrial.planned_case import Pair, PlannedCase
-from fairtrial.protocols import ChecksTools, GivesNotes
+from fairtrial.protocols import ChecksTools, gives_notes
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot
 from fairtrial.records.case import EvalCase
@@ -182,11 +182,11 @@ def _injections(trace: Trace) -> Iterator[InvocationInjection]:
 def _warnings(trace: Trace, planned_case: PlannedCase) -> Iterator[str]:
     """Yield signs that the data may not be as intended, for example another user's message than the expected one."""
     environments: object = planned_case.environments
-    if isinstance(environments, ChecksTools):
+    if environments is not None and isinstance(environments, ChecksTools):
         yield from _guarded("environment", environments.undeclared, trace)
     for criterion in planned_case.criteria:
         metric: object = criterion.metric
-        if isinstance(metric, GivesNotes):
+        if gives_notes(metric):
             yield from _guarded(criterion.name, metric.notes, trace, planned_case.case)
     expected = planned_case.case.conversation
     if expected is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import get_args
 
-from fairtrial.protocols import ExplainsExpectation
+from fairtrial.protocols import explains_expectation
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase
 from fairtrial.records.result import Criterion, Fault, InvocationInjection, Outcome, Verdict
@@ -81,7 +81,7 @@ def _injected_faults(injections: Sequence[InvocationInjection]) -> Problems:
 
 def _expectation(criterion: Criterion, trace: Trace, case: EvalCase) -> Problems:
     metric: object = criterion.metric
-    if not isinstance(metric, ExplainsExpectation):
+    if not explains_expectation(metric):
         return
     try:
         problems = [str(problem) for problem in metric.expectation_problems(trace, case)]
