@@ -105,11 +105,6 @@ class Prose:
         ]
         return too_many + too_few
 
-    @property
-    def faults(self) -> float:
-        """The places per 1,000 words that all rules of MOST count together."""
-        return sum(self.rate(rule) for rule in MOST)
-
 
 @dataclass
 class Names:

@@ -167,7 +167,7 @@ def test_what_a_config_file_holds_may_be_given_as_a_dict() -> None:
     """Whole, as `json.load` gives it, or its criteria alone."""
     whole: dict[str, Any] = {"criteria": MATCHES, "user_simulator_config": {"max_allowed_invocations": 3}}
     plans = plan_run(SET, hello, whole), plan_run(SET, hello, MATCHES)
-    first, second = ([case.criteria for case in plan.works] for plan in plans)
+    first, second = ([case.criteria for case in plan.cases] for plan in plans)
     assert first == second
 
 
@@ -402,7 +402,7 @@ def other(_trace: Trace) -> str:
         ({"only": ["a"]}, "only"),
         ({"reply_timeout": 5.0}, "reply_timeout"),
         ({"attempts": 1}, "--attempts must be at least 2"),
-        ({"eval_set": replace(SET, cases=SET.cases[:1])}, "eval set .* is not that of the run"),
+        ({"eval_set": replace(SET, cases=SET.cases[:1])}, "eval set .* is not the same as in the run"),
     ],
 )
 def test_a_resume_of_another_run_is_refused_naming_the_difference(change: dict[str, Any], name: str) -> None:
@@ -420,7 +420,7 @@ def test_a_resume_with_another_file_is_refused(tmp_path: Path) -> None:
     file.write_text(json.dumps(eval_set({"user_content": said("hi")})))
     before = plan_run(file, hello, MATCHES).info
     file.write_text(json.dumps(eval_set({"user_content": said("bye")})))
-    with pytest.raises(UsageError, match=r"eval set .* is not that of the run"):
+    with pytest.raises(UsageError, match=r"eval set .* is not the same as in the run"):
         resume(plan_run(file, hello, MATCHES), before)
 
 

@@ -149,13 +149,13 @@ def test_recordings_keep_what_was_injected() -> None:
 
 
 def test_a_changed_environment_is_another_run(folder: Path) -> None:
-    """A resume is refused, and says what is not that of the run; unchanged, it goes on."""
+    """A resume is refused, and says what is not the same as in the run; unchanged, it goes on."""
     first = command(*RUN, "--json", "-").json["run"]["id"]
     assert command("run", "--resume", first).code == 0
     configured(folder, {**DOWN, "random_seed": 3})
     refused = command("run", "--resume", first)
     assert refused.code == 2
-    assert "signature of environment is not that of the run" in refused.err
+    assert "signature of environment is not the same as in the run" in refused.err
 
 
 @pytest.mark.parametrize("seed", [0, 5])

@@ -226,7 +226,7 @@ def test_a_changed_eval_set_is_refused(killed: str) -> None:
     """An eval set that was edited since is named."""
     write("trips.evalset.json", eval_set(*CASES, "good_5"))
     done = again(killed)
-    assert (done.code, "eval set trips.evalset.json is not that of the run" in done.err) == (2, True)
+    assert (done.code, "eval set trips.evalset.json is not the same as in the run" in done.err) == (2, True)
 
 
 def test_a_changed_config_is_refused(killed: str) -> None:
@@ -234,8 +234,8 @@ def test_a_changed_config_is_refused(killed: str) -> None:
     write("test_config.json", {"criteria": {"response_match_score": 0.9}})
     done = again(killed)
     assert done.code == 2
-    assert "criteria of test_config.json is not that of the run" in done.err
-    assert "signature of response_match_score is not that of the run" in done.err
+    assert "criteria of test_config.json is not the same as in the run" in done.err
+    assert "signature of response_match_score is not the same as in the run" in done.err
 
 
 def test_an_added_config_is_refused() -> None:
@@ -245,7 +245,7 @@ def test_an_added_config_is_refused() -> None:
     write("alone/test_config.json", MATCH)
     done = again(only_run())
     assert done.code == 2
-    assert "criteria of alone/test_config.json is not that of the run: " in done.err
+    assert "criteria of alone/test_config.json is not the same as in the run: " in done.err
 
 
 def test_a_changed_agent_is_refused() -> None:
@@ -255,7 +255,7 @@ def test_a_changed_agent_is_refused() -> None:
     assert first.code == 0
     Path("mine.py").write_text("def reply(conversation):\n    return 'okay'\n", encoding="utf-8")
     done = finish(start("run", "--resume", only_run()))
-    assert (done.code, "signature of agent is not that of the run" in done.err) == (2, True), done.err
+    assert (done.code, "signature of agent is not the same as in the run" in done.err) == (2, True), done.err
 
 
 def test_another_version_is_refused(killed: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -263,7 +263,7 @@ def test_another_version_is_refused(killed: str, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("fairtrial.api.planning.__version__", "9.9")
     done = again(killed)
     assert done.code == 2
-    assert 'version is not that of the run: "9.9", was "' in done.err
+    assert 'version is not the same as in the run: "9.9", was "' in done.err
 
 
 def test_runs_of_score_are_not_resumed() -> None:

@@ -248,4 +248,4 @@ def test_each_configuration_of_users_is_in_the_runs_signatures(tmp_path: Path, m
     plan = api.plan_run(paths, echo)
     told = {name: signed for name, signed in plan.info.signatures.items() if "user_simulator" in name}
     assert [one["max_allowed_invocations"] for one in told.values()] == [1, 2]
-    assert [work.cap for work in plan.works] == [1, 1, 2, 2]
+    assert [planned.cap for planned in plan.cases] == [1, 1, 2, 2]

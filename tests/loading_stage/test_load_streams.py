@@ -135,7 +135,7 @@ def test_recordings_are_not_held(tmp_path: Path) -> None:
         tracemalloc.start()
         plan = plan_score([path], None, CRITERIA)
         assert isinstance(plan.recorded, StreamedRecordings)
-        assert sum(1 for _ in plan.recorded) == len(plan.works) == count
+        assert sum(1 for _ in plan.recorded) == len(plan.cases) == count
         _, highest = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         return highest

@@ -1,7 +1,7 @@
 """Everything that a front end may use: the stages composed, and the options that they take.
 
 `api` is the only package that knows two stages. Each name is imported from its module when it is first used, so that
-a command loads only what it needs.
+a command loads only the modules that it needs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Are the arguments that were given from Python of the kind that they must be?"""
+"""Do the arguments of a call from Python have the right types and ranges?"""
 
 from __future__ import annotations
 
@@ -12,41 +12,44 @@ from fairtrial.records.attempt import Recording
 from fairtrial.records.trace import Trace
 
 Paths = str | Path | Iterable[str | Path]
-"""A file, a folder, or several; `FILE:case1,case2` chooses cases."""
+"""A file, a folder, or several. For example, `FILE:case1,case2` chooses two cases of a file."""
 
 
-def paths_of(given: Any, allowed: str) -> list[str | Path]:
-    """Return the paths that were given, one or several; raises UsageError, with what is allowed, for anything else."""
-    paths = _several(given)
-    if not paths or not all(isinstance(one, str | Path) for one in paths):
-        raise UsageError(f"{allowed}, got {_kinds(given, paths)}")
+def paths_of(argument: Any, allowed: str) -> list[str | Path]:
+    """Return an argument as a list of paths. Raises UsageError, with the `allowed` types, if it is anything else."""
+    paths = _items(argument)
+    if not paths or not all(isinstance(path, str | Path) for path in paths):
+        raise UsageError(f"{allowed}, got {_type_names(argument, paths)}")
     return paths
 
 
-def recordings_of(given: Any) -> tuple[list[str | Path] | None, list[Recording]]:
-    """Return the paths, or None and the recordings; raises UsageError where there is anything else, or both.
+def recordings_of(argument: Any) -> tuple[list[str | Path] | None, list[Recording]]:
+    """Return an argument as paths, or as None and recordings. Raises UsageError if it is anything else, or a mixture.
 
-    A trace alone is the recording of the case that its session names, else of its place.
+    A bare trace becomes a recording of the case that its session names. Without a session, the case is its number.
     """
-    several = _several(given)
-    if several is not None and all(isinstance(one, str | Path) for one in several):
-        return several, []
-    if several is None or not all(isinstance(one, Recording | Trace) for one in several):
-        got = _kinds(given, several)
-        raise UsageError(f"recordings must be paths, or a list of objects of the class Recording or Trace, got {got}")
-    heard = enumerate(several, 1)
-    return None, [one if isinstance(one, Recording) else Recording(one.session_id or str(i), one) for i, one in heard]
+    items = _items(argument)
+    if items is not None and all(isinstance(item, str | Path) for item in items):
+        return items, []
+    if items is None or not all(isinstance(item, Recording | Trace) for item in items):
+        types = _type_names(argument, items)
+        raise UsageError(f"recordings must be paths, or a list of objects of the class Recording or Trace, got {types}")
+    return None, [_recording(item, number) for number, item in enumerate(items, 1)]
 
 
-def check_criteria(given: object) -> None:
-    """Raise UsageError for what can be neither a file nor criteria."""
-    if not isinstance(given, Iterable | Path | None):
-        got = type(given).__name__
-        raise UsageError(f"criteria must be a file, a dict or a list of objects of the class Criterion, got {got}")
+def _recording(item: Recording | Trace, number: int) -> Recording:
+    return item if isinstance(item, Recording) else Recording(item.session_id or str(number), item)
+
+
+def check_criteria(argument: object) -> None:
+    """Raise UsageError if an argument can be neither a file nor criteria."""
+    if not isinstance(argument, Iterable | Path | None):
+        name = type(argument).__name__
+        raise UsageError(f"criteria must be a file, a dict or a list of objects of the class Criterion, got {name}")
 
 
 def check_numbers(*, concurrency: int, attempts: int = 1, reply_timeout: float | None = None) -> None:
-    """Raise UsageError for a number that means nothing."""
+    """Raise UsageError if a number is out of range."""
     for name, number in (("attempts", attempts), ("concurrency", concurrency)):
         if type(number) is not int or number < 1:
             raise UsageError(f"{name} must be a whole number, 1 or more, got {number!r}")
@@ -55,20 +58,21 @@ def check_numbers(*, concurrency: int, attempts: int = 1, reply_timeout: float |
 
 
 def check_match(match: str) -> None:
-    """Raise UsageError for a way of matching that there is not."""
+    """Raise UsageError if the way of matching is unknown."""
     if match not in get_args(Match):
         raise UsageError(f"match must be one of {', '.join(get_args(Match))}, got {match!r}")
 
 
-def _several(given: Any) -> list[Any] | None:
-    """What was given as a list, also where it can be gone through only once; None where it is not several things."""
-    if isinstance(given, str | Path):
-        return [given]
-    return list(given) if isinstance(given, Iterable) and not isinstance(given, Mapping) else None
+def _items(argument: Any) -> list[Any] | None:
+    """Return an argument as a list, for example the items of a generator, or None if it is not a collection."""
+    if isinstance(argument, str | Path):
+        return [argument]
+    return list(argument) if isinstance(argument, Iterable) and not isinstance(argument, Mapping) else None
 
 
-def _kinds(given: Any, several: Sequence[Any] | None) -> str:
-    """Of which classes something is."""
-    if several is None:
-        return type(given).__name__
-    return f"{type(given).__name__} of {', '.join(dict.fromkeys(type(one).__name__ for one in several)) or 'nothing'}"
+def _type_names(argument: Any, items: Sequence[Any] | None) -> str:
+    """Return the type of an argument, with the types of its items."""
+    if items is None:
+        return type(argument).__name__
+    types = dict.fromkeys(type(item).__name__ for item in items)
+    return f"{type(argument).__name__} of {', '.join(types) or 'nothing'}"

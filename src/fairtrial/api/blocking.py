@@ -1,4 +1,4 @@
-"""How is something asynchronous done from where nothing is?"""
+"""How does a synchronous caller run a coroutine?"""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 _GRACE = 1.0
-"""Seconds that what is still under way at the end may take to stop."""
+"""The time in seconds that unfinished tasks may take to stop at the end."""
 
 
 def blocking(work: Any) -> Any:
-    """Run a coroutine to its end, in a thread of its own where a loop is already running (notebooks).
+    """Run a coroutine to its end. If a loop is already running, for example in a notebook, it runs in its own thread.
 
-    Nothing that an agent left behind is waited for: neither a task that does not stop nor a thread.
+    Tasks and threads that an agent left running are not waited for.
     """
     if not _in_a_loop():
         return _run(work)
@@ -23,7 +23,7 @@ def blocking(work: Any) -> Any:
     def run() -> None:
         try:
             outcome.extend((_run(work), None))
-        except BaseException as error:  # noqa: BLE001  (raised again below, where the caller is)
+        except BaseException as error:  # noqa: BLE001  (raised again below, in the thread of the caller)
             outcome.extend((None, error))
 
     thread = threading.Thread(target=run)
@@ -44,7 +44,7 @@ def _in_a_loop() -> bool:
 
 
 def _run(work: Any) -> Any:
-    """Do as `asyncio.run` does, but for its end, at which that waits for tasks and threads as long as they like."""
+    """Run a coroutine as `asyncio.run` does, but do not wait at the end for tasks and threads that do not stop."""
     runner = asyncio.Runner()
     loop = runner.get_loop()
     threads = ThreadPoolExecutor(thread_name_prefix="fairtrial")
@@ -52,12 +52,12 @@ def _run(work: Any) -> Any:
     try:
         return runner.run(work)
     finally:
-        left = asyncio.all_tasks(loop)
-        for task in left:
+        unfinished = asyncio.all_tasks(loop)
+        for task in unfinished:
             task.cancel()
-        if left:
-            loop.run_until_complete(asyncio.wait(left, timeout=_GRACE))
-            loop.set_exception_handler(lambda *_: None)  # what is left behind was told of already
+        if unfinished:
+            loop.run_until_complete(asyncio.wait(unfinished, timeout=_GRACE))
+            loop.set_exception_handler(lambda *_: None)  # the recording already names the task that did not stop
         loop.run_until_complete(loop.shutdown_asyncgens())
         threads.shutdown(wait=False, cancel_futures=True)
         asyncio.set_event_loop(None)

@@ -1,4 +1,4 @@
-"""What are these files, and can they be used?"""
+"""Which format do files have, and can they be used?"""
 
 from __future__ import annotations
 
@@ -18,22 +18,21 @@ _PATTERNS = ("*.json", "*.jsonl", "eval_config.y*ml")
 
 
 class Checked(Record, frozen=True):
-    """One file: what it is and holds, what makes it unusable, and what else is worth knowing."""
+    """One file: its format and the number of its cases, the problems that make it unusable, and warnings."""
 
     path: str
-    what: str
+    content: str
     problems: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
 def check(paths: Sequence[str], *, lenient: bool = False) -> Iterator[Checked]:
-    """Yield each file, of a folder all its JSON."""
-    for given in paths:
-        path = Path(given)
+    """Yield each file. A folder stands for all JSON files in it."""
+    for path in map(Path, paths):
         if not path.is_dir():
             yield _checked(path, lenient=lenient)
             continue
-        files = sorted(one for pattern in _PATTERNS for one in path.rglob(pattern) if one.is_file())
+        files = sorted(file for pattern in _PATTERNS for file in path.rglob(pattern) if file.is_file())
         for file in files:
             yield _checked(file, lenient=lenient)
         if not files:
@@ -51,16 +50,16 @@ def _checked(path: Path, *, lenient: bool) -> Checked:
         for case in loaded.eval_set.cases if loaded.eval_set else ():
             with collecting(problems):
                 check_persona(case)
-        return Checked(str(path), f"{loaded.kind}, {_held(loaded)}", tuple(problems), warnings)
-    what = f"EvalConfig, criteria: {', '.join(one.name for one in loaded.config.criteria)}"
+        return Checked(str(path), f"{loaded.kind}, {_counts(loaded)}", tuple(problems), warnings)
+    content = f"EvalConfig, criteria: {', '.join(criterion.name for criterion in loaded.config.criteria)}"
     with collecting(problems):
-        made = loading.criteria_of(loaded.config, origin=str(path), lenient=lenient)
-        warnings = (*warnings, *made.warnings)
-        check_names(made, ModelOptions())
-    return Checked(str(path), what, tuple(problem.removeprefix(f"{path}: ") for problem in problems), warnings)
+        criteria = loading.criteria_of(loaded.config, origin=str(path), lenient=lenient)
+        warnings = (*warnings, *criteria.warnings)
+        check_names(criteria, ModelOptions())
+    return Checked(str(path), content, tuple(problem.removeprefix(f"{path}: ") for problem in problems), warnings)
 
 
-def _held(loaded: Loaded) -> str:
+def _counts(loaded: Loaded) -> str:
     counts = []
     if loaded.eval_set is not None:
         counts.append(count(len(loaded.eval_set.cases), "case"))

@@ -61,11 +61,11 @@ class _Connection:
             environments=self._once(case.environments, self._factory),
         )
 
-    def _once(self, planned: T, connect: Callable[[T], T]) -> T:
+    def _once(self, item: T, connect: Callable[[T], T]) -> T:
         """Connect an object that many cases share once. The plan keeps it alive, so that its id stays its own."""
-        if id(planned) not in self._connected:
-            self._connected[id(planned)] = connect(planned)
-        connected: T = self._connected[id(planned)]
+        if id(item) not in self._connected:
+            self._connected[id(item)] = connect(item)
+        connected: T = self._connected[id(item)]
         return connected
 
     def _criterion(self, criterion: Criterion) -> Criterion:

@@ -1,4 +1,4 @@
-"""How do conversations become a file of recordings? Line by line as they end; in the order of the cases at the end."""
+"""How do conversations become a file of recordings? First in the order in which they end, at the end in file order."""
 
 from __future__ import annotations
 
@@ -21,36 +21,36 @@ from fairtrial.recording import record
 from fairtrial.records.attempt import Recording
 
 OnRecording = Callable[[Recording, Sequence[str]], None]
-"""Is told of each recording as it comes, with what there is to warn of."""
+"""Receives each recording when its conversation ends, with its warnings."""
 
 
 def conversations(
-    plan: Plan, cases: Iterable[PlannedCase], held: Collection[tuple[int, int]] = ()
+    plan: Plan, cases: Iterable[PlannedCase], attempts_to_skip: Collection[tuple[int, int]] = ()
 ) -> AsyncIterator[Pair]:
-    """Hold the conversations of a plan's connected cases, but for those in `held`, in the order in which they end."""
+    """Hold the conversations of connected cases, except for `attempts_to_skip`, and yield them as they end."""
     if plan.agent is None:
-        raise UsageError("nothing to run: the plan has recordings in place of an agent")
+        raise UsageError("nothing to run: the plan has recordings instead of an agent")
     return record(
         cases,
         plan.agent,
         attempts=plan.attempts,
         concurrency=plan.concurrency,
         reply_timeout=plan.reply_timeout,
-        skip=held,
+        skip=attempts_to_skip,
     )
 
 
-def _warnings(work: PlannedCase, recording: Recording) -> list[str]:
-    """Return what of a recording may not be as its user meant it."""
-    environments = work.environments
+def _warnings(case: PlannedCase, recording: Recording) -> list[str]:
+    """Return the possible mistakes in a configuration that a recording shows."""
+    environments = case.environments
     return list(environments.undeclared(recording.trace)) if isinstance(environments, ChecksTools) else []
 
 
 def write_recordings(plan: Plan, path: Path, *, on_recording: OnRecording | None = None) -> int:
-    """Run the agent of a plan, write what is recorded as JSON lines, and return how many conversations that are.
+    """Run the agent of a plan, write its conversations as JSON lines, and return their number.
 
-    While it runs they stand in `path` with `.part` behind its name, in the order in which they ended; at the end, also
-    at an interruption, in `path`, cases in file order and their attempts in turn. Raises UsageError where nothing can
+    During the run, the lines are in `PATH.part` in the order in which the conversations ended. At the end, and also
+    after an interruption, they are in `path` in the order of cases and attempts. Raises UsageError if the file cannot
     be written.
     """
     part = path.with_name(f"{path.name}.part")
@@ -72,23 +72,23 @@ def write_recordings(plan: Plan, path: Path, *, on_recording: OnRecording | None
 
 @dataclass
 class _Lines:
-    """The lines written so far: position, attempt, offset and length of each."""
+    """The lines of a file so far: the position, attempt, offset and length of each."""
 
     file: BinaryIO
     places: list[tuple[int, int, int, int]] = field(default_factory=list)
 
     async def fill(self, plan: Plan, on_recording: OnRecording) -> None:
-        """Write a line for every conversation as it ends; nothing waits in memory."""
+        """Write a line for every conversation when it ends. No conversation stays in memory."""
         offset = 0
-        unjudged = [replace(case, criteria=()) for case in plan.works]  # nothing is scored, so no judge has to answer
+        unjudged = [replace(case, criteria=()) for case in plan.cases]  # nothing is scored, so no judge has to answer
         async with connected(unjudged, plan.judges.models, CallCache(), {}) as connect:
-            async for work, recording in conversations(plan, map(connect, unjudged)):
-                written = line(recording)
-                self.file.write(written)
+            async for case, recording in conversations(plan, map(connect, unjudged)):
+                encoded = line(recording)
+                self.file.write(encoded)
                 self.file.flush()
-                self.places.append((work.position, recording.attempt, offset, len(written)))
-                offset += len(written)
-                on_recording(recording, _warnings(work, recording))
+                self.places.append((case.position, recording.attempt, offset, len(encoded)))
+                offset += len(encoded)
+                on_recording(recording, _warnings(case, recording))
 
     def copy(self, path: Path) -> None:
         """Copy the lines in the order of cases and attempts."""

@@ -28,11 +28,11 @@ def convert(path: str | Path, *, to: Format | None = None, lenient: bool = False
     loaded, _ = loading.read_file(Path(path), lenient=lenient)
     if loaded.eval_set is None:
         raise UsageError(f"{path}: holds {loaded.kind}; only eval sets and datasets are converted")
-    wanted = to or ("adk" if loaded.kind == "agents-cli dataset" else "agents-cli")
-    if wanted == "agents-cli":
+    target = to or ("adk" if loaded.kind == "agents-cli dataset" else "agents-cli")
+    if target == "agents-cli":
         content, losses = dataset(loaded.eval_set, loaded.recordings)
     else:
         content = dumps(loaded.eval_set)
-        recorded = len(loaded.recordings)
-        losses = [f"{recorded} recorded conversations have no place in an eval set of ADK"] if recorded else []
-    return Converted(content, wanted, tuple(losses), loaded.warnings)
+        count = len(loaded.recordings)
+        losses = [f"{count} recorded conversations have no place in an eval set of ADK"] if count else []
+    return Converted(content, target, tuple(losses), loaded.warnings)

@@ -45,8 +45,8 @@ def save_eval_set(eval_set: EvalSet, path: str | Path) -> None:
 
 def load_recordings(paths: Paths, *, lenient: bool = False) -> list[Recording]:
     """Return the recordings of files, in order. Raises UsageError with the problems of all files."""
-    found = sources(paths_of(paths, _RECORDINGS), lenient=lenient, recorded=True)
-    return list(map(as_recording, recordings_of(found)))
+    files = sources(paths_of(paths, _RECORDINGS), lenient=lenient, recorded=True)
+    return list(map(as_recording, recordings_of(files)))
 
 
 def iter_recordings(paths: Paths, *, lenient: bool = False) -> Iterator[Recording]:

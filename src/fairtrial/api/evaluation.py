@@ -1,4 +1,4 @@
-"""What does an agent score on an eval set, or what do recordings score? Plans a run and executes it."""
+"""Which scores does an agent get on an eval set, or do recordings get? Plans a run and executes it."""
 
 from __future__ import annotations
 
@@ -33,16 +33,19 @@ def evaluate(
     environment: Environments | Mapping[str, Any] | None = None,
     reuse: str | None = None,
 ) -> Run:
-    """Run an agent on every case of an eval set, and score what it does.
+    """Run an agent on every case of an eval set, and score its conversations.
 
-    `agent` is a function of the conversation so far, `module:function`, or anything with the shape of the seam `Agent`.
-    `criteria` None takes the `test_config.json` beside each file, else ADK's defaults. `reply_timeout` is in seconds.
-    `store` is a SQLAlchemy URL; None keeps the results for as long as the returned run lives. `judges` says which
-    models judge, and how; `users` play the users of scenarios, in place of what the configuration says
-    (`user_simulator_config`). `environment` stands between the agent and its tools, in place of what the configuration
-    says (`environment_simulation_config`): such a mapping, or what makes an environment for a case and an attempt.
-    `reuse` is the id of a run of the store whose judges' replies are taken again. Raises UsageError before anything
-    runs; afterwards nothing that an agent or a metric does raises.
+    `agent` is a function of the conversation so far, `module:function`, or an object with the protocol `Agent`.
+    If `criteria` is None, they are in the `test_config.json` beside each file, or are ADK's defaults. `reply_timeout`
+    is in seconds. `store` is a SQLAlchemy URL. Without a store, the results live as long as the returned run.
+
+    `judges` names the models that judge. `users` play the users of scenarios instead of the configuration's
+    `user_simulator_config`. `environment` answers tool calls instead of its `environment_simulation_config`. It is a
+    mapping of the same options, or a function of a case and an attempt that returns an environment. `reuse` is the id
+    of a stored run; equal questions get the judges' replies of that run.
+
+    Raises UsageError before anything runs. During the run, an exception of an agent or a metric becomes a failure or an
+    unscored outcome.
     """
     plan = plan_run(
         eval_set,
@@ -71,9 +74,10 @@ def score(
     judges: Judges | None = None,
     reuse: str | None = None,
 ) -> Run:
-    """Score what was recorded elsewhere, against an eval set where the recordings do not hold their expectation.
+    """Score recordings of an agent. An eval set is needed if the recordings do not contain their expectation.
 
-    `match` says what belongs together: the case's id, the session's id, or the order. Everything else as in `evaluate`.
+    `match` is the property that a recording shares with its case: the case's id, the session's id, or the order. The
+    other arguments are those of `evaluate`.
     """
     plan = plan_score(recordings, eval_set, criteria, match=match, concurrency=concurrency, only=only, judges=judges)
     return execute(plan, store=store, reuse=reuse)

@@ -1,4 +1,4 @@
-"""How does a plan run? Every item goes into the store on its way from stage to stage."""
+"""How does a plan run? Every recording and result is stored on its way from stage to stage."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from fairtrial.store import Store
 
 OnResult = Callable[[CaseResult], None]
-"""Is told of each result as it comes."""
+"""Receives each result when it is ready."""
 
 
 def execute(
@@ -43,21 +43,21 @@ def execute(
     resumed: bool = False,
     reuse: str | None = None,
 ) -> Run:
-    """Run a plan to its end and return what came out; `on_result` is told of every result as it comes.
+    """Run a plan to its end, and return the run. `on_result` receives every result when it is ready.
 
-    On an interruption everything that was finished is in the store.
+    After an interruption, the store contains every finished attempt.
     """
-    opened = open_store(store) if store is not None else _passing_store()
+    run_store = open_store(store) if store is not None else _temporary_store()
     try:
-        summary, info = blocking(run_plan(plan, opened, on_result or (lambda _: None), resumed=resumed, reuse=reuse))
+        summary, info = blocking(run_plan(plan, run_store, on_result or (lambda _: None), resumed=resumed, reuse=reuse))
     except BaseException:
-        opened.close()
+        run_store.close()
         raise
-    return Run(info, summary, opened)
+    return Run(info, summary, run_store)
 
 
-def _passing_store() -> Store:
-    """A store in a folder that goes when nobody holds the store any more."""
+def _temporary_store() -> Store:
+    """Return a store in a folder that is removed when the store is garbage."""
     folder = tempfile.mkdtemp(prefix="fairtrial-")
     store = open_store(f"sqlite:///{folder}/run.db")
     weakref.finalize(store, shutil.rmtree, folder, ignore_errors=True)
@@ -67,17 +67,17 @@ def _passing_store() -> Store:
 async def run_plan(
     plan: Plan, store: Store, on_result: OnResult, *, resumed: bool = False, reuse: str | None = None
 ) -> tuple[Summary, RunInfo]:
-    """Run a plan with models of its own; their replies and the judges' ballots are kept in the store."""
+    """Run a plan with models of its own. Their replies and the judges' ballots are stored."""
     cache = CallCache(store.replies(plan.info.id))
     if reuse is not None:
         earlier = store.run(reuse).id
         cache = CallCache(cache.replies, Reusable(store.replies(earlier), store.ballots(earlier)))
     ballots = store.ballots(plan.info.id)
-    async with connected(plan.works, plan.judges.models, cache, ballots) as connect:
-        return await _go(plan, connect, store, ballots, on_result, resumed=resumed)
+    async with connected(plan.cases, plan.judges.models, cache, ballots) as connect:
+        return await _run_stages(plan, connect, store, ballots, on_result, resumed=resumed)
 
 
-async def _go(
+async def _run_stages(
     plan: Plan,
     connect: Callable[[PlannedCase], PlannedCase],
     store: Store,
@@ -87,99 +87,103 @@ async def _go(
     resumed: bool,
 ) -> tuple[Summary, RunInfo]:
     store.begin(plan.info)
-    store.add_cases(plan.info.id, (work.expected for work in plan.works))
+    store.add_cases(plan.info.id, (case.expected for case in plan.cases))
     progress = _Progress(store, plan.info)
-    standing = _standing(store, plan.info.id) if resumed else set()
-    known: dict[tuple[int, int], CaseResult] = {}
+    attempts_to_skip = _finished_attempts(store, plan.info.id) if resumed else set()
+    earlier: dict[tuple[int, int], CaseResult] = {}
 
     async def recordings() -> AsyncIterator[Pair]:
-        for pair, result in _earlier(plan, connect, store, standing) if resumed else ():
+        for pair, result in _earlier_attempts(plan, connect, store, attempts_to_skip) if resumed else ():
             if result is not None:
-                known[result.position, result.attempt] = result
+                earlier[result.position, result.attempt] = result
             yield pair
-        for work, recording in plan.recorded or ():
-            store.add_recording(plan.info.id, work.position, recording, may_wait=True)
-            yield connect(work), recording
+        for case, recording in plan.recorded or ():
+            store.add_recording(plan.info.id, case.position, recording, may_wait=True)
+            yield connect(case), recording
         if plan.agent is not None:
-            async for work, recording in conversations(plan, map(connect, plan.works), standing):
-                store.add_recording(plan.info.id, work.position, recording)
-                yield work, recording
+            async for case, recording in conversations(plan, map(connect, plan.cases), attempts_to_skip):
+                store.add_recording(plan.info.id, case.position, recording)
+                yield case, recording
 
     committing = asyncio.create_task(progress.commit_often())
     try:
-        async for result in score(recordings(), concurrency=plan.concurrency, earlier=known, ballots=ballots):
-            known.pop((result.position, result.attempt), None)
+        async for result in score(recordings(), concurrency=plan.concurrency, earlier=earlier, ballots=ballots):
+            earlier.pop((result.position, result.attempt), None)
             progress.add(result)
             on_result(result)
     finally:
         committing.cancel()
         progress.commit()
     summary = aggregate(store.results(plan.info.id), ballots.values())
-    finished = replace(progress.info, finished=now(), verdict=summary.verdict)
-    store.finish(finished, summary)
-    return summary, finished
+    info = replace(progress.info, finished=now(), verdict=summary.verdict)
+    store.finish(info, summary)
+    return summary, info
 
 
 class _Progress:
-    """How far a run is, kept beside its results: a process may be killed at any moment."""
+    """The progress of a run. It is stored with the results, because the process may be killed at any moment."""
 
     def __init__(self, store: Store, info: RunInfo) -> None:
         self._store = store
         self._info = info
         self._started = time.monotonic()
-        self._grown = True
+        self._has_new_results = True
 
     @property
     def info(self) -> RunInfo:
-        """The run with the seconds that it has taken, those before an interruption included."""
+        """The run with its duration so far. The duration of a resumed run is the sum of its parts."""
         seconds = (self._info.seconds or 0.0) + time.monotonic() - self._started
         return replace(self._info, seconds=round(seconds, 3))
 
     def add(self, result: CaseResult) -> None:
-        """Keep a result."""
+        """Add a result to the store."""
         self._store.add_result(self._info.id, result)
-        self._grown = True
+        self._has_new_results = True
 
     def commit(self) -> None:
-        """Write the results that wait, and the time that they took."""
+        """Commit the results that wait, and the duration of the run."""
         self._store.commit()
-        if self._grown:
-            self._grown = False
+        if self._has_new_results:
+            self._has_new_results = False
             self._store.begin(self.info)
 
     async def commit_often(self) -> None:
-        """Commit now and then, also while nothing else comes."""
+        """Commit at regular intervals, also if no new result is ready."""
         from fairtrial.store import SECONDS
 
         while True:
             await asyncio.sleep(SECONDS)
             try:
                 self.commit()
-            except Exception:  # noqa: BLE001  (the results still wait, and the next to write them says what is wrong)
+            except Exception:  # noqa: BLE001  (the results still wait; the next commit raises the same error to the caller)
                 return
 
 
-def _standing(store: Store, run_id: str) -> set[tuple[int, int]]:
-    """The conversations, by position and attempt, that are not to be held again."""
-    return {(position, one.attempt) for position, one in store.recordings(run_id) if _stands(one)}
+def _finished_attempts(store: Store, run_id: str) -> set[tuple[int, int]]:
+    """Return the conversations, by position and attempt, that a resumed run does not hold again."""
+    recordings = store.recordings(run_id)
+    return {(position, recording.attempt) for position, recording in recordings if _is_finished(recording)}
 
 
-def _earlier(
-    plan: Plan, connect: Callable[[PlannedCase], PlannedCase], store: Store, standing: Collection[tuple[int, int]]
+def _earlier_attempts(
+    plan: Plan,
+    connect: Callable[[PlannedCase], PlannedCase],
+    store: Store,
+    attempts_to_skip: Collection[tuple[int, int]],
 ) -> Iterator[tuple[Pair, CaseResult | None]]:
-    """The conversations that stand, with their results as far as there are any; both are read side by side."""
-    cases = {case.position: connect(case) for case in plan.works}
+    """Yield the finished conversations, each with its result or None. Both are read side by side in file order."""
+    cases = {case.position: connect(case) for case in plan.cases}
     results = store.results(plan.info.id)
     result = next(results, None)
     for position, recording in store.recordings(plan.info.id):
         place = (position, recording.attempt)
         while result is not None and (result.position, result.attempt) < place:
             result = next(results, None)
-        if place in standing and position in cases:
-            known = result is not None and (result.position, result.attempt) == place
-            yield (cases[position], recording), result if known else None
+        if place in attempts_to_skip and position in cases:
+            has_result = result is not None and (result.position, result.attempt) == place
+            yield (cases[position], recording), result if has_result else None
 
 
-def _stands(recording: Recording) -> bool:
-    """A conversation that ended, or that the agent broke, is finished; one that broke otherwise is held again."""
+def _is_finished(recording: Recording) -> bool:
+    """Whether a conversation ended, or the agent broke it. If anything else broke it, it is held again."""
     return recording.failure is None or recording.failure.side == "agent"

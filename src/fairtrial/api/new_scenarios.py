@@ -27,35 +27,36 @@ def scenarios(
     model: str = DEFAULT_MODEL,
     models: ModelOptions | None = None,
 ) -> list[Scenario]:
-    """Return new scenarios for an agent, varied and without repetitions; fewer where the model runs out of ideas.
+    """Return new scenarios for an agent, varied and without repetitions. There may be fewer than `count`.
 
-    The model is told what the agent says of itself (instructions, tools, a function's documentation) and the
-    instruction. Raises UsageError where there is neither, or where the model cannot be called.
+    The model sees the instructions, tools and documentation of the agent, and the `instruction`. Raises UsageError if
+    all of them are empty, or if the model cannot be called.
     """
     target = agent_of(agent)
     options = models or ModelOptions()
     check_model(NamedModel(model), options)
 
-    async def go() -> list[Scenario]:
-        known = described_agent(await _about(target), _documentation(target))
-        if not known and not instruction:
-            raise UsageError("nothing is known of the agent; say with --instruction what the scenarios are about")
+    async def write() -> list[Scenario]:
+        description = described_agent(await _about(target), _documentation(target))
+        if not description and not instruction:
+            problem = "the agent has no instructions, tools or documentation"
+            raise UsageError(f"{problem}; describe the scenarios with --instruction")
         async with ModelPool(options) as pool:
             writer = pool.connected(NamedModel(model))
             await pool.check()
-            return await write_scenarios(writer, known, count=count, instruction=instruction)
+            return await write_scenarios(writer, description, count=count, instruction=instruction)
 
-    found: list[Scenario] = blocking(go())
-    return found
+    new_scenarios: list[Scenario] = blocking(write())
+    return new_scenarios
 
 
-def scenarios_file(found: Sequence[Scenario]) -> dict[str, Json]:
+def scenarios_file(new_scenarios: Sequence[Scenario]) -> dict[str, Json]:
     """Return the content of a file of scenarios, as ADK lays it out."""
-    return {"scenarios": [scenario_json(scenario) for scenario in found]}
+    return {"scenarios": [scenario_json(scenario) for scenario in new_scenarios]}
 
 
 async def _about(target: Agent) -> About | None:
-    """What a session tells of its agents before anything was said."""
+    """Return the agents of a session before its first message."""
     async with target(EvalCase("scenarios"), None) as session:
         return session.about
 

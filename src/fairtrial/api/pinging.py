@@ -1,4 +1,4 @@
-"""Does a model answer questions in form, how long does it take, and what does it cost?"""
+"""Do a model's answers have the right form, how long do they take, and what do they cost?"""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from fairtrial.records.rubric import Rubric
 from fairtrial.records.trace import Invocation, Message, ToolCall, ToolResult, Trace
 from fairtrial.store import Store
 
-_SAID = Invocation(
+_INVOCATION = Invocation(
     Message("What will the weather be in Seoul tomorrow?"),
     (ToolCall("forecast", {"city": "Seoul"}), ToolResult("forecast", {"sky": "clear", "high": 21})),
     Message("It will be clear in Seoul tomorrow, up to 21 degrees.", "agent"),
 )
-_TRACE, _CASE = Trace((_SAID,)), EvalCase("ping", (_SAID,))
+_TRACE, _CASE = Trace((_INVOCATION,)), EvalCase("ping", (_INVOCATION,))
 _KINDS: dict[str, Callable[[Judge], Any]] = {
     "valid or invalid": FinalResponseMatch,
     "yes, no or not applicable": lambda judge: FinalResponseRubrics(judge, (Rubric("polite", "The reply is polite."),)),
@@ -43,33 +43,33 @@ _KINDS: dict[str, Callable[[Judge], Any]] = {
 
 
 class PingResult(Record, frozen=True):
-    """One question of one kind: whether it was answered in form, and what that took."""
+    """The result of one question: the problem of its answer, or an empty string, and the calls that it needed."""
 
     model: str
     kind: str
     problem: str
-    asked: int
+    call_count: int
     seconds: float
     cost: float | None
 
 
 def ping(judges: Judges, config: str | Path | None = None) -> list[PingResult]:
-    """Ask each model that a configuration names, or the default one, one question of each kind.
+    """Ask each model that a configuration names, or the default model, one question of each kind.
 
-    Raises UsageError where a model cannot be called at all.
+    Raises UsageError if a model cannot be called at all.
     """
-    asked: list[HasPanel] = [judges.judge()] if config is None else _judges_in(Path(config), judges)
-    voters = {msgspec.json.encode(voter.signature): voter for judge in asked for voter in judge.panel}
+    with_panel: list[HasPanel] = [judges.judge()] if config is None else _judges_in(Path(config), judges)
+    voters = {msgspec.json.encode(voter.signature): voter for judge in with_panel for voter in judge.panel}
     if not voters:
         raise ConfigError(f"{config}: has no criterion that asks a judge")
 
-    async def go() -> list[PingResult]:
+    async def ask_all() -> list[PingResult]:
         async with ModelPool(judges.models) as pool:
             connected = list(map(pool.connected, voters.values()))
             await pool.check()
-            return [await _one(Judge((voter,), 1), kind) for voter in connected for kind in _KINDS]
+            return [await _ask(Judge((voter,), 1), kind) for voter in connected for kind in _KINDS]
 
-    return asyncio.run(go())
+    return asyncio.run(ask_all())
 
 
 def _judges_in(config: Path, judges: Judges) -> list[HasPanel]:
@@ -79,11 +79,12 @@ def _judges_in(config: Path, judges: Judges) -> list[HasPanel]:
     return [field for field in fields if isinstance(field, HasPanel)]
 
 
-async def _one(judge: Judge, kind: str) -> PingResult:
-    held: list[Any] = []
-    metric: Callable[[Trace, EvalCase], Awaitable[Any]] = _KINDS[kind](Judge(judge.panel, 1, keep=held.append))
+async def _ask(judge: Judge, kind: str) -> PingResult:
+    ballots: list[Any] = []
+    metric: Callable[[Trace, EvalCase], Awaitable[Any]] = _KINDS[kind](Judge(judge.panel, 1, keep=ballots.append))
     await metric(_TRACE, _CASE)
-    calls, ballot = held[0].calls, held[0]
+    ballot = ballots[0]
+    calls = ballot.calls
     costs = [call.cost for call in calls]
     problem = next(iter(ballot.votes[0].problems.values()), "")
     seconds = sum(call.seconds for call in calls)
@@ -92,17 +93,19 @@ async def _one(judge: Judge, kind: str) -> PingResult:
 
 
 def cost_of(run_id: str, store: str, model: str) -> tuple[int, float | None]:
-    """Return how many replies a run's judges gave, and what their tokens would cost with a model; None: not known."""
-    opened = Store(store, create=False)
+    """Return the number of replies of a run's judges, and the cost of their tokens with a model, if it is known."""
+    run_store = Store(store, create=False)
     try:
-        run = opened.run(run_id).id
-        replies = opened.replies(run)
-        asked = {call.key for ballot in opened.ballots(run).values() for call in ballot.calls}
-        tokens = [(one.input_tokens or 0, one.output_tokens or 0) for key in asked if (one := replies.get(key))]
+        run = run_store.run(run_id).id
+        replies = run_store.replies(run)
+        keys = {call.key for ballot in run_store.ballots(run).values() for call in ballot.calls}
+        tokens = [(reply.input_tokens or 0, reply.output_tokens or 0) for key in keys if (reply := replies.get(key))]
     finally:
-        opened.close()
+        run_store.close()
     try:
         at = address(model)
     except ConfigError:  # a name that only its own server knows
         return len(tokens), None
-    return len(tokens), price(at, sum(one for one, _ in tokens), sum(other for _, other in tokens))
+    return len(tokens), price(
+        at, sum(tokens_in for tokens_in, _ in tokens), sum(tokens_out for _, tokens_out in tokens)
+    )

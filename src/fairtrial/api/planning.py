@@ -1,4 +1,4 @@
-"""What would a run do? Everything is read and checked before anything runs."""
+"""Which cases, criteria and models does a run need? Everything is read and checked before anything runs."""
 
 from __future__ import annotations
 
@@ -40,19 +40,20 @@ N = TypeVar("N", bound=Record)
 EVAL_SET = "eval_set must be an EvalSet, a path or several paths"
 
 Criteria = str | Path | Mapping[str, "float | dict[str, Any] | Metric"] | Iterable[Criterion] | None
-"""A config file, or what it holds; criteria by name with their threshold, options or function; criteria; or None for
-what lies nearby."""
+"""A config file or its content, criteria by name with their threshold, options or function, or a list of criteria.
+
+None stands for the nearest test_config.json."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A run before it runs: everything is read and checked.
+    """A run that has not started yet. All inputs are read and checked.
 
-    `recorded` are the recordings to score; None: `agent` is to be run, `attempts` times for each case.
+    `recorded` are the recordings to score. If they are None, the run calls `agent`, `attempts` times for each case.
     """
 
     info: RunInfo
-    works: PlannedCases
+    cases: PlannedCases
     recorded: PairedRecordings | None = None
     agent: Agent | None = None
     attempts: int = 1
@@ -63,8 +64,8 @@ class Plan:
 
     @property
     def total(self) -> int:
-        """How many attempts there are to score."""
-        return len(self.works) * self.attempts if self.recorded is None else len(self.recorded)
+        """The number of attempts to score."""
+        return len(self.cases) * self.attempts if self.recorded is None else len(self.recorded)
 
 
 def plan_run(
@@ -86,16 +87,18 @@ def plan_run(
     only = [only] if isinstance(only, str) else only
     eval_set = eval_set if isinstance(eval_set, EvalSet) else paths_of(eval_set, EVAL_SET)
     judges = judges or Judges()
-    wanted, notes = load_sets(eval_set, criteria, lenient=lenient, judges=judges)
-    todo = loading.select_cases(loading.plan_cases(wanted), wanted, only)
-    todo, signed = with_users(todo, wanted, users, judges.models)
+    loaded_sets, notes = load_sets(eval_set, criteria, lenient=lenient, judges=judges)
+    cases = loading.select_cases(loading.plan_cases(loaded_sets), loaded_sets, only)
+    cases, user_signatures = with_users(cases, loaded_sets, users, judges.models)
     target = agent_of(agent)
-    todo, also_signed, said = with_environments(todo, wanted, environment, judges.models, lenient=lenient)
-    check_reachable(todo, target)
-    for one in wanted:
-        check_names(one, judges.models)
+    cases, tool_signatures, warnings = with_environments(
+        cases, loaded_sets, environment, judges.models, lenient=lenient
+    )
+    check_reachable(cases, target)
+    for loaded_set in loaded_sets:
+        check_names(loaded_set, judges.models)
     arguments = {
-        "paths": given_names(eval_set),
+        "paths": names_of(eval_set),
         "agent": agent if isinstance(agent, str) else getattr(agent, "__qualname__", type(agent).__qualname__),
         "config": str(criteria) if isinstance(criteria, str | Path) else None,
         "only": list(only),
@@ -104,15 +107,16 @@ def plan_run(
         "attempts": attempts,
         "reply_timeout": reply_timeout,
     }
-    info = run_info("run", arguments, notes, wanted, {"agent": signature(target), **signed, **also_signed})
+    signatures = {"agent": signature(target), **user_signatures, **tool_signatures}
+    info = run_info("run", arguments, notes, loaded_sets, signatures)
     return Plan(
         info,
-        tuple(todo),
+        tuple(cases),
         agent=target,
         attempts=attempts,
         concurrency=concurrency,
         reply_timeout=reply_timeout,
-        warnings=(*notes.warnings, *said),
+        warnings=(*notes.warnings, *warnings),
         judges=judges,
     )
 
@@ -120,20 +124,21 @@ def plan_run(
 def resume(plan: Plan, earlier: RunInfo) -> Plan:
     """Return the plan as a continuation of an earlier run.
 
-    Raises UsageError naming the difference where eval sets, configuration, agent, version or arguments are not those of
-    the earlier run; a larger number of attempts is no difference.
+    Raises UsageError with each difference of eval sets, configuration, agent, version and arguments between the two.
+    The number of attempts may be larger.
     """
-    ours, theirs = _comparable(plan.info), _comparable(earlier)
-    changed = [name for name in {**theirs, **ours} if ours.get(name) != theirs.get(name)]
-    if changed:
-        told = (
-            f"{name} is not that of the run: {_short(ours.get(name))}, was {_short(theirs.get(name))}"
-            for name in changed
-        )
-        raise UsageError("\n".join(f"--resume {earlier.id}: {one}" for one in told))
-    before = int(earlier.config.get("attempts", 1))
-    if plan.attempts < before:
-        raise UsageError(f"--resume {earlier.id}: --attempts must be at least {before}, got {plan.attempts}")
+    new, old = _comparable(plan.info), _comparable(earlier)
+    difference = "is not the same as in the run"
+    changes = [
+        f"--resume {earlier.id}: {name} {difference}: {_short(new.get(name))}, was {_short(old.get(name))}"
+        for name in {**old, **new}
+        if new.get(name) != old.get(name)
+    ]
+    if changes:
+        raise UsageError("\n".join(changes))
+    attempts = int(earlier.config.get("attempts", 1))
+    if plan.attempts < attempts:
+        raise UsageError(f"--resume {earlier.id}: --attempts must be at least {attempts}, got {plan.attempts}")
     info = replace(plan.info, id=earlier.id, started=earlier.started, seconds=earlier.seconds)
     return Plan(**{**plan.__dict__, "info": info})
 
@@ -164,49 +169,50 @@ def load_sets(
 ) -> tuple[list[loading.LoadedSet], Notes]:
     """Return eval sets with their criteria, and notes on both."""
     if isinstance(eval_set, EvalSet):
-        made = _criteria(criteria, lenient=lenient, judges=judges) or loading.criteria_of(
+        loaded = _criteria(criteria, lenient=lenient, judges=judges) or loading.criteria_of(
             loading.DEFAULT_CONFIG, origin="defaults"
         )
         eval_set, digest = as_stored(eval_set, f"the eval set {eval_set.id!r}")
-        notes = Notes(((eval_set.id, digest),), ((made.origin, made.sha256),), made.warnings)
-        wanted = loading.LoadedSet(eval_set, made.criteria, (), made.user_simulator, made.environment)
-        return [wanted], notes
-    found = loading.sources(eval_set, lenient=lenient)
-    return load_with_criteria(
-        found, criteria, [source.loaded.eval_set or EvalSet("") for source in found], lenient=lenient, judges=judges
-    )
+        notes = Notes(((eval_set.id, digest),), ((loaded.origin, loaded.sha256),), loaded.warnings)
+        return [loading.LoadedSet(eval_set, loaded.criteria, (), loaded.user_simulator, loaded.environment)], notes
+    files = loading.sources(eval_set, lenient=lenient)
+    sets = [file.loaded.eval_set or EvalSet("") for file in files]
+    return load_with_criteria(files, criteria, sets, lenient=lenient, judges=judges)
 
 
-def as_stored(noun: N, what: str) -> tuple[N, str]:
-    """What was made in Python as a file would give it (a tuple is an array), and its SHA-256: a resume compares it."""
+def as_stored(record: N, subject: str) -> tuple[N, str]:
+    """Return a record of the caller as a file would give it, for example lists as tuples, and its SHA-256.
+
+    `subject` names it in messages. A resumed run compares the SHA-256.
+    """
     try:
-        data = msgspec.json.encode(noun)
-        return msgspec.json.decode(data, type=type(noun)), hashlib.sha256(data).hexdigest()
+        data = msgspec.json.encode(record)
+        return msgspec.json.decode(data, type=type(record)), hashlib.sha256(data).hexdigest()
     except (TypeError, ValueError, RecursionError) as error:
-        raise UsageError(f"{what} must hold JSON only: {error}") from error
+        raise UsageError(f"{subject} must hold JSON only: {error}") from error
 
 
 def load_with_criteria(
-    found: list[loading.Source], criteria: Criteria, sets: list[EvalSet], *, lenient: bool, judges: Judges
+    files: list[loading.Source], criteria: Criteria, sets: list[EvalSet], *, lenient: bool, judges: Judges
 ) -> tuple[list[loading.LoadedSet], Notes]:
     """Return an eval set for each file with the criteria for that file, and notes on both."""
-    given = _criteria(criteria, lenient=lenient, judges=judges)
-    made = [given or loading.criteria_for(source, lenient=lenient, judges=judges) for source in found]
-    wanted = [
-        loading.LoadedSet(one, criteria.criteria, source.only, criteria.user_simulator, criteria.environment)
-        for one, criteria, source in zip(sets, made, found, strict=True)
+    same_for_all = _criteria(criteria, lenient=lenient, judges=judges)
+    config_criteria = [same_for_all or loading.criteria_for(file, lenient=lenient, judges=judges) for file in files]
+    loaded_sets = [
+        loading.LoadedSet(eval_set, criteria.criteria, file.only, criteria.user_simulator, criteria.environment)
+        for eval_set, criteria, file in zip(sets, config_criteria, files, strict=True)
     ]
     notes = Notes(
-        tuple((source.loaded.path, source.sha256) for source in found),
-        tuple(dict.fromkeys((one.origin, one.sha256) for one in made)),
-        (*warnings_of(found), *dict.fromkeys(warning for one in made for warning in one.warnings)),
+        tuple((file.loaded.path, file.sha256) for file in files),
+        tuple(dict.fromkeys((criteria.origin, criteria.sha256) for criteria in config_criteria)),
+        (*warnings_of(files), *dict.fromkeys(warning for criteria in config_criteria for warning in criteria.warnings)),
     )
-    return wanted, notes
+    return loaded_sets, notes
 
 
-def warnings_of(found: list[loading.Source]) -> tuple[str, ...]:
+def warnings_of(files: list[loading.Source]) -> tuple[str, ...]:
     """Return the warnings of the readers of files."""
-    return tuple(warning for source in found for warning in source.loaded.warnings)
+    return tuple(warning for file in files for warning in file.loaded.warnings)
 
 
 def _criteria(criteria: Criteria, *, lenient: bool, judges: Judges) -> loading.Criteria | None:
@@ -216,59 +222,64 @@ def _criteria(criteria: Criteria, *, lenient: bool, judges: Judges) -> loading.C
     if isinstance(criteria, str | Path):
         return loading.criteria_in(Path(criteria), lenient=lenient, judges=judges)
     if not isinstance(criteria, Mapping):
-        return loading.Criteria(_listed(list(criteria)), "arguments")
-    own = {name: entry for name, entry in criteria.items() if callable(entry)}
-    named = {name: entry for name, entry in criteria.items() if name not in own}
-    reading = Diagnostics("criteria")
-    whole = named if isinstance(named.get("criteria"), Mapping) else {"criteria": named}
-    config = read_config(whole, reading) if named else EvalConfig(())
-    reading.finish()
-    functions = tuple(_checked(Criterion(name, function)) for name, function in own.items())
-    return loading.criteria_of(config, origin="arguments", own=functions, lenient=lenient, judges=judges)
+        return loading.Criteria(_check_all(list(criteria)), "arguments")
+    functions = {name: entry for name, entry in criteria.items() if callable(entry)}
+    entries = {name: entry for name, entry in criteria.items() if name not in functions}
+    diagnostics = Diagnostics("criteria")
+    content = entries if isinstance(entries.get("criteria"), Mapping) else {"criteria": entries}
+    config = read_config(content, diagnostics) if entries else EvalConfig(())
+    diagnostics.finish()
+    own = tuple(_check(Criterion(name, function)) for name, function in functions.items())
+    return loading.criteria_of(config, origin="arguments", own=own, lenient=lenient, judges=judges)
 
 
-def _listed(criteria: Sequence[Criterion]) -> tuple[Criterion, ...]:
-    """Criteria that were made in Python, with the mistakes found that a config would be refused for."""
+def _check_all(criteria: Sequence[Criterion]) -> tuple[Criterion, ...]:
+    """Return criteria of the caller. They are refused for the same mistakes as a config."""
     if not criteria:
         raise ConfigError("arguments: criteria: must hold at least one criterion")
-    seen: set[str] = set()
-    for one in criteria:
-        if not isinstance(one, Criterion):
-            raise ConfigError(f"arguments: criteria: must hold objects of the class Criterion, got {one!r:.80}")
-        if one.name in seen:
-            raise ConfigError(f"arguments: criteria: the name {one.name!r} stands there twice")
-        seen.add(one.name)
-    return tuple(map(_checked, criteria))
+    names: set[str] = set()
+    for criterion in criteria:
+        if not isinstance(criterion, Criterion):
+            raise ConfigError(f"arguments: criteria: must hold objects of the class Criterion, got {criterion!r:.80}")
+        if criterion.name in names:
+            raise ConfigError(f"arguments: criteria: the name {criterion.name!r} stands there twice")
+        names.add(criterion.name)
+    return tuple(map(_check, criteria))
 
 
-def _checked(one: Criterion) -> Criterion:
-    place = f"arguments: criteria: {one.name}"
-    check_takes_two(one.metric, f"{place}: metric")
-    if not isinstance(one.range, Range):
-        raise ConfigError(f"{place}: range: must be a Range, such as Range(0, 10), got {one.range!r:.80}")
-    if one.threshold is not None:
-        one = replace(one, threshold=threshold_of(one.threshold, one.range, f"{place}: threshold"))
-    return _signed(one)
+def _check(criterion: Criterion) -> Criterion:
+    """Return a criterion of the caller with its threshold as a number, and with its signature."""
+    place = f"arguments: criteria: {criterion.name}"
+    check_takes_two(criterion.metric, f"{place}: metric")
+    if not isinstance(criterion.range, Range):
+        raise ConfigError(f"{place}: range: must be a Range, such as Range(0, 10), got {criterion.range!r:.80}")
+    threshold = criterion.threshold
+    if threshold is not None:
+        threshold = threshold_of(threshold, criterion.range, f"{place}: threshold")
+    return replace(criterion, threshold=threshold, signature=criterion.signature or signature(criterion.metric))
 
 
-def _signed(criterion: Criterion) -> Criterion:
-    return replace(criterion, signature=criterion.signature or signature(criterion.metric))
-
-
-def given_names(eval_set: EvalSet | list[str | Path]) -> list[str]:
+def names_of(eval_set: EvalSet | list[str | Path]) -> list[str]:
     """Return the id of an eval set, or the paths of files, for the run's manifest."""
     return [eval_set.id] if isinstance(eval_set, EvalSet) else list(map(str, eval_set))
 
 
 def run_info(
-    kind: str, arguments: dict[str, Any], notes: Notes, wanted: list[loading.LoadedSet], more: dict[str, Any]
+    kind: str,
+    arguments: dict[str, Any],
+    notes: Notes,
+    loaded_sets: list[loading.LoadedSet],
+    other_signatures: dict[str, Any],
 ) -> RunInfo:
-    """Return a new run with its manifest: the arguments, and the digests and signatures of all inputs."""
-    signatures: dict[str, Any] = dict(more)
-    for one in wanted:
-        for criterion in one.criteria:
-            signed = {**criterion.signature, "threshold": criterion.threshold}
-            add_signature(signatures, criterion.name, signed, eval_set_id=one.eval_set.id)
+    """Return a new run with its manifest: the arguments, and the digests and signatures of all inputs.
+
+    `other_signatures` are the signatures of the agent, the users and the environments.
+    """
+    signatures: dict[str, Any] = dict(other_signatures)
+    for loaded_set in loaded_sets:
+        for criterion in loaded_set.criteria:
+            with_threshold = {**criterion.signature, "threshold": criterion.threshold}
+            add_signature(signatures, criterion.name, with_threshold, eval_set_id=loaded_set.eval_set.id)
     config = {
         **arguments,
         "eval_sets": [list(pair) for pair in notes.eval_sets],

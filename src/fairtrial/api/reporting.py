@@ -1,4 +1,4 @@
-"""How does a run appear in a terminal? Reads from the store only what is shown."""
+"""How does a run appear in a terminal? Only the attempts that are shown are read from the store."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def print_invalid(console: Console, run: Run, *, everything: bool = False) -> No
 
 
 def print_cases(console: Console, run: Run, pattern: str) -> int:
-    """Print everything about the cases whose id or name matches, with their votes; return how many attempts."""
+    """Print everything about the cases whose id or name matches, with their votes. Return the number of attempts."""
     count = 0
     for result, several in attempts(run.results_of(pattern)):
         count += 1

@@ -1,4 +1,4 @@
-"""What would be scored? Recordings are read and checked, and each finds its case, before anything is scored."""
+"""Which recordings are scored, and against which cases? Everything is read and checked before anything is scored."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from fairtrial.api.planning import (
     Notes,
     Plan,
     as_stored,
-    given_names,
     load_sets,
     load_with_criteria,
+    names_of,
     run_info,
     warnings_of,
 )
@@ -37,7 +37,7 @@ _NOTHING_EXPECTED = (
 class _Matched:
     """Recordings beside their cases, with the sets and the files that both come from."""
 
-    works: PlannedCases
+    cases: PlannedCases
     recorded: PairedRecordings
     loaded_sets: list[loading.LoadedSet]
     notes: Notes
@@ -62,21 +62,21 @@ def plan_score(
     check_match(match)
     only = [only] if isinstance(only, str) else only
     judges = judges or Judges()
-    paths, given = recordings_of(recordings)
+    paths, own = recordings_of(recordings)
     matching = _Matching(criteria, match, tuple(only), judges, lenient=lenient)
     if eval_set is not None:
         eval_set = eval_set if isinstance(eval_set, EvalSet) else paths_of(eval_set, EVAL_SET)
-        matched = matching.match_against(eval_set, paths, given)
+        matched = matching.match_against(eval_set, paths, own)
     elif paths is not None:
         matched = matching.match_files(paths)
     else:
-        matched = matching.match_given(given)
+        matched = matching.match_own(own)
     warnings = (*matched.notes.warnings, *matched.warnings)
     if [origin for origin, _ in matched.notes.origins] == ["defaults"] and not matched.expects:
         warnings = (*warnings, _NOTHING_EXPECTED)
     arguments = {
         "paths": ["memory"] if paths is None else list(map(str, paths)),
-        "against": None if eval_set is None else given_names(eval_set),
+        "against": None if eval_set is None else names_of(eval_set),
         "config": str(criteria) if isinstance(criteria, str | Path) else None,
         "match": match,
         "only": list(only),
@@ -86,7 +86,7 @@ def plan_score(
     }
     return Plan(
         run_info("score", arguments, matched.notes, matched.loaded_sets, {}),
-        matched.works,
+        matched.cases,
         matched.recorded,
         concurrency=concurrency,
         warnings=warnings,
@@ -105,7 +105,7 @@ class _Matching:
     lenient: bool
 
     def match_against(
-        self, eval_set: EvalSet | list[str | Path], paths: list[str | Path] | None, given: Sequence[Recording]
+        self, eval_set: EvalSet | list[str | Path], paths: list[str | Path] | None, own: Sequence[Recording]
     ) -> _Matched:
         """Match recordings with the cases of an eval set."""
         files = [] if paths is None else loading.sources(paths, lenient=self.lenient, recorded=True)
@@ -113,7 +113,7 @@ class _Matching:
             raise UsageError("FILE:case1,case2 chooses cases of an eval set: give it to --against, or use --only")
         loaded_sets, notes = load_sets(eval_set, self.criteria, lenient=self.lenient, judges=self.judges)
         cases = loading.plan_cases(loaded_sets)
-        recordings = _stored(given) if paths is None else loading.with_sets(files)
+        recordings = _stored(own) if paths is None else loading.with_sets(files)
         recorded, unmatched = loading.match(cases, recordings, by=self.match)
         return self._selected(cases, recorded, loaded_sets, notes, unmatched, files)
 
@@ -124,9 +124,9 @@ class _Matching:
         files, index = loading.scan_sources(paths, lenient=self.lenient)
         return self._match_whole(files) if index is None else self._stream(files, index)
 
-    def match_given(self, given: Sequence[Recording]) -> _Matched:
-        """Give recordings that were made in Python cases of their own."""
-        recordings = _stored(given)
+    def match_own(self, own: Sequence[Recording]) -> _Matched:
+        """Make a case for each recording that the caller passes as an object."""
+        recordings = _stored(own)
         loaded_sets, notes = load_sets(_cases_of(recordings), self.criteria, lenient=self.lenient, judges=self.judges)
         cases = loading.plan_cases(loaded_sets)
         recorded, unmatched = loading.match(cases, recordings, by=self.match)
@@ -161,7 +161,7 @@ class _Matching:
     ) -> _Matched:
         """Return the cases that `only` selects, with their recordings."""
         selected = loading.select_cases(cases, loaded_sets, self.only)
-        expects = any(planned.case.conversation or planned.case.scenario for planned in cases)
+        expects = any(planned_case.case.conversation or planned_case.case.scenario for planned_case in cases)
         matching = recorded if selected is cases else recorded.of(selected)
         warnings = (*warnings_of(files), *unmatched)
         return _Matched(tuple(selected), matching, loaded_sets, notes, expects, warnings, tuple(files))

@@ -1,4 +1,4 @@
-"""Who plays the users of scenarios and the tools of agents? What the configuration says, or who the caller names."""
+"""Who plays the users of scenarios and the tools of agents? A configured model, or the caller's objects."""
 
 from __future__ import annotations
 
@@ -32,118 +32,124 @@ from fairtrial.simulate.user_options import NO_SPEECH, UserOptions
 
 
 def with_users(
-    todo: Sequence[PlannedCase], wanted: Sequence[LoadedSet], users: Users | None, models: ModelOptions
+    cases: Sequence[PlannedCase], loaded_sets: Sequence[LoadedSet], users: Users | None, models: ModelOptions
 ) -> tuple[list[PlannedCase], dict[str, Json]]:
-    """Return the work with somebody who plays the user of each scenario, and their signatures.
+    """Return the cases with simulated users for the scenarios, and the signatures of the users.
 
-    `users` stand in place of what the configurations say. Raises UsageError for a case with nothing to say, or a
-    scenario that cannot be played.
+    `users` replace the users of the configurations. Raises UsageError if a case has neither a conversation nor a
+    scenario, or if nobody can play the user of a scenario.
     """
-    sets = [place for place, one in enumerate(wanted) for _ in one.eval_set.cases]
+    sets = [index for index, loaded_set in enumerate(loaded_sets) for _ in loaded_set.eval_set.cases]
     signatures: dict[str, Json] = {}
 
     @cache
-    def players(place: int) -> SimulatedUsers:
-        made, signed = _configured(wanted[place].user_simulator or UserOptions(), models)
-        add_signature(signatures, "user_simulator", signed, eval_set_id=wanted[place].eval_set.id)
-        return made
+    def users_of(index: int) -> SimulatedUsers:
+        simulated, users_signature = _configured_users(loaded_sets[index].user_simulator or UserOptions(), models)
+        add_signature(signatures, "user_simulator", users_signature, eval_set_id=loaded_sets[index].eval_set.id)
+        return simulated
 
-    played: list[PlannedCase] = []
-    for work in todo:
-        if work.case.conversation is not None:
-            played.append(work)
-        elif work.case.scenario is None:
-            raise UsageError(f"case {work.name!r} has neither a conversation to hold nor a scenario to simulate")
+    ready: list[PlannedCase] = []
+    for planned_case in cases:
+        if planned_case.case.conversation is not None:
+            ready.append(planned_case)
+        elif planned_case.case.scenario is None:
+            raise UsageError(
+                f"case {planned_case.name!r} has neither a conversation to hold nor a scenario to simulate"
+            )
         elif users is not None:
             signatures["user_simulator"] = signature(users)
-            played.append(replace(work, users=users))
+            ready.append(replace(planned_case, users=users))
         else:
             try:
-                made = players(sets[work.position])
+                simulated = users_of(sets[planned_case.position])
             except UsageError as error:
-                raise UsageError(f"case {work.name!r} is a scenario, and nobody can play its user: {error}") from None
-            made.check([work.case])
-            played.append(replace(work, users=made, cap=made.options.cap))
-    return played, signatures
+                problem = f"case {planned_case.name!r} is a scenario, and nobody can play its user: {error}"
+                raise UsageError(problem) from None
+            simulated.check([planned_case.case])
+            ready.append(replace(planned_case, users=simulated, cap=simulated.options.cap))
+    return ready, signatures
 
 
-def _configured(options: UserOptions, models: ModelOptions) -> tuple[SimulatedUsers, Json]:
+def _configured_users(options: UserOptions, models: ModelOptions) -> tuple[SimulatedUsers, Json]:
+    """Return the users of a configuration, and their signature."""
     if options.type == "llm_audio":
         raise ConfigError(f"/{USERS}/type: {NO_SPEECH}")
-    with _below(USERS):
+    with _with_pointer(USERS):
         model = NamedModel(options.model, None, options.model_configuration, structured=False)
         check_model(model, models)
     prompt = "custom" if options.custom_instructions is not None else version("simulated_user")
-    signed = {**msgspec.to_builtins(options), "prompt": prompt}
-    return SimulatedUsers(model, options), signed
+    return SimulatedUsers(model, options), {**msgspec.to_builtins(options), "prompt": prompt}
 
 
 def with_environments(
-    todo: Sequence[PlannedCase],
-    wanted: Sequence[LoadedSet],
-    given: Environments | Mapping[str, Any] | None,
+    cases: Sequence[PlannedCase],
+    loaded_sets: Sequence[LoadedSet],
+    environment: Environments | Mapping[str, Any] | None,
     models: ModelOptions,
     *,
     lenient: bool,
 ) -> tuple[list[PlannedCase], dict[str, Json], list[str]]:
-    """Return the work with the environments that answer its tool calls, their signatures, and warnings.
+    """Return the cases with the environments that answer tool calls, the environments' signatures, and warnings.
 
-    `given` stands in place of what the configurations say. Raises UsageError for what cannot be used.
+    `environment` replaces the environments of the configurations. Raises UsageError if it cannot be used.
     """
-    if callable(given):
-        return [replace(work, environments=given) for work in todo], {"environment": signature(given)}, []
-    own, warnings = (None, []) if given is None else environment_options(_as_file(given), lenient=lenient)
-    sets = [place for place, one in enumerate(wanted) for _ in one.eval_set.cases]
+    if callable(environment):
+        ready = [replace(planned_case, environments=environment) for planned_case in cases]
+        return ready, {"environment": signature(environment)}, []
+    own, warnings = (None, []) if environment is None else environment_options(_as_file(environment), lenient=lenient)
+    sets = [index for index, loaded_set in enumerate(loaded_sets) for _ in loaded_set.eval_set.cases]
     signatures: dict[str, Json] = {}
 
     @cache
-    def around(place: int) -> SimulatedEnvironments | None:
-        options = own or wanted[place].environment
+    def environments_of(index: int) -> SimulatedEnvironments | None:
+        options = own or loaded_sets[index].environment
         if options is None:
             return None
-        environments, signed = _environments(options, models)
-        add_signature(signatures, "environment", signed, eval_set_id=wanted[place].eval_set.id)
+        environments, environments_signature = _configured_environments(options, models)
+        add_signature(signatures, "environment", environments_signature, eval_set_id=loaded_sets[index].eval_set.id)
         return environments
 
-    surrounded = [replace(work, environments=around(sets[work.position])) for work in todo]
-    return surrounded, signatures, warnings
+    ready = [replace(planned_case, environments=environments_of(sets[planned_case.position])) for planned_case in cases]
+    return ready, signatures, warnings
 
 
-def _as_file(given: Any) -> dict[str, Json]:
-    """A mapping that was made in Python as a file would give it."""
-    if not isinstance(given, Mapping):
+def _as_file(environment: Any) -> dict[str, Json]:
+    """Return the caller's options as a file would give them."""
+    if not isinstance(environment, Mapping):
         raise UsageError(
             "environment must be a mapping, or a function of a case and an attempt that returns an environment, "
-            f"got {type(given).__name__}"
+            f"got {type(environment).__name__}"
         )
     try:
-        text = json.dumps(dict(given), allow_nan=False, ensure_ascii=False).encode()
+        text = json.dumps(dict(environment), allow_nan=False, ensure_ascii=False).encode()
     except (TypeError, ValueError, RecursionError) as error:
         raise ConfigError(f"/{TOOLS}: must hold JSON only: {error}") from error
-    found: dict[str, Json] = msgspec.json.decode(text)
-    return found
+    options: dict[str, Json] = msgspec.json.decode(text)
+    return options
 
 
-def _environments(options: EnvironmentOptions, models: ModelOptions) -> tuple[SimulatedEnvironments, Json]:
-    signed = msgspec.json.decode(msgspec.json.encode(options))  # as the store will give it back
+def _configured_environments(options: EnvironmentOptions, models: ModelOptions) -> tuple[SimulatedEnvironments, Json]:
+    """Return the environments of a configuration, and their signature."""
+    # A resumed run compares signatures, so this one has the types that the store gives back.
+    options_signature = msgspec.json.decode(msgspec.json.encode(options))
     if not options.plays:
-        return SimulatedEnvironments(options), signed
+        return SimulatedEnvironments(options), options_signature
     settings = options.simulation_model_configuration
-    with _below(TOOLS):
+    with _with_pointer(TOOLS):
         model = NamedModel(options.simulation_model, None, settings, structured=False)
         check_model(model, models)
-    return SimulatedEnvironments(options, model), {**signed, "prompt": version(TEMPLATE)}
+    return SimulatedEnvironments(options, model), {**options_signature, "prompt": version(TEMPLATE)}
 
 
-def check_names(said: LoadedSet | Criteria, models: ModelOptions) -> None:
-    """Raise ConfigError where a configuration has a model play users or tools that nobody knows, needed or not."""
+def check_names(configured: LoadedSet | Criteria, models: ModelOptions) -> None:
+    """Raise ConfigError if the model of simulated users or tools is unknown, even if no case needs it."""
     problems: list[str] = []
     models = dataclasses.replace(models, budget=None)  # a model that is never called needs no price
-    users, tools = said.user_simulator, said.environment
-    with collecting(problems), _below(USERS):
+    users, tools = configured.user_simulator, configured.environment
+    with collecting(problems), _with_pointer(USERS):
         if users is not None:
             check_model(NamedModel(users.model, None, users.model_configuration), models)
-    with collecting(problems), _below(TOOLS):
+    with collecting(problems), _with_pointer(TOOLS):
         if tools is not None and tools.plays:
             check_model(NamedModel(tools.simulation_model, None, tools.simulation_model_configuration), models)
     if problems:
@@ -151,16 +157,16 @@ def check_names(said: LoadedSet | Criteria, models: ModelOptions) -> None:
 
 
 @contextmanager
-def _below(key: str) -> Iterator[None]:
-    """Say of a model that cannot be had which part of a configuration names it."""
+def _with_pointer(key: str) -> Iterator[None]:
+    """Add the pointer of the key that names a model to the errors about the model."""
     try:
         yield
     except ConfigError as error:
         raise ConfigError(f"/{key}: {error}") from None
 
 
-def check_reachable(todo: Sequence[PlannedCase], agent: Agent) -> None:
-    """Raise UsageError where there is an environment that cannot stand between the agent and its tools."""
-    refused = agent.refuses_environment if isinstance(agent, RefusesEnvironment) else ""
-    if refused and any(work.environments is not None for work in todo):
-        raise UsageError(f"a simulated environment (environment_simulation_config) cannot be used here: {refused}")
+def check_reachable(cases: Sequence[PlannedCase], agent: Agent) -> None:
+    """Raise UsageError if there is an environment, but the agent's tool calls cannot be intercepted."""
+    reason = agent.refuses_environment if isinstance(agent, RefusesEnvironment) else ""
+    if reason and any(planned_case.environments is not None for planned_case in cases):
+        raise UsageError(f"a simulated environment (environment_simulation_config) cannot be used here: {reason}")

@@ -63,7 +63,7 @@ class Run:
         return self._store.results(self.info.id, valid=False, limit=limit)
 
     def results_of(self, pattern: str) -> Iterator[CaseResult]:
-        """Yield the results of the cases whose id or name matches; `*` and `?` in the pattern are wildcards."""
+        """Yield the results of the cases whose id or name matches a pattern with the wildcards `*` and `?`."""
         names = self._store.case_names(self.info.id)
         matches = (position for position, *own in names if any(fits(name, pattern) for name in own))
         while positions := list(islice(matches, _BATCH)):
@@ -104,20 +104,20 @@ def open_store(url: str, *, create: bool = True) -> Store:
 def reread(store: str, run_id: str) -> Run:
     """Return a run of the store, finished or not. The numbers of an unfinished run are computed from its results.
 
-    Raises UsageError if there is no such store, or no such run in it.
+    Raises UsageError if the store or the run does not exist.
     """
-    opened = open_store(store, create=False)
-    info = opened.run(run_id)
-    summary = opened.summary(info.id)
+    run_store = open_store(store, create=False)
+    info = run_store.run(run_id)
+    summary = run_store.summary(info.id)
     if summary is None:
-        summary = aggregate(opened.results(info.id), opened.ballots(info.id).values())
-    return Run(info, summary, opened)
+        summary = aggregate(run_store.results(info.id), run_store.ballots(info.id).values())
+    return Run(info, summary, run_store)
 
 
 def runs(store: str) -> list[RunInfo]:
-    """Return the runs of a store, the newest first. Raises UsageError if there is no such store."""
-    with closing(open_store(store, create=False)) as opened:
-        return opened.runs()
+    """Return the runs of a store, the newest first. Raises UsageError if the store does not exist."""
+    with closing(open_store(store, create=False)) as run_store:
+        return run_store.runs()
 
 
 def remove_runs(store: str, run_ids: Sequence[str]) -> list[RunInfo]:
@@ -125,27 +125,27 @@ def remove_runs(store: str, run_ids: Sequence[str]) -> list[RunInfo]:
 
     Raises UsageError, and removes nothing, if an id does not start the id of exactly one run.
     """
-    with closing(open_store(store, create=False)) as opened:
-        found = {run.id: run for run in map(opened.run, run_ids)}
-        for run_id in found:
-            opened.remove(run_id)
-        return list(found.values())
+    with closing(open_store(store, create=False)) as run_store:
+        runs_to_remove = {run.id: run for run in map(run_store.run, run_ids)}
+        for run_id in runs_to_remove:
+            run_store.remove(run_id)
+        return list(runs_to_remove.values())
 
 
 def export_run(store: str, run_id: str) -> Iterator[bytes]:
     """Return the lines of a run as a file: JSON, a record each.
 
-    Raises UsageError at once, before the caller opens a file, if there is no such store, or no such run in it.
+    Raises UsageError at once, before the caller opens a file, if the store or the run does not exist.
     """
-    opened = open_store(store, create=False)
-    return _exported(opened, opened.run(run_id).id)
+    run_store = open_store(store, create=False)
+    return _exported(run_store, run_store.run(run_id).id)
 
 
-def _exported(opened: Store, run_id: str) -> Iterator[bytes]:
+def _exported(run_store: Store, run_id: str) -> Iterator[bytes]:
     from fairtrial.store import transfer
 
-    with closing(opened):
-        yield from transfer.export_run(opened, run_id)
+    with closing(run_store):
+        yield from transfer.export_run(run_store, run_id)
 
 
 def import_run(store: str, lines: Iterable[bytes], origin: str) -> RunInfo:
@@ -155,5 +155,5 @@ def import_run(store: str, lines: Iterable[bytes], origin: str) -> RunInfo:
     """
     from fairtrial.store import transfer
 
-    with closing(open_store(store)) as opened:
-        return transfer.import_run(opened, lines, origin)
+    with closing(open_store(store)) as run_store:
+        return transfer.import_run(run_store, lines, origin)

@@ -88,11 +88,11 @@ class ValueOutputs:
         for name, limit in (("--threshold", self.threshold), ("--fail-under", self.fail_under)):
             if limit is not None and not 0.0 <= limit <= 1.0:
                 raise UsageError(f"{name}: must be a number from 0 to 1, got {limit!r}")
-        taken = {Path(path).resolve() for path in inputs}
+        paths_in_use = {Path(path).resolve() for path in inputs}
         for path in (self.output, self.parquet, self.keep, self.redactions):
-            if path is not None and path.resolve() in taken:
+            if path is not None and path.resolve() in paths_in_use:
                 raise UsageError(f"{path}: would be written over, as an input or by another output")
-            taken |= {path.resolve()} if path is not None else set()
+            paths_in_use |= {path.resolve()} if path is not None else set()
 
 
 @dataclass(frozen=True)
@@ -129,11 +129,13 @@ class PlannedValuation:
         cut_to_whole_lines(output)
         finished = read_finished(self.valuation, iter_lines(output), output)
         keep, keep_filter = self.outputs.keep, self.valuation.keep_filter
-        kept = sum(map(keep_filter.passes, finished.scores))
+        kept_count = sum(map(keep_filter.passes, finished.scores))
         if keep is not None and keep.exists():
-            cut_to_whole_lines(keep, kept)
-        elif kept:
-            raise UsageError(f"--resume: {keep}: does not exist, although {kept} traces were kept; use a new --output")
+            cut_to_whole_lines(keep, kept_count)
+        elif kept_count:
+            raise UsageError(
+                f"--resume: {keep}: does not exist, although {kept_count} traces were kept; use a new --output"
+            )
         redactions = list(redact_finished(self.valuation, finished.scores))
         report.add_finished(finished.scores, redactions)
         return skip_finished(self.valuation, finished), redactions
@@ -238,18 +240,18 @@ def _check_options(options: ValueOptions, paths: Sequence[str], from_run: str | 
 def _documents_of_run(run_id: str, store: str | None, defaults: TraceDefaults) -> list[Document]:
     from fairtrial.store import DEFAULT_URL, Store  # importing SQL takes time that most commands need not spend
 
-    opened = Store(store or DEFAULT_URL, create=False)
+    run_store = Store(store or DEFAULT_URL, create=False)
     try:
-        run = opened.run(run_id)
-        results = {(result.position, result.attempt): result for result in opened.results(run.id)}
+        run = run_store.run(run_id)
+        results = {(result.position, result.attempt): result for result in run_store.results(run.id)}
         documents = list(
             chain.from_iterable(
                 _documents_of_attempt(recording, results.get((position, recording.attempt)), run.id, defaults)
-                for position, recording in opened.recordings(run.id)
+                for position, recording in run_store.recordings(run.id)
             )
         )
     finally:
-        opened.close()
+        run_store.close()
     if not documents:
         raise UsageError(f"--from-run: the run {run.id} holds no traces; value the files that it scored instead")
     return documents
@@ -261,8 +263,8 @@ def _documents_of_attempt(
     """Yield the reasoning of one stored recording, under the name that reports give to its case."""
     if result is None:
         return documents_of_recordings([recording], defaults, run_id)
-    named = replace(recording, case_id=result.title)
-    return documents_of_recordings([named], defaults._replace(verdict=_success(result.verdict)), run_id)
+    recording = replace(recording, case_id=result.title)
+    return documents_of_recordings([recording], defaults._replace(verdict=_success(result.verdict)), run_id)
 
 
 def _success(verdict: Verdict | None) -> bool | None:

@@ -25,7 +25,7 @@ def check(file: tuple[str, ...], lenient: bool) -> None:
     usable = True
     for checked in api.check(file, lenient=lenient):
         usable = usable and not checked.problems
-        click.echo(f"{'✗' if checked.problems else '✓'} {visible_line(f'{checked.path}: {checked.what}')}")
+        click.echo(f"{'✗' if checked.problems else '✓'} {visible_line(f'{checked.path}: {checked.content}')}")
         for problem in checked.problems:
             click.echo(f"    error: {visible_line(problem)}")
         for warning in checked.warnings:

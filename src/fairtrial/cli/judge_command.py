@@ -45,7 +45,7 @@ def ping(judge_model: str | None, config: str | None, run: str | None, store: st
     for result in results:
         mark = "✗" if result.problem else "✓"
         cost = "" if result.cost is None else f", ${result.cost:.6f}"
-        again = ", asked twice" if result.asked > 1 else ""
+        again = ", asked twice" if result.call_count > 1 else ""
         click.echo(f"{mark} {visible(result.model)}: {result.kind} in {result.seconds:.1f} s{cost}{again}")
         if result.problem:
             click.echo(f"    {visible(result.problem)}")
