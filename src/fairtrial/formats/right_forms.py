@@ -56,7 +56,7 @@ _EXPECTING = ("expected_", "reference_", "golden_", "ground_truth_")
 
 def is_no_expectation(key: str) -> bool:
     """Whether a key of a case does not look like an expectation, as for example `expected_reply` does."""
-    name = snake(key)
+    name = key if key.islower() else snake(key)  # hostile files have very many keys
     return name not in _CALLS and name not in _REPLIES and not name.startswith(_EXPECTING)
 
 
