@@ -69,8 +69,8 @@ def ours(raw: list[Json]) -> tuple[Invocation, ...]:
 
 
 def our_score(criterion: str, actual: list[Json], expected: list[Json], **options: Any) -> Score:
-    """Score with our criterion, built from a config."""
-    spec = ConfigPart(criterion, options)
+    """Score with our criterion, built from a config; only its threshold may be left out."""
+    spec = ConfigPart(criterion, {"threshold": None} | options)
     made, _ = build(EvalConfig((spec,)))
     score = made[0].metric(Trace(ours(actual)), EvalCase("case", ours(expected)))
     assert isinstance(score, Score)
