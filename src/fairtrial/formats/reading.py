@@ -51,7 +51,7 @@ def _hint(key: str, names: tuple[str, ...]) -> str:
 
 
 class Diagnostics:
-    """The errors and warnings of one file so far. `keys` counts the keys in its eval set."""
+    """The errors and warnings of one file so far. `quotes` counts the quotes in the JSON of its eval set."""
 
     def __init__(self, path: str, *, lenient: bool = False) -> None:
         self.path = path
@@ -59,8 +59,9 @@ class Diagnostics:
         self.errors: list[str] = []
         self.warnings: list[str] = []
         self.sessions: dict[bytes, SessionInput] = {}
-        self.keys = 0
+        self.quotes = 0
         self._hints = 0
+        self._allowed_keys: set[tuple[int, str]] = set()
 
     def error(self, at: Place, problem: str) -> None:
         """Note a problem that makes the file unreadable. Raises FormatError if the list of problems is full."""
@@ -125,7 +126,12 @@ class Diagnostics:
                 extra = extra or {}
                 extra[key] = value
                 allowed = value is None or key in quiet or (open_ended(key) if callable(open_ended) else open_ended)
-                self.unknown(at, key, names.values(), open_ended=allowed)
+                # Files repeat the same keys, so that an allowed key is compared once. The names are constants, and
+                # their ids stay the same.
+                if not allowed or (id(names), key) not in self._allowed_keys:
+                    self.unknown(at, key, names.values(), open_ended=allowed)
+                    if allowed:
+                        self._allowed_keys.add((id(names), key))
             elif name in fields:
                 first_key = next(first for first in raw if names.get(first) == name)
                 self.error((at, key), f"stands there twice, as {first_key!r} and as {key!r}; keep one")

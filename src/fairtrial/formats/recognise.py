@@ -20,9 +20,9 @@ from fairtrial.formats.jsontext import (
     decode,
     decode_lines,
     duplicate_keys,
-    key_count,
-    key_count_of,
     members,
+    quote_count,
+    quote_count_of,
     repaired,
     strict_utf8,
 )
@@ -75,9 +75,9 @@ def read(data: bytes, path: str, *, lenient: bool = False) -> Loaded:
             value, repairs = repaired(data, path)
             reading.warnings += warnings + repairs
             loaded = _document(value, reading)
-    # Most large eval sets have no duplicate key. A count of keys shows that without decoding the file again.
+    # Most large eval sets have no duplicate key. A count of quotes shows that without decoding the file again.
     has_count = strict and loaded.kind in (_EVAL_SET, _DATASET)
-    if not is_yaml and loaded.kind in _BY_HAND and not (has_count and reading.keys == key_count(data)):
+    if not is_yaml and loaded.kind in _BY_HAND and not (has_count and reading.quotes == quote_count(data)):
         for place in duplicate_keys(data, path)[:MOST_PROBLEMS]:
             reading.errors.append(f"{place}: stands there twice; keep one")
     reading.finish()
@@ -154,14 +154,14 @@ def _eval_set(top: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
     )
     at: Place = ((), "eval_cases")
     raw_cases = _raw_cases(fields.pop("eval_cases", None), at, reading)
-    reading.keys += len(top)
+    reading.quotes += quote_count_of(list(top))
     is_dataset = _is_dataset(raw_cases, reading)
     cases: list[EvalCase] = []
     recordings: list[Recording] = []
     raw_cases.reverse()  # each case is popped, so that its memory is free before the next case is read
     while raw_cases:
         raw, place = _value(raw_cases.pop()), (at, len(cases))
-        reading.keys += key_count_of(raw)
+        reading.quotes += quote_count_of(raw)
         if is_dataset:
             attempts = dataset.case(raw, len(cases), place, reading)
             cases.append(attempts.case)
@@ -174,7 +174,7 @@ def _eval_set(top: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
     _check_unique(cases, at, "eval_case_id" if is_dataset else "eval_id", reading)
     whole = {key: _value(value) for key, value in fields.items()}
     whole_extra = {key: _value(value) for key, value in (extra or {}).items()}
-    reading.keys += key_count_of([*whole.values(), *whole_extra.values()])
+    reading.quotes += quote_count_of([*whole.values(), *whole_extra.values()])
     eval_set = evalset.eval_set(whole, whole_extra, tuple(cases), stem)
     return Loaded(reading.path, _DATASET if is_dataset else _EVAL_SET, eval_set, tuple(recordings))
 

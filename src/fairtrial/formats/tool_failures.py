@@ -5,6 +5,9 @@ from __future__ import annotations
 from fairtrial.records.record import Json
 
 _FLAGS = ("is_error", "isError")
+_FAILURE_KEYS = frozenset((*_FLAGS, "error", "errors", "exception"))
+_SUCCESS_KEYS = frozenset(("success", "ok"))
+_MARKS = _FAILURE_KEYS | _SUCCESS_KEYS | {"status"}
 _FAILED_STATUS = frozenset({"error", "failed", "failure", "exception"})
 _FAILED_START = ("error", "exception", "traceback (most recent call last)")
 
@@ -30,13 +33,19 @@ def is_failure(response: Json) -> bool:
         response = inner if isinstance(inner, str) and "error" not in response else response
     if isinstance(response, str):
         return response.lstrip().lower().startswith(_FAILED_START)
-    return isinstance(response, dict) and _states_failure(response)
+    # Most responses have none of the keys, and files hold many responses.
+    return isinstance(response, dict) and not _MARKS.isdisjoint(response) and _states_failure(response)
 
 
 def _states_failure(response: dict[str, Json]) -> bool:
-    if any(response.get(key) for key in ("error", "errors", "exception", *_FLAGS)):
-        return True
-    if any(response.get(key) is False for key in ("success", "ok")):
-        return True
-    status = response.get("status")
-    return isinstance(status, str) and status.lower() in _FAILED_STATUS
+    for key in _MARKS.intersection(response):
+        value = response[key]
+        if key in _FAILURE_KEYS:
+            fails = bool(value)
+        elif key in _SUCCESS_KEYS:
+            fails = value is False
+        else:
+            fails = isinstance(value, str) and value.lower() in _FAILED_STATUS
+        if fails:
+            return True
+    return False

@@ -154,12 +154,10 @@ def steps_of(parts: list[Any], author: str, at: Place, reading: Diagnostics) -> 
 
 
 def _step(part: dict[str, Any], author: str, at: Place, reading: Diagnostics) -> Step:
-    details = _take_details(part, at, reading) if "part_metadata" in part or "partMetadata" in part else None
-    step = _plain_step(part, author, at, reading)
-    return step if details is None else _with_details(step, details)
-
-
-def _plain_step(part: dict[str, Any], author: str, at: Place, reading: Diagnostics) -> Step:
+    if "part_metadata" in part or "partMetadata" in part:
+        details = _take_details(part, at, reading)
+        if details is not None:
+            return _with_details(_step(part, author, at, reading), details)
     for key, read in _READERS.items():
         if key in part:
             return read(part.pop(key), (at, key), reading, author=author, beside=part)
@@ -206,7 +204,7 @@ def _with_details(step: _S, details: StepDetails) -> _S:
 
 def details_json(step: Step, event: dict[str, Any] | None = None) -> dict[str, Json]:
     """Return the fields of a step that ADK's schema has no place for, except for the fields that its event states."""
-    timestamp, version = _time_and_model(event or {})
+    timestamp, version = _timestamp(event or {}), _model(event or {})
     is_error = None
     if isinstance(step, ToolResult) and step.is_error is not _failed(step.response, step.extra or {}):
         is_error = step.is_error
@@ -224,7 +222,7 @@ def details_json(step: Step, event: dict[str, Any] | None = None) -> dict[str, J
 
 
 def _failed(response: Json, fields: dict[str, Json]) -> bool:
-    stated = stated_failure(fields)
+    stated = stated_failure(fields) if fields else None
     return is_failure(response) if stated is None else stated
 
 
@@ -289,28 +287,30 @@ def event(raw: Any, at: Place, reading: Diagnostics) -> tuple[Event, list[Step],
         if "parts" in content:
             parts = reading.array(content, "parts", (at, "content"))
             steps = steps_of(parts, author, ((at, "content"), "parts"), reading)
-    steps = [_in_event(step, extra) for step in steps]
+    tokens = usage(extra, at, reading)
+    timestamp, model = _timestamp(extra), tokens.model if tokens else ""
+    if timestamp is not None or model:
+        steps = [_in_event(step, timestamp, model) for step in steps]
     group = Event(author, len(steps), _shared(extra) or None, fields.get("grounding_metadata"))
-    return group, steps, usage(extra, at, reading)
+    return group, steps, tokens
 
 
-def _in_event(step: Step, event_keys: dict[str, Any]) -> Step:
+def _in_event(step: Step, timestamp: float | None, model: str) -> Step:
     """Return a step with the time and the model of its event, unless the step has its own."""
-    timestamp, version = _time_and_model(event_keys)
-    if timestamp is not None and step.started is None:
-        step = replace(step, started=timestamp)
-    if version and not isinstance(step, ToolResult) and not step.model:
-        step = replace(step, model=version)
-    return step
+    started = timestamp if step.started is None else step.started
+    if isinstance(step, ToolResult):
+        return replace(step, started=started)
+    return replace(step, started=started, model=step.model or model)
 
 
-def _time_and_model(event_keys: dict[str, Any]) -> tuple[float | None, str]:
+def _timestamp(event_keys: dict[str, Any]) -> float | None:
     timestamp = event_keys.get("timestamp")
+    return float(timestamp) if isinstance(timestamp, float | int) and type(timestamp) is not bool else None
+
+
+def _model(event_keys: dict[str, Any]) -> str:
     version = event_keys.get("model_version", event_keys.get("modelVersion"))
-    return (
-        float(timestamp) if isinstance(timestamp, float | int) and type(timestamp) is not bool else None,
-        intern(version) if type(version) is str else "",
-    )
+    return intern(version) if type(version) is str else ""
 
 
 def _shared(extra: dict[str, Any]) -> dict[str, Any]:
@@ -324,8 +324,7 @@ def usage(event_keys: dict[str, Any], at: Place, reading: Diagnostics) -> Usage 
     Gemini counts replies and thoughts apart, and prompts and tool results apart. `Usage` has their sums.
     """
     metadata = event_keys.get("usage_metadata", event_keys.get("usageMetadata"))
-    model = event_keys.get("model_version", event_keys.get("modelVersion"))
-    if metadata is None and model is None:
+    if metadata is None and "model_version" not in event_keys and "modelVersion" not in event_keys:
         return None
     if metadata is not None and type(metadata) is not dict:
         reading.wrong_type((at, "usage_metadata"), "an object", metadata)
@@ -342,7 +341,7 @@ def usage(event_keys: dict[str, Any], at: Place, reading: Diagnostics) -> Usage 
         _sum(counts.get("candidates_token_count"), counts.get("thoughts_token_count")),
         counts.get("thoughts_token_count"),
         counts.get("cached_content_token_count"),
-        model if isinstance(model, str) else "",
+        _model(event_keys),
     )
 
 
