@@ -1,0 +1,199 @@
+"""How far does a judge agree with people, and how far do people agree with each other?
+
+A table counts pairs of answers: `table[i][j]` is the number, or the total weight, of the items that people put into
+category i and the judge into category j. For pass or fail, category 0 is pass and category 1 is fail.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from statistics import NormalDist
+from typing import Literal
+
+from fairtrial.stats.interval import LEVEL, Interval, student_quantile, wilson
+
+Table = Sequence[Sequence[float]]
+Pair = tuple[int, int, float]
+"""The category that people chose, the category that the judge chose, and the weight of the item."""
+
+Statistic = Callable[[Table], "float | None"]
+Measurement = Literal["nominal", "ordinal", "interval"]
+
+NORMAL = NormalDist().inv_cdf(0.5 + LEVEL / 2)
+"""The normal quantile of a 95 % interval."""
+_CLOSE_TO_ONE = 1 - 1e-15
+
+
+def table_of(pairs: Iterable[Pair], categories: int) -> list[list[float]]:
+    """Return the table of pairs."""
+    table = [[0.0] * categories for _ in range(categories)]
+    for people, judge, weight in pairs:
+        table[people][judge] += weight
+    return table
+
+
+def share_interval(
+    hits: Sequence[tuple[bool, float]], largest_weight: float = 1.0
+) -> tuple[float, float, float] | None:
+    """Return a weighted share with Wilson's interval, from (hit, weight) of each item. None without items.
+
+    The number of trials is the number of items if the weights are equal. Otherwise it is p (1 - p) / V, with V the
+    linearized variance of a ratio (Cochran 1977, "Sampling Techniques", section 2.11). At a share of 0 or 1 this
+    variance vanishes. The number is then the total weight / `largest_weight`, the largest weight in the whole sample:
+    an item of that weight could have been the first exception.
+    """
+    total = math.fsum(weight for _, weight in hits)
+    if not total:
+        return None
+    p = math.fsum(weight for hit, weight in hits if hit) / total
+    variance = math.fsum((weight * (hit - p)) ** 2 for hit, weight in hits) / total**2
+    trials = p * (1 - p) / variance if variance else total / max(largest_weight, *(weight for _, weight in hits))
+    return p, *wilson(p, trials, NORMAL)
+
+
+def youden(
+    sensitivity: tuple[float, float, float], specificity: tuple[float, float, float]
+) -> tuple[float, float, float]:
+    """Return sensitivity + specificity - 1 with its interval, from both shares with their intervals.
+
+    A judge that guesses has 0, a perfect judge 1. The interval is made by MOVER (Donner and Zou 2012, "Closed-form
+    confidence intervals for functions of the normal mean and standard deviation", Stat. Methods Med. Res. 21).
+    """
+    (se, se_low, se_high), (sp, sp_low, sp_high) = sensitivity, specificity
+    value = se + sp - 1
+    return value, value - math.hypot(se - se_low, sp - sp_low), value + math.hypot(se_high - se, sp_high - sp)
+
+
+def kappa(table: Table) -> float | None:
+    """Return Cohen's kappa (1960), or None if both sides put every item into the same category."""
+    return _kappa(table, lambda i, j: float(i != j))
+
+
+def quadratic_kappa(table: Table) -> float | None:
+    """Return the kappa with quadratic weights (Cohen 1968): a miss by two categories counts four times."""
+    return _kappa(table, lambda i, j: float((i - j) ** 2))
+
+
+def _kappa(table: Table, distance: Callable[[int, int], float]) -> float | None:
+    rows, columns = _margins(table)
+    total = math.fsum(rows)
+    cells = [(i, j) for i in range(len(rows)) for j in range(len(columns))]
+    expected = math.fsum(distance(i, j) * rows[i] * columns[j] for i, j in cells)
+    if not expected:
+        return None
+    return 1 - total * math.fsum(distance(i, j) * table[i][j] for i, j in cells) / expected
+
+
+def matthews(table: Table) -> float | None:
+    """Return Matthews' correlation (1975) of a table of pass and fail, or None if a margin is 0."""
+    rows, columns = _margins(table)
+    product = math.prod((*rows, *columns))
+    if not product:
+        return None
+    return (table[0][0] * table[1][1] - table[0][1] * table[1][0]) / math.sqrt(product)
+
+
+def _margins(table: Table) -> tuple[list[float], list[float]]:
+    return [math.fsum(row) for row in table], [math.fsum(column) for column in zip(*table, strict=True)]
+
+
+def has_empty_margin(table: Table) -> bool:
+    """Return whether people or the judge used a category that the other side did not, or left one out."""
+    return 0 in (margin for margins in _margins(table) for margin in margins)
+
+
+def agreement_interval(statistic: Statistic, pairs: Sequence[Pair], categories: int) -> Interval | None:
+    """Return the interval of kappa or of Matthews' correlation, or None if the statistic does not exist.
+
+    Leave-one-out on the scale of atanh, with Student's quantile (Quenouille 1956, "Notes on bias in estimation",
+    Biometrika 43). Each of the C x C cells first gets 1/C, because without it a table with an empty cell looks certain.
+    The interval holds the statistic of the pairs themselves.
+    """
+    value = statistic(table_of(pairs, categories))
+    if value is None:
+        return None
+    number = len(pairs)
+    # Weights count relative to their mean, so that the added cells weigh as much as in a sample without weights.
+    mean_weight = math.fsum(weight for *_, weight in pairs) / number
+    counts = Counter((people, judge, weight / mean_weight) for people, judge, weight in pairs)
+    added = 1 / categories
+    table = [[cell + added for cell in row] for row in table_of(_weighted(counts), categories)]
+    centre = _stretched(statistic, table)
+    reduced: list[tuple[float, int]] = []
+    for (people, judge, weight), count in counts.items():
+        table[people][judge] -= weight
+        reduced.append((_stretched(statistic, table), count))
+        table[people][judge] += weight
+    mean = math.fsum(value * count for value, count in reduced) / number
+    squares = math.fsum(count * (value - mean) ** 2 for value, count in reduced)
+    half = student_quantile(0.5 + LEVEL / 2, number - 1) * math.sqrt(squares * (number - 1) / number)
+    return min(value, math.tanh(centre - half)), max(value, math.tanh(centre + half))
+
+
+def _weighted(counts: Counter[Pair]) -> Iterable[Pair]:
+    return ((people, judge, weight * count) for (people, judge, weight), count in counts.items())
+
+
+def _stretched(statistic: Statistic, table: Table) -> float:
+    value = statistic(table) or 0.0
+    return math.atanh(max(-_CLOSE_TO_ONE, min(_CLOSE_TO_ONE, value)))
+
+
+def spearman(left: Sequence[float], right: Sequence[float]) -> float | None:
+    """Return Spearman's rank correlation (1904), ties by mean rank, or None if a side does not vary."""
+    ranks_left, ranks_right = _ranks(left), _ranks(right)
+    middle = (len(left) + 1) / 2
+    covariance = math.fsum((a - middle) * (b - middle) for a, b in zip(ranks_left, ranks_right, strict=True))
+    spread = math.fsum((a - middle) ** 2 for a in ranks_left) * math.fsum((b - middle) ** 2 for b in ranks_right)
+    return covariance / math.sqrt(spread) if spread else None
+
+
+def _ranks(values: Sequence[float]) -> list[float]:
+    counts = Counter(values)
+    ranks: dict[float, float] = {}
+    below = 0
+    for value in sorted(counts):
+        ranks[value] = below + (counts[value] + 1) / 2
+        below += counts[value]
+    return [ranks[value] for value in values]
+
+
+def krippendorff(items: Iterable[Sequence[float]], measurement: Measurement = "nominal") -> float | None:
+    """Return Krippendorff's alpha (2011) over items, each with the answers of its raters, missing answers left out.
+
+    1 is perfect agreement, 0 is the agreement of chance. An item with fewer than two answers does not count. None if no
+    item counts, or if all answers are equal: nothing then shows that the raters can tell items apart.
+    """
+    pairable = [Counter(answers) for answers in items if len(answers) > 1]
+    totals: Counter[float] = sum(pairable, Counter())
+    number = totals.total()
+    values = sorted(totals)
+    distance = _distance(measurement, values, totals)
+    expected = math.fsum(totals[a] * totals[b] * distance(a, b) for a in values for b in values)
+    if not expected:
+        return None
+    observed = math.fsum(
+        counts[a] * counts[b] * distance(a, b) / (counts.total() - 1)
+        for counts in pairable
+        for a in counts
+        for b in counts
+    )
+    return 1 - (number - 1) * observed / expected
+
+
+def _distance(
+    measurement: Measurement, values: Sequence[float], totals: Counter[float]
+) -> Callable[[float, float], float]:
+    if measurement == "nominal":
+        return lambda a, b: float(a != b)
+    if measurement == "interval":
+        return lambda a, b: (a - b) ** 2
+    # Two grades are as far apart as there are answers between them, with half of the answers of both grades.
+    position: dict[float, float] = {}
+    below = 0
+    for value in values:
+        position[value] = below + totals[value] / 2
+        below += totals[value]
+    return lambda a, b: (position[a] - position[b]) ** 2
