@@ -12,7 +12,8 @@ from fairtrial.api import score
 from fairtrial.records.case import EvalCase
 from fairtrial.records.score import Score
 from fairtrial.records.trace import Trace
-from fairtrial.stats.interval import student_quantile, wilson
+from fairtrial.stats.interval import wilson
+from fairtrial.stats.student import student_quantile
 from fairtrial.text.rouge import rouge
 
 T_TABLE = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262, 10: 2.228} | {

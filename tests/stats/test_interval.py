@@ -18,9 +18,9 @@ from fairtrial.stats.interval import (
     logarithmic_interval,
     standard_error,
     student_interval,
-    student_quantile,
     wilson,
 )
+from fairtrial.stats.student import student_quantile
 
 T9 = 2.262157162740992
 """The quantile 0.975 of Student's t with 9 degrees of freedom."""

@@ -1,13 +1,12 @@
-"""Between which values does the truth probably lie? 95 % intervals for the mean of cases."""
+"""Between which values does the truth probably lie? Intervals for the mean of cases."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
-from statistics import NormalDist
 
 from fairtrial.records.average import mean
+from fairtrial.stats.student import student_quantile
 
 LEVEL = 0.95
 WILSON = "Wilson with t"
@@ -20,7 +19,12 @@ Interval = tuple[float, float]
 
 
 def bounded_interval(
-    cases: Sequence[float], *, low: float = 0.0, high: float = 1.0, attempts: float = math.inf
+    cases: Sequence[float],
+    *,
+    low: float = 0.0,
+    high: float = 1.0,
+    attempts: float = math.inf,
+    level: float = LEVEL,
 ) -> Interval | None:
     """Return the interval of the mean of case values in [low, high], or None below two cases.
 
@@ -34,8 +38,13 @@ def bounded_interval(
     if len(cases) < 2 or not low < high:
         return None
     shares = [min(1.0, max(0.0, (value - low) / (high - low))) for value in cases]
-    ends = wilson(mean(shares), effective_trials(shares, attempts), _student(len(cases)))
-    middle = mean(cases)  # rounding on the way to 0..1 and back must not move an end past the mean
+    ends = wilson(mean(shares), effective_trials(shares, attempts), _student(len(cases), level))
+    return to_range(ends, mean(cases), low, high)
+
+
+def to_range(ends: Interval, middle: float, low: float, high: float) -> Interval:
+    """Return an interval in 0..1 as an interval in [low, high] around an estimate there."""
+    # Rounding on the way to 0..1 and back must not move an end past the estimate.
     return (
         min(middle, low + (high - low) * ends[0]),
         high if ends[1] == 1 else max(middle, low + (high - low) * ends[1]),
@@ -69,16 +78,16 @@ def wilson(rate: float, trials: float, z: float) -> Interval:
     return min(rate, low), max(rate, high)
 
 
-def student_interval(cases: Sequence[float]) -> Interval | None:
+def student_interval(cases: Sequence[float], level: float = LEVEL) -> Interval | None:
     """Return Student's t interval of the mean of unbounded values. None below two cases, or if all are equal."""
     error = standard_error(cases)
     if not error:
         return None
-    middle, half = mean(cases), _student(len(cases)) * error
+    middle, half = mean(cases), _student(len(cases), level) * error
     return middle - half, middle + half
 
 
-def logarithmic_interval(cases: Sequence[float]) -> Interval | None:
+def logarithmic_interval(cases: Sequence[float], level: float = LEVEL) -> Interval | None:
     """Return the t interval of the logarithm of the mean, as amounts: mean x exp(+-t SE / mean).
 
     For amounts such as seconds and tokens, whose errors are ratios: both ends are above 0, and the upper end is
@@ -89,7 +98,7 @@ def logarithmic_interval(cases: Sequence[float]) -> Interval | None:
     error = standard_error(cases)
     if not error or (middle := mean(cases)) <= 0:
         return None
-    factor = math.exp(_student(len(cases)) * error / middle)
+    factor = math.exp(_student(len(cases), level) * error / middle)
     return middle / factor, middle * factor
 
 
@@ -102,43 +111,5 @@ def standard_error(cases: Sequence[float]) -> float | None:
     return math.sqrt(squares / (len(cases) - 1) / len(cases))
 
 
-def _student(cases: int) -> float:
-    return student_quantile(0.5 + LEVEL / 2, cases - 1)
-
-
-@lru_cache(maxsize=1024)
-def student_quantile(p: float, df: int) -> float:
-    """Return the quantile of Student's t for p in (0.5, 1) and whole degrees of freedom, to about 1e-12.
-
-    Bisection on the closed form of the distribution for whole degrees of freedom (Abramowitz and Stegun 26.7.3-4).
-    Above 1,000 degrees: the expansion around the normal quantile (26.7.5), whose error falls with df^-5.
-    """
-    if df > 1000:
-        z = NormalDist().inv_cdf(p)
-        terms: tuple[float, ...] = (
-            (z**3 + z) / 4,
-            (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-            (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-            (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
-        )
-        return z + math.fsum(term / df**k for k, term in enumerate(terms, 1))
-    low, high = 0.0, 2.0
-    while _student_cdf(high, df) < p:
-        high *= 2
-    for _ in range(80):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _student_cdf(middle, df) < p else (low, middle)
-    return (low + high) / 2
-
-
-def _student_cdf(t: float, df: int) -> float:
-    theta = math.atan(t / math.sqrt(df))
-    cos2 = math.cos(theta) ** 2
-    odd = df % 2
-    term = math.cos(theta) if odd else 1.0
-    total = 0.0 if df == 1 else term
-    for k in range(3 if odd else 2, df - 1, 2):
-        term *= cos2 * (k - 1) / k
-        total += term
-    tail = 2 / math.pi * (theta + math.sin(theta) * total) if odd else math.sin(theta) * total
-    return 0.5 + tail / 2
+def _student(cases: int, level: float) -> float:
+    return student_quantile(0.5 + level / 2, cases - 1)

@@ -1,0 +1,112 @@
+"""Is the mean of these cases above a limit? Evidence that may be read after every wave of attempts.
+
+A wave is one attempt of every case. If the mean is not above the limit, then the evidence ever reaches 20 in at most
+5 % of all runs, however many waves are looked at (Ville's inequality).
+Sources: Waudby-Smith and Ramdas (2023, JRSS-B 86) for bets on bounded means; Orabona and Jun (2021, arXiv 2110.14099)
+for the mixture over bets.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from fairtrial.stats.interval import Interval
+
+Wave = Sequence[float | None]
+"""One value in 0..1 for each case, in the same order in every wave. None is a missing value."""
+
+_BETS = tuple((k - 0.5) / 32 for k in range(1, 33))
+_STEPS = 30
+"""The steps of the search for an end of an interval, which halve the error each time."""
+
+
+class Evidence:
+    """The evidence for "the mean over the cases is above the limit", attempt by attempt."""
+
+    def __init__(self, limit: float, cases: int) -> None:
+        self._limit = limit
+        self._waves = 0
+        self._sums = [0.0] * cases
+        self._log_wealths = [0.0] * len(_BETS)
+
+    def add(self, wave: Sequence[float]) -> None:
+        """Bet on every value of a wave. The bets depend on earlier waves alone."""
+        expected = self._expected()
+        middle = math.fsum(expected) / len(expected)
+        shifts = [value - middle for value in expected]
+        stake = self._limit + max(0.0, *shifts)
+        # Values that are alike win alike. With passes and failures, hardly any two cases need two logarithms.
+        surprises = Counter(value - shift - self._limit for value, shift in zip(wave, shifts, strict=True))
+        for k, bet in enumerate(_BETS):
+            gains = [count * _log_gain(bet, surprise, stake) for surprise, count in surprises.items()]
+            self._log_wealths[k] += _sum(gains)
+        self._sums = [total + value for total, value in zip(self._sums, wave, strict=True)]
+        self._waves += 1
+
+    def _expected(self) -> list[float]:
+        """Return the value that each case is thought to give next: its mean so far, drawn to the grand mean."""
+        if not self._waves:
+            return [0.0] * len(self._sums)
+        grand = math.fsum(self._sums) / (self._waves * len(self._sums))
+        return [(total + 2 * grand) / (self._waves + 2) for total in self._sums]
+
+    @property
+    def log(self) -> float:
+        """The natural logarithm of the evidence at the end of a wave."""
+        largest = max(self._log_wealths)
+        if math.isinf(largest):
+            return largest
+        return largest + math.log(math.fsum(math.exp(log - largest) for log in self._log_wealths) / len(_BETS))
+
+
+def _log_gain(bet: float, surprise: float, stake: float) -> float:
+    if stake > 0:
+        return math.log1p(bet * surprise / stake)
+    return math.inf if surprise > 0 else 0.0  # a limit of 0: the first value above it is proof
+
+
+def _sum(logarithms: Sequence[float]) -> float:
+    return math.inf if math.inf in logarithms else math.fsum(logarithms)
+
+
+def evidence_above(waves: Sequence[Wave], limit: float) -> list[float]:
+    """Return the logarithm of the evidence that the mean is above a limit, after each wave.
+
+    A missing value counts as 0, which can only delay the evidence.
+    """
+    return _logs([[0.0 if value is None else value for value in wave] for wave in waves], limit)
+
+
+def evidence_below(waves: Sequence[Wave], limit: float) -> list[float]:
+    """Return the logarithm of the evidence that the mean is below a limit, after each wave. A missing value is a 1."""
+    return _logs([[0.0 if value is None else 1 - value for value in wave] for wave in waves], 1 - limit)
+
+
+def _logs(waves: Sequence[Sequence[float]], limit: float) -> list[float]:
+    if not waves:
+        return []
+    evidence = Evidence(limit, len(waves[0]))
+    logs: list[float] = []
+    for wave in waves:
+        evidence.add(wave)
+        logs.append(evidence.log)
+    return logs
+
+
+def evidence_interval(waves: Sequence[Wave], alpha: float) -> Interval:
+    """Return the interval of the mean that holds at any time: both ends have the evidence 2 / alpha against them."""
+    needed = math.log(2 / alpha)
+    low = _bisect(lambda limit: evidence_above(waves, limit)[-1] >= needed)
+    high = 1 - _bisect(lambda limit: evidence_below(waves, 1 - limit)[-1] >= needed)
+    return low, high
+
+
+def _bisect(is_refuted: Callable[[float], bool]) -> float:
+    """Return the largest limit in 0..1 that is refuted, to within 1e-9, or 0 if none is."""
+    low, high = 0.0, 1.0
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if is_refuted(middle) else (low, middle)
+    return low

@@ -1,0 +1,78 @@
+"""May evidence be read after every wave, and does it say what it should?"""
+
+from __future__ import annotations
+
+from math import inf, isclose, log
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairtrial.stats.evidence import evidence_above, evidence_below, evidence_interval
+
+BETS = [(k - 0.5) / 32 for k in range(1, 33)]
+
+
+def test_the_first_wave_by_hand() -> None:
+    """Three passes and a failure against 1/2: each bet f wins (1 + f)^3 (1 - f), since nothing is expected yet."""
+    (found,) = evidence_above([[1, 1, 0, 1]], 0.5)
+    assert isclose(found, log(sum((1 + f) ** 3 * (1 - f) for f in BETS) / 32))
+
+
+def test_a_second_wave_expects_what_the_first_gave() -> None:
+    """Cases that gave 1 and 0 are expected at (1 + 1)/3 and (0 + 1)/3, so a is +-1/6 and the stake 1/2 + 1/6."""
+    found = evidence_above([[1, 0], [1, 0]], 0.5)[1]
+    gain = [(1 + f) * (1 - f) * (1 + f * (1 - 1 / 6 - 0.5) / (2 / 3)) * (1 + f * (1 / 6 - 0.5) / (2 / 3)) for f in BETS]
+    assert isclose(found, log(sum(gain) / 32), abs_tol=1e-12)
+
+
+def test_a_missing_value_only_delays() -> None:
+    """It is a failure in the evidence for the claim, and a success in the evidence against it."""
+    assert evidence_above([[1, None]], 0.5) == evidence_above([[1, 0]], 0.5)
+    assert evidence_below([[0, None]], 0.5) == evidence_below([[0, 1]], 0.5)
+
+
+def test_one_value_above_a_limit_of_0_is_proof() -> None:
+    """If the mean were 0, no value could be above 0."""
+    assert evidence_above([[0, 0], [0, 1]], 0) == [0, inf]
+
+
+def test_many_values_do_not_overflow() -> None:
+    """Logarithms hold evidence that no float holds."""
+    assert evidence_above([[1.0] * 2000], 0.5)[0] > 1000
+
+
+waves = st.integers(1, 6).flatmap(
+    lambda cases: st.lists(st.lists(st.floats(0, 1), min_size=cases, max_size=cases), min_size=1, max_size=5)
+)
+
+
+@given(waves)
+def test_the_order_of_cases_never_changes_the_evidence(values: list[list[float]]) -> None:
+    """Cases are all alike to it."""
+    backwards = [wave[::-1] for wave in values]
+    assert evidence_above(values, 0.6) == pytest.approx(evidence_above(backwards, 0.6), abs=1e-12)
+
+
+@given(waves)
+def test_below_is_above_of_the_complement(values: list[list[float]]) -> None:
+    """Evidence for "mean < 0.6" is evidence for "mean of 1 - y > 0.4"."""
+    complement = [[1 - value for value in wave] for wave in values]
+    assert evidence_below(values, 0.6) == evidence_above(complement, 0.4)
+
+
+@given(waves)
+def test_the_interval_holds_the_mean_and_never_shrinks_to_a_point(values: list[list[float]]) -> None:
+    """At any time: its ends are the limits that the evidence does not refute."""
+    low, high = evidence_interval(values, 0.05)
+    middle = sum(map(sum, values)) / sum(map(len, values))
+    assert 0 <= low <= middle <= high <= 1
+    assert low < high
+
+
+def test_the_ends_of_the_interval_have_the_evidence_against_them() -> None:
+    """At the lower end the evidence for "above" is 2 / alpha = 40."""
+    values = [[1, 1, 0, 1, 1, 1, 1, 0, 1, 1]] * 4
+    low, high = evidence_interval(values, 0.05)
+    assert isclose(evidence_above(values, low)[-1], log(40), rel_tol=1e-5)
+    assert isclose(evidence_below(values, high)[-1], log(40), rel_tol=1e-5)

@@ -1,0 +1,181 @@
+"""Do our statistics agree with scipy, statsmodels, confseq and R? Their numbers are recorded in vectors."""
+
+from __future__ import annotations
+
+import json
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairtrial.records.average import mean
+from fairtrial.stats.difference import paired_difference
+from fairtrial.stats.evidence import evidence_above, evidence_below
+from fairtrial.stats.fixed_cases import case_sample, fixed_difference, fixed_interval
+from fairtrial.stats.pass_k import all_pass, any_passes, pass_k_interval
+from fairtrial.stats.sample_size import cases_to_detect
+from fairtrial.stats.several import holm, mcnemar
+from fairtrial.stats.variance import judge_noise, variance_split
+
+pytestmark = pytest.mark.shared
+
+
+@pytest.fixture(scope="module")
+def trust(shared: Path) -> dict[str, Any]:
+    """Inputs and numbers of statistical libraries."""
+    vectors: dict[str, Any] = json.loads((shared / "vectors" / "trust.json").read_bytes())
+    return vectors
+
+
+def vectors_of(trust: dict[str, Any], group: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Inputs and outputs of a group; the outputs are approximations to its tolerance."""
+    tolerance = trust["groups"][group]["tolerance"]
+    return [(vector["in"], close(vector["out"], tolerance)) for vector in trust["groups"][group]["cases"]]
+
+
+def close(value: Any, tolerance: float) -> Any:
+    """The value, with every number in it as an approximation."""
+    if isinstance(value, dict):
+        return {key: close(item, tolerance) for key, item in value.items()}
+    if isinstance(value, list):
+        return [close(item, tolerance) for item in value]
+    return pytest.approx(value, abs=tolerance, rel=0) if isinstance(value, int | float) else value
+
+
+def test_paired_differences(trust: dict[str, Any]) -> None:
+    """Estimate, interval, three p values, detectable difference, and counts of cases."""
+    for inputs, recorded in vectors_of(trust, "paired"):
+        expected = recorded
+        differences = [
+            mean(after) - mean(before) for before, after in zip(inputs["base"], inputs["candidate"], strict=True)
+        ]
+        difference = paired_difference(differences, width=inputs["range_width"] or inf)
+        if difference is None:
+            assert expected["low"] is None
+            continue
+        low, high = difference.interval()
+        if inputs["range_width"] is None:
+            # The recorded quantiles of scipy 1.12 err by up to 2e-9 of their size. Those of scipy 1.17 do not.
+            expected = {name: pytest.approx(value.expected, rel=2e-9, abs=1e-9) for name, value in expected.items()}
+        assert {
+            "difference": difference.value,
+            "low": low,
+            "high": high,
+            "p": difference.p,
+            "p_not_worse": difference.p_above(-inputs["margin"]),
+            "p_worse": difference.p_below(-inputs["margin"]),
+            "detectable": difference.detectable(),
+        } == {name: expected[name] for name in expected if name not in {"better", "worse", "equal"}}
+
+
+def test_these_cases(trust: dict[str, Any]) -> None:
+    """One run, and the difference of two runs, if the cases are fixed."""
+    for inputs, expected in vectors_of(trust, "these_cases"):
+        base, candidate = ([case_sample(case) for case in inputs[run]] for run in ("base", "candidate"))
+        for run, cases in (("base", base), ("candidate", candidate)):
+            assert mean([case.mean for case in cases]) == expected[run]["mean"]
+            assert list(fixed_interval(cases) or ()) == [expected[run]["low"], expected[run]["high"]]
+        difference = fixed_difference(base, candidate)
+        assert difference is not None
+        low, high = difference.interval()
+        found = {"value": difference.value, "low": low, "high": high, "p": difference.p}
+        assert found == expected["difference"]
+
+
+def test_mcnemar(trust: dict[str, Any]) -> None:
+    """Exact p and mid-p."""
+    for inputs, expected in vectors_of(trust, "mcnemar"):
+        exact, mid_p = mcnemar(inputs["fixed"], inputs["broken"])
+        assert {"exact": exact, "mid_p": mid_p} == expected
+
+
+def test_holm(trust: dict[str, Any]) -> None:
+    """Corrected p values stand in the order of the plain ones."""
+    for inputs, expected in vectors_of(trust, "holm"):
+        assert holm(inputs["p"]) == expected["p_holm"]
+
+
+def pass_k(passed: list[int], attempts: list[int], k: int) -> dict[str, Any]:
+    """Both numbers for one k, as the vectors hold them."""
+    cases = [(c, m) for c, m in zip(passed, attempts, strict=True) if m >= k]
+    found: dict[str, Any] = {"cases": len(cases)}
+    if not cases:
+        return {**found, "pass_hat": None, "pass_at": None}
+    for name, share in (("pass_hat", all_pass), ("pass_at", any_passes)):
+        shares = [share(c, m, k) for c, m in cases]
+        low, high = pass_k_interval(shares, sum(m for _, m in cases), k) or (None, None)
+        found[name] = {"value": mean(shares), "low": low, "high": high}
+    return found
+
+
+def test_pass_k(trust: dict[str, Any]) -> None:
+    """pass^k and pass@k with their intervals, also where cases have different numbers of attempts."""
+    for inputs, expected in vectors_of(trust, "pass_k"):
+        for k in expected:
+            assert pass_k(inputs["passed"], inputs["attempts"], int(k)) == expected[k]
+
+
+def test_evidence(trust: dict[str, Any]) -> None:
+    """The logarithm of the evidence after each wave, on both sides."""
+    for inputs, expected in vectors_of(trust, "evidence"):
+        assert evidence_above(inputs["waves"], inputs["threshold"]) == expected["log_evidence_above"]
+        assert evidence_below(inputs["waves"], inputs["threshold"]) == expected["log_evidence_below"]
+
+
+def test_variance(trust: dict[str, Any]) -> None:
+    """The split agrees with the analysis of variance, and with REML if the attempts are balanced."""
+    for inputs, expected in vectors_of(trust, "variance"):
+        split = variance_split([case_sample(case) for case in inputs["values_by_case"]])
+        assert split is not None
+        assert split.case == expected["case"]
+        if split.attempt is not None:
+            assert split.attempt == expected["attempt"]
+        if "reml_case" in expected:
+            assert split.case == pytest.approx(expected["reml_case"].expected, abs=2e-4)
+
+
+def test_judge_noise(trust: dict[str, Any]) -> None:
+    """The closed form agrees with numeric integration."""
+    compared = 0
+    for inputs, expected in vectors_of(trust, "judge_noise"):
+        for votes, variance in expected.items():
+            if variance is not None:
+                compared += 1
+                assert judge_noise(inputs["yes_rate"], inputs["self_agreement"], int(votes)) == variance
+    assert compared >= 6
+
+
+def test_plan(trust: dict[str, Any]) -> None:
+    """The least number of cases is the same as that of a search with scipy's quantiles."""
+    for inputs, expected in vectors_of(trust, "plan"):
+        variance = 2 * inputs["case"] * (1 - inputs["correlation"]) + 2 * inputs["attempt"] / inputs["attempts"]
+        assert cases_to_detect(inputs["effect"], variance, 1) == expected["cases"]
+        not_worse = cases_to_detect(inputs["effect"], variance, 1, level=0.9)
+        assert not_worse == expected["cases_not_worse_alpha_05_one_sided"]
+
+
+def test_tau_bench_has_its_published_numbers(trust: dict[str, Any], shared: Path) -> None:
+    """pass^1..4 of gpt-4o on the airline tasks are 0.420, 0.273, 0.220 and 0.200, as its authors published."""
+    published = trust["published"]["tau_bench_airline_gpt4o"]["values"]
+    by_case: dict[int, list[float]] = {}
+    trials = json.loads((shared / "data" / "tau-bench" / "gpt-4o-airline.json").read_bytes())
+    for trial in sorted(trials, key=lambda trial: trial["trial"]):
+        by_case.setdefault(trial["task_id"], []).append(trial["reward"])
+    values = list(by_case.values())
+    passed, attempts = [int(sum(case)) for case in values], [len(case) for case in values]
+    for k, rounded in enumerate((0.420, 0.273, 0.220, 0.200), 1):
+        found = pass_k(passed, attempts, k)
+        assert round(found["pass_hat"]["value"], 3) == rounded
+        assert list(found["pass_hat"].values()) == close(published[f"pass^{k}"], 1e-9)
+        assert list(found["pass_at"].values()) == close(published[f"pass@{k}"], 1e-9)
+    samples = [case_sample(case) for case in values]
+    split = variance_split(samples)
+    assert split is not None
+    assert split._asdict() == close(published["variance"], 1e-9)
+    rate = mean([case.mean for case in samples])
+    assert [rate, *(fixed_interval(samples) or ())] == close(published["these_cases"], 1e-9)
+    waves = list(zip(*values, strict=True))
+    for limit, logs in published["evidence_by_trial"].items():
+        assert evidence_above(waves, float(limit)) == close(logs["log_above"], 1e-9)
+        assert evidence_below(waves, float(limit)) == close(logs["log_below"], 1e-9)
