@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from statistics import NormalDist
 from typing import Literal
 
-from fairtrial.stats.interval import LEVEL, Interval, student_quantile, wilson
+from fairtrial.stats.interval import LEVEL, Interval, wilson
+from fairtrial.stats.student import student_quantile
 
 Table = Sequence[Sequence[float]]
 Pair = tuple[int, int, float]

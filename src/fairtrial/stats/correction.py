@@ -8,7 +8,8 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from fairtrial.stats.agreement import NORMAL
-from fairtrial.stats.interval import LEVEL, Interval, student_quantile
+from fairtrial.stats.interval import LEVEL, Interval
+from fairtrial.stats.student import student_quantile
 
 FEWEST_LABELS = 10
 """With fewer labels a corrected mean does not exist."""
