@@ -36,8 +36,9 @@ class FormatError(UsageError):
 
     def __init__(self, path: str, problems: Sequence[str]) -> None:
         self.path = path
+        line_path = path.replace("\n", r"\n")  # the name of a file cannot print a line of its own
         self.problems = tuple(problems)
-        super().__init__("\n".join(f"{path}: {problem}" for problem in problems))
+        super().__init__("\n".join(f"{line_path}: {problem}" for problem in problems))
 
 
 class ConfigError(UsageError):

@@ -49,7 +49,7 @@ def test_the_input_is_never_overwritten() -> None:
     Path("shop.evalset.json").write_text(text, encoding="utf-8")
     done = fairtrial("convert", "shop.evalset.json", "-o", "./shop.evalset.json")
     assert (done.code, Path("shop.evalset.json").read_text(encoding="utf-8")) == (2, text)
-    assert "is the file to read; choose another file" in done.err
+    assert "is a file that this command reads; choose another file" in done.err
 
 
 def test_a_config_is_not_converted() -> None:

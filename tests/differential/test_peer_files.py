@@ -12,10 +12,12 @@ from google.adk.evaluation.eval_metrics import EvalMetricResultPerInvocation
 from google.adk.evaluation.eval_result import EvalCaseResult, EvalSetResult
 from google.adk.evaluation.eval_set import EvalSet as PeerEvalSet
 from google.adk.evaluation.evaluator import EvalStatus
+from google.adk.evaluation.local_eval_set_results_manager import LocalEvalSetResultsManager
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fairtrial import api
+from fairtrial.errors import UsageError
 from fairtrial.formats.adk.write import dumps
 from fairtrial.formats.recognise import read
 from fairtrial.metrics.entries import CATALOG
@@ -110,6 +112,55 @@ def test_results_that_we_write_for_google_adk_are_its_results(tmp_path: Path) ->
     assert scores["tool_trajectory_avg_score"] == 1.0
     (pair,) = case.eval_metric_result_per_invocation
     assert pair.actual_invocation == pair.expected_invocation
+
+
+UNKNOWN: both.Json = {
+    "note": "ours",
+    "user_content": {"role": "user", "parts": [{"text": "hi", "tone": "calm"}], "lang": "en"},
+    "final_response": {
+        "role": "model",
+        "parts": [{"inline_data": {"data": "<base64>", "mime_type": "image/png", "width": 3}}],
+    },
+    "intermediate_data": {
+        "tool_uses": [{"name": "f", "args": {}, "cost": 1}],
+        "tool_responses": [{"name": "f", "response": ["not an object"], "cost": 1}],
+        "intermediate_responses": [["shop", [{"text": "wait", "tone": "calm"}]]],
+        "note": 1,
+    },
+    "rubrics": [{"rubric_id": "r", "rubric_content": {"text_property": "short", "html": ""}, "weight": 2}],
+    "app_details": {"agent_details": {"shop": {"name": "shop", "agent_type": "llm"}}, "version": 2},
+}
+
+
+@pytest.mark.parametrize("name", ["shop", "a/../b", "주문" * 90])
+def test_google_adk_reads_results_with_keys_that_it_does_not_know(name: str, tmp_path: Path) -> None:
+    """Its own store of results opens the file under the id that the file has; its reader forbids unknown keys."""
+    file = tmp_path / "shop.evalset.json"
+    eval_set = {"eval_set_id": name, "eval_cases": [{"eval_id": "a\n/b", "conversation": [UNKNOWN]}]}
+    file.write_bytes(msgspec.json.encode(eval_set))
+    run = api.execute(api.plan_score([file], None, {"tool_call_count_v1": {"threshold": None}}, lenient=True))
+    folder = tmp_path / "app" / ".adk" / "eval_history"
+    (written,) = adk_results.write(folder, run)
+    result_id = written.name.removesuffix(".evalset_result.json")
+    result = LocalEvalSetResultsManager(str(tmp_path)).get_eval_set_result("app", result_id)
+    assert (result.eval_set_id, result.eval_case_results[0].eval_id) == (name, "a\n/b")
+
+
+@pytest.mark.shared
+def test_google_adk_reads_the_results_of_every_real_file(shared: Path, tmp_path: Path) -> None:
+    """Eval sets, datasets and results of ADK, tRPC-Agent-Go and agents-cli, with all keys that they hold."""
+    count = 0
+    for file in sorted((shared / "data").rglob("*.json")):
+        if not {"adk-python", "adk-samples", "trpc-agent-go", "agents-cli"} & set(file.parts):
+            continue
+        try:
+            plan = api.plan_score([file], None, {"tool_call_count_v1": {"threshold": None}}, lenient=True)
+        except UsageError:
+            continue
+        for written in adk_results.write(tmp_path / str(count), api.execute(plan)):
+            EvalSetResult.model_validate_json(written.read_bytes())
+            count += 1
+    assert count >= 31
 
 
 @pytest.mark.parametrize("name", [name for name in CATALOG if name != "trace_value_v1"])

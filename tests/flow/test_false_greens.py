@@ -6,6 +6,7 @@ with exit code 0 gives its user false confidence. The expected codes are 1 (fail
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -178,13 +179,36 @@ def test_a_reply_just_below_its_threshold_fails() -> None:
 
 
 @pytest.mark.parametrize("option", ["--json", "--junit"])
-def test_a_report_never_overwrites_what_the_run_reads(option: str) -> None:
-    """The next run would read a report in place of the eval set."""
+@pytest.mark.parametrize("file", ["./t.evalset.json", "config.json", ".env", ".fairtrial/fairtrial.db"])
+def test_a_report_never_overwrites_what_the_run_reads(option: str, file: str) -> None:
+    """The next run would read a report in place of the eval set. The store is an input, too."""
+    write("t.evalset.json", eval_set("a"))
+    write("config.json", REPLY)
+    Path(".env").write_text("UNUSED_NAME=1\n", encoding="utf-8")
+    run = ("run", "t.evalset.json", "--agent", "commands:obedient", "--config", "config.json")
+    assert fairtrial(*run).code == 0
+    content = Path(file).read_bytes()
+    done = fairtrial(*run, option, file)
+    assert (done.code, Path(file).read_bytes()) == (2, content)
+    assert "is a file that this command reads; choose another file" in done.err
+
+
+def test_show_never_overwrites_what_the_run_read() -> None:
+    """Its reports are written later, but the files are still the inputs of the next run."""
     file = write("t.evalset.json", eval_set("a"))
-    text = file.read_text(encoding="utf-8")
-    done = fairtrial("run", file, "--agent", "commands:obedient", option, "./t.evalset.json")
-    assert (done.code, file.read_text(encoding="utf-8")) == (2, text)
-    assert "is a file that this run reads; choose another file" in done.err
+    content = file.read_bytes()
+    assert fairtrial("run", file, "--agent", "commands:obedient", "--json", "r.json").code == 0
+    run = json.loads(Path("r.json").read_bytes())["run"]["id"]
+    assert (fairtrial("show", run, "--json", file).code, file.read_bytes()) == (2, content)
+
+
+def test_a_recording_never_overwrites_what_the_command_reads() -> None:
+    """The recorded conversations would replace the eval set."""
+    file = write("t.evalset.json", eval_set("a"))
+    content = file.read_bytes()
+    done = fairtrial("record", file, "--agent", "commands:obedient", "-o", file)
+    assert (done.code, file.read_bytes()) == (2, content)
+    assert "is a file that this command reads; choose another file" in done.err
 
 
 def test_an_id_with_a_newline_prints_no_line_of_its_own() -> None:
@@ -195,3 +219,15 @@ def test_an_id_with_a_newline_prints_no_line_of_its_own() -> None:
     assert done.code == 1
     assert not [line for line in done.out.splitlines() if line.startswith("✓ PASSED")]
     assert r"fail_\n✓ PASSED" in done.out
+
+
+def test_a_tool_name_with_a_newline_prints_no_line_of_its_own() -> None:
+    """Neither in the terminal nor in JUnit XML: a tool could otherwise print "PASSED"."""
+    write("t.evalset.json", eval_set(case("a", "ok", "get\n✓ PASSED")))
+    write("config.json", CALLS)
+    run = ("run", "t.evalset.json", "--agent", "commands:obedient", "--config", "config.json", "--junit", "j.xml")
+    done = fairtrial(*run)
+    lines = [*done.out.splitlines(), *Path("j.xml").read_text(encoding="utf-8").splitlines()]
+    assert done.code == 1
+    assert not [line for line in lines if line.strip().startswith("✓ PASSED")]
+    assert r"get\n✓ PASSED" in done.out

@@ -343,3 +343,12 @@ def test_what_a_model_searched_is_the_grounding_of_its_event() -> None:
     events = [{"author": "a", "groundingMetadata": grounding}, {"author": "a", "grounding_metadata": None}]
     turn = {"user_content": said("hi"), "intermediate_data": {"invocation_events": events}}
     assert only_turn(eval_set(turn)).events == (Event("a", 0, grounding=grounding), Event("a", 0))
+
+
+def test_context_messages_of_trpc_are_named() -> None:
+    """tRPC-Agent-Go puts `contextMessages` before the conversation; here the agent is called without them."""
+    turn = {"userContent": {"role": "user", "content": "hi"}}
+    case = {"evalId": "a", "contextMessages": [{"role": "system", "content": "Be rude."}], "conversation": [turn]}
+    loaded = load({"evalSetId": "s", "evalCases": [case]}, "s.evalset.json")
+    (warning,) = loaded.warnings
+    assert warning.startswith("s.evalset.json: /eval_cases/0: 'contextMessages' are not given to the agent")

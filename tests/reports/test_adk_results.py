@@ -52,12 +52,12 @@ def test_the_file_is_indented_as_adk_indents() -> None:
 
 def test_each_eval_set_has_a_file() -> None:
     """Eval sets with the same id, with ids that are no file names, and with very long ones: no file is overwritten."""
-    names = ["x", "y", "x", "../../up", ".._.._up", "주문" * 100]
+    names = ["x", "y", "x", "../../up", ".._.._up", "주문" * 100, "🛒" * 100]
     for i, name in enumerate(names):
         write(f"{i}.evalset.json", eval_set(case(f"case{i}"), name=name))
     found = results(*(f"{i}.evalset.json" for i in range(len(names))))
     assert sorted(one["eval_set_id"] for one in found) == sorted(names)
-    assert {case["eval_id"] for one in found for case in one["eval_case_results"]} == {f"case{i}" for i in range(6)}
+    assert {case["eval_id"] for one in found for case in one["eval_case_results"]} == {f"case{i}" for i in range(7)}
     assert not Path("up").exists()
 
 
@@ -66,3 +66,12 @@ def test_hostile_replies_survive() -> None:
     write("a.evalset.json", eval_set("good"))
     results("a.evalset.json", agent="commands:hostile")
     assert fairtrial("check", "out").code == 0
+
+
+def test_the_name_of_a_file_is_short_enough_for_a_file_system() -> None:
+    """The name of the app, which is a part of it, may be long and may hold slashes."""
+    one = case("a") | {"session_input": {"app_name": "../주문/" * 90, "user_id": "u", "state": {}}}
+    write("a.evalset.json", eval_set(one, name="주문" * 90))
+    assert len(results("a.evalset.json")) == 1
+    (file,) = Path("out").iterdir()
+    assert len(file.name.encode()) <= 255

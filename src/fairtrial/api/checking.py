@@ -27,7 +27,8 @@ class Checked(Record, frozen=True):
 
 
 def check(paths: Sequence[str], *, lenient: bool = False) -> Iterator[Checked]:
-    """Yield each file. A folder stands for all JSON files in it."""
+    """Yield each file. A folder stands for all JSON files in it, and `-` for standard input."""
+    loading.check_stdin(paths)
     for path in map(Path, paths):
         if not path.is_dir():
             yield _checked(path, lenient=lenient)

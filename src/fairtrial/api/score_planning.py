@@ -63,6 +63,8 @@ def plan_score(
     only = [only] if isinstance(only, str) else only
     judges = judges or Judges()
     paths, own = recordings_of(recordings)
+    if paths is not None and eval_set is not None and not isinstance(eval_set, EvalSet):
+        loading.check_stdin([*paths, *paths_of(eval_set, EVAL_SET)])
     matching = _Matching(criteria, match, tuple(only), judges, lenient=lenient)
     if eval_set is not None:
         eval_set = eval_set if isinstance(eval_set, EvalSet) else paths_of(eval_set, EVAL_SET)

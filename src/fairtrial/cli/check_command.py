@@ -17,7 +17,8 @@ from fairtrial.text.display import visible_line
 def check(file: tuple[str, ...], lenient: bool) -> None:
     """Name the format of each file, the number of its cases, and every problem in it.
 
-    FILE is a file or a folder (all its JSON). The exit code is 0 if every file can be used, otherwise 2.
+    FILE is a file, a folder (all its JSON), or - for standard input. The exit code is 0 if every file can be used,
+    otherwise 2.
 
     \b
     fairtrial check evals/ test_config.json

@@ -8,9 +8,9 @@ from typing import Literal
 import click
 
 from fairtrial.cli import flags
-from fairtrial.cli.output_files import FileToWrite
+from fairtrial.cli.output_files import FileToWrite, refuse_overwriting
 from fairtrial.errors import UsageError
-from fairtrial.text.display import visible
+from fairtrial.text.display import visible_line
 
 
 @click.command()
@@ -23,7 +23,8 @@ from fairtrial.text.display import visible
 def convert(file: Path, output: Path, to: Literal["adk", "agents-cli"] | None, lenient: bool) -> None:
     """Write an eval set of ADK as a dataset of Google's agents-cli, or a dataset as an eval set.
 
-    Everything that OUT has no place for is named. The command exits with 0, or with 2 if FILE cannot be read.
+    FILE may be - for standard input. Everything that OUT has no place for is named. The command exits with 0, or with 2
+    if FILE cannot be read.
 
     \b
     fairtrial convert tests/eval/evalsets/basic.evalset.json -o tests/eval/datasets/basic-dataset.json
@@ -31,15 +32,14 @@ def convert(file: Path, output: Path, to: Literal["adk", "agents-cli"] | None, l
     """  # noqa: D301
     from fairtrial import api
 
-    if output.exists() and file.exists() and file.samefile(output):
-        raise UsageError(f"--output: {output} is the file to read; choose another file")
+    refuse_overwriting("--output", output, [file])
     converted = api.convert(file, to=to, lenient=lenient)
     try:
         output.write_bytes(converted.content + b"\n")
     except OSError as error:
         raise UsageError(f"--output: cannot write {output}: {error.strerror or error}") from None
     for warning in converted.warnings:
-        click.echo(f"warning: {visible(warning)}", err=True)
+        click.echo(f"warning: {visible_line(warning)}", err=True)
     for loss in converted.losses:
-        click.echo(f"lost: {visible(loss)}", err=True)
+        click.echo(f"lost: {visible_line(loss)}", err=True)
     click.echo(f"{output}: {converted.format}")

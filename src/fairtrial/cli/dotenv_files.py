@@ -11,16 +11,20 @@ from fairtrial.errors import UsageError
 _NAME = ".env"
 
 
-def read_environment(*, agent: str | None = None, config: str | Path | None = None, paths: Sequence[str] = ()) -> None:
+def read_environment(
+    *, agent: str | None = None, config: str | Path | None = None, paths: Sequence[str] = ()
+) -> list[Path]:
     """Add the variables of `.env` files to the environment. Variables that are already set keep their values.
 
-    The folders are the agent's folder, then the folder of the config. Without a config they are the folders of the eval
-    sets. Raises UsageError if a file cannot be read.
+    The files are returned. The folders are the agent's folder, then the folder of the config. Without a config they are
+    the folders of the eval sets. Raises UsageError if a file cannot be read.
     """
+    files: list[Path] = []
     for folder in dict.fromkeys(_folders(agent, config, paths)):
         file = folder / _NAME
         if not file.is_file():
             continue
+        files.append(file)
         from dotenv import dotenv_values
 
         try:
@@ -30,6 +34,7 @@ def read_environment(*, agent: str | None = None, config: str | Path | None = No
         for name, value in values.items():
             if value is not None:
                 os.environ.setdefault(name, value)
+    return files
 
 
 def _folders(agent: str | None, config: str | Path | None, paths: Sequence[str]) -> Iterator[Path]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,11 +18,12 @@ from fairtrial import api
 from fairtrial.api import DEFAULT_URL, Plan, Run
 from fairtrial.cli import exit_codes, flags
 from fairtrial.cli.console import console, reader_may_leave
+from fairtrial.cli.output_files import inputs_of, store_file
 from fairtrial.cli.progress import Progress
 from fairtrial.cli.report_files import ReportFiles, report_options
 from fairtrial.errors import UsageError
 from fairtrial.records.result import CaseResult, Verdict
-from fairtrial.text.display import visible, visible_line
+from fairtrial.text.display import visible_line
 
 _EXIT = {
     Verdict.PASSED: exit_codes.OK,
@@ -120,12 +121,25 @@ def stdout_as_stderr() -> Iterator[None]:
         yield
 
 
-def run_and_report(plan: Plan, store: str, output: Output, *, resumed: bool = False, reuse: str | None = None) -> int:
-    """Run a plan with progress, write the reports, and return the exit code."""
+def run_and_report(
+    plan: Plan,
+    store: str,
+    output: Output,
+    *,
+    environment_files: Sequence[Path],
+    resumed: bool = False,
+    reuse: str | None = None,
+) -> int:
+    """Run a plan with progress, write the reports, and return the exit code.
+
+    `environment_files` are the `.env` files that were read. No report overwrites them.
+    """
     url = None if store == "none" else store
     if url is None and reuse is not None:
         raise UsageError("--reuse needs the store of the earlier run, got --store none")
-    output.refuse_inputs(plan.info.config)
+    cassette = plan.judges.models.cassette
+    inputs = [*inputs_of(plan.info.config), *environment_files, *store_file(url), *([cassette] if cassette else [])]
+    output.refuse_inputs(inputs)
     with reader_may_leave():
         _announce(plan, output)
     try:
@@ -163,10 +177,10 @@ def _announce(plan: Plan, output: Output) -> None:
     if not output.quiet:
         origins = ", ".join(origin for origin, _ in plan.info.config["criteria"])
         defaults = " (tool_trajectory_avg_score 1.0, response_match_score 0.8)" if origins == "defaults" else ""
-        output.terminal.print(visible(f"criteria: {origins}{defaults}"), style="dim")
+        output.terminal.print(visible_line(f"criteria: {origins}{defaults}"), style="dim")
         for name, signature in plan.info.signatures.items():
             if "backend" in signature:
-                output.terminal.print(visible(f"{name}: backend {signature['backend']}"), style="dim")
+                output.terminal.print(visible_line(f"{name}: backend {signature['backend']}"), style="dim")
 
 
 def _print(run: Run, output: Output, *, store: str | None) -> None:

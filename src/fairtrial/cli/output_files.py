@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
+
+from fairtrial.errors import UsageError
 
 
 class FileToWrite(click.Path):
@@ -19,3 +22,20 @@ class FileToWrite(click.Path):
         if str(value) == "-":
             self.fail("must be a file, got '-'", param, ctx)
         return super().convert(value, param, ctx)
+
+
+def inputs_of(config: Mapping[str, Any]) -> list[Path]:
+    """Return the files that a run reads, as its manifest names them: eval sets, recordings and configurations."""
+    return [Path(path) for name in ("eval_sets", "recordings", "criteria") for path, _ in config.get(name) or ()]
+
+
+def store_file(url: str | None) -> list[Path]:
+    """Return the file of a store of SQLite. A store on a server has none."""
+    prefix = "sqlite:///"
+    return [Path(url.removeprefix(prefix))] if url is not None and url.startswith(prefix) else []
+
+
+def refuse_overwriting(option: str, path: Path, inputs: Iterable[Path]) -> None:
+    """Raise UsageError if a file to write is a file that the command reads, also under another name."""
+    if path.exists() and any(file.exists() and path.samefile(file) for file in inputs):
+        raise UsageError(f"{option}: {path} is a file that this command reads; choose another file")

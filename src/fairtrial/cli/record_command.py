@@ -13,10 +13,10 @@ from fairtrial import api
 from fairtrial.cli import exit_codes, flags
 from fairtrial.cli.dotenv_files import read_environment
 from fairtrial.cli.judge_flags import call_options, models_of
-from fairtrial.cli.output_files import FileToWrite
+from fairtrial.cli.output_files import FileToWrite, inputs_of, refuse_overwriting
 from fairtrial.cli.progress import Progress
 from fairtrial.records.attempt import Recording
-from fairtrial.text.display import shortened, visible
+from fairtrial.text.display import shortened, visible_line
 
 _SHOWN_FAILURES = 10
 
@@ -65,7 +65,8 @@ def record(
 
     Exit codes: 0 all conversations ended, 1 some broke (they are written too), 2 wrong input or usage, 130 interrupted.
     """  # noqa: D301
-    read_environment(agent=agent, config=config, paths=evalset)
+    environment_files = read_environment(agent=agent, config=config, paths=evalset)
+    models = models_of(calls)
     plan = api.plan_run(
         list(evalset),
         agent,
@@ -75,10 +76,13 @@ def record(
         reply_timeout=reply_timeout,
         only=list(only),
         lenient=lenient,
-        judges=api.Judges(models=models_of(calls)),
+        judges=api.Judges(models=models),
     )
+    cassette = models.cassette
+    inputs = [*inputs_of(plan.info.config), *environment_files, *([cassette] if cassette else [])]
+    refuse_overwriting("--output", output, inputs)
     for warning in plan.warnings:
-        click.echo(f"warning: {visible(warning)}", err=True)
+        click.echo(f"warning: {visible_line(warning)}", err=True)
     broken_count = 0
     failures: list[str] = []
     printed_warnings: set[str] = set()
@@ -90,7 +94,7 @@ def record(
                 for warning in warnings:
                     if warning not in printed_warnings:
                         printed_warnings.add(warning)
-                        click.echo(f"warning: {visible(warning)}", err=True)
+                        click.echo(f"warning: {visible_line(warning)}", err=True)
                 if recording.failure is not None:
                     broken_count += 1
                     if len(failures) < _SHOWN_FAILURES:
@@ -105,5 +109,5 @@ def record(
     if not quiet:
         click.echo(f"{count} of {plan.total} conversations recorded in {output}, {broken_count} broken")
     for failure in failures:
-        click.echo(visible(failure), err=True)
+        click.echo(visible_line(failure), err=True)
     sys.exit(exit_codes.FAILED if broken_count else exit_codes.OK)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ import click
 
 from fairtrial.api import REPORTS
 from fairtrial.cli import flags
-from fairtrial.cli.output_files import FileToWrite
+from fairtrial.cli.output_files import FileToWrite, refuse_overwriting
 from fairtrial.errors import UsageError
 
 if TYPE_CHECKING:
@@ -71,13 +71,10 @@ class ReportFiles:
         """The report that goes to stdout, if there is one."""
         return next((report for report in REPORTS if self.paths.get(report.name) == _STDOUT), None)
 
-    def refuse_inputs(self, config: Mapping[str, Any]) -> None:
+    def refuse_inputs(self, inputs: Sequence[Path]) -> None:
         """Raise UsageError if a file to write is a file that the run reads."""
-        inputs = [Path(path) for name in ("eval_sets", "recordings", "criteria") for path, _ in config.get(name) or ()]
         for report in self._of_files:
-            path = self.paths[report.name]
-            if path.exists() and any(file.exists() and path.samefile(file) for file in inputs):
-                raise UsageError(f"{report.option}: {path} is a file that this run reads; choose another file")
+            refuse_overwriting(report.option, self.paths[report.name], inputs)
 
     def write(self, run: Run) -> list[str]:
         """Write the files, and return the problems of files that could not be written.

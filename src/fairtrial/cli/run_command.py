@@ -44,7 +44,7 @@ def run(
 ) -> None:
     """Run an agent on eval sets, and score its conversations.
 
-    EVALSET is a file, a folder (its *.test.json and *.evalset.json), or FILE:case1,case2.
+    EVALSET is a file, a folder (its *.test.json, *.evalset.json, ...), FILE:case1,case2, or - for standard input.
 
     \b
     fairtrial run evals/ --agent shop.agent:reply
@@ -67,11 +67,14 @@ def run(
     earlier = _earlier(common.store, resume) if resume else None
     if earlier:
         arguments = _arguments_of(earlier, arguments)
+        if not evalset and "-" in arguments["paths"]:
+            problem = "the eval set came from standard input, and is not stored; give it again"
+            raise UsageError(f"--resume {earlier.id}: {problem}: fairtrial run - --resume {earlier.id} < FILE")
     else:
         arguments |= {"only": list(common.only), "lenient": common.lenient}
     if not arguments["paths"] or not arguments["agent"]:
         raise click.UsageError("needs at least one EVALSET and --agent TARGET", ctx)
-    read_environment(agent=arguments["agent"], config=arguments["config"], paths=arguments["paths"])
+    environment_files = read_environment(agent=arguments["agent"], config=arguments["config"], paths=arguments["paths"])
     with common.output.only_report_on_stdout():
         plan = api.plan_run(
             arguments["paths"],
@@ -86,7 +89,15 @@ def run(
         )
     if earlier:
         plan = api.resume(plan, earlier)
-    sys.exit(run_and_report(plan, common.store, common.output, resumed=earlier is not None, reuse=judge["reuse"]))
+    code = run_and_report(
+        plan,
+        common.store,
+        common.output,
+        environment_files=environment_files,
+        resumed=earlier is not None,
+        reuse=judge["reuse"],
+    )
+    sys.exit(code)
 
 
 def _earlier(store: str, run_id: str) -> RunInfo:

@@ -26,7 +26,7 @@ def runs(ctx: click.Context, /, store: str) -> None:
 
     from fairtrial import api
     from fairtrial.cli.console import console
-    from fairtrial.text.display import visible
+    from fairtrial.text.display import visible_line
 
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), show_edge=False)
     for title in ("run", "verdict", "seconds", "what"):
@@ -35,7 +35,7 @@ def runs(ctx: click.Context, /, store: str) -> None:
         paths = " ".join(map(str, run.config.get("paths", [])))
         agent = f" --agent {run.config['agent']}" if run.config.get("agent") else ""
         seconds = "" if run.seconds is None else f"{run.seconds:.1f}"
-        table.add_row(run.id, run.verdict or "not finished", seconds, visible(f"{run.kind} {paths}{agent}"))
+        table.add_row(run.id, run.verdict or "not finished", seconds, visible_line(f"{run.kind} {paths}{agent}"))
     console().print(table)
 
 

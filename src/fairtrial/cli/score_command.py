@@ -35,16 +35,16 @@ def score(
 ) -> None:
     """Score recordings of an agent.
 
-    RECORDED is a file or a folder: ADK's .evalset_result.json and session files, eval sets that were recorded, OpenAI
-    chat messages (JSON, JSON lines), tau-bench results. If a file holds both conversations and expectations,
-    --against is not needed.
+    RECORDED is a file, a folder, or - for standard input: ADK's .evalset_result.json and session files, eval sets that
+    were recorded, OpenAI chat messages (JSON, JSON lines), tau-bench results. If a file holds both conversations and
+    expectations, --against is not needed.
 
     \b
     fairtrial score app_shop_1760000000.evalset_result.json
     fairtrial score sessions/ --against shop.evalset.json --match session
     fairtrial score dialogues.jsonl --config efficiency.json --json - | jq .summary
     """  # noqa: D301
-    read_environment(config=common.config, paths=[*against, *recorded])
+    environment_files = read_environment(config=common.config, paths=[*against, *recorded])
     with common.output.only_report_on_stdout():
         plan = api.plan_score(
             list(recorded),
@@ -56,4 +56,5 @@ def score(
             lenient=common.lenient,
             judges=judges_of(judge),
         )
-    sys.exit(run_and_report(plan, common.store, common.output, reuse=judge["reuse"]))
+    code = run_and_report(plan, common.store, common.output, environment_files=environment_files, reuse=judge["reuse"])
+    sys.exit(code)

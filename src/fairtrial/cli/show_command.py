@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fairtrial.cli import flags
+from fairtrial.cli.output_files import inputs_of, store_file
 from fairtrial.cli.report_files import ReportFiles, report_options
 from fairtrial.errors import UsageError
 
@@ -54,6 +55,7 @@ def show(
             options = ", ".join(report.option for report in api.REPORTS)
             raise UsageError(f"{options} write a whole run, got the case {case!r} too")
         files = ReportFiles(reports, allow_unscored)
+        files.refuse_inputs([*inputs_of(stored_run.info.config), *store_file(store)])
         problems = files.write(stored_run)
         files.print(stored_run)
         if problems:

@@ -12,7 +12,7 @@ import click
 from fairtrial.cli import exit_codes
 from fairtrial.cli.output_files import FileToWrite
 from fairtrial.errors import UsageError
-from fairtrial.text.display import visible
+from fairtrial.text.display import visible_line
 
 if TYPE_CHECKING:
     from fairtrial.api.valuing import ValuedChunk, ValueReport
@@ -87,7 +87,7 @@ def _value(files: tuple[str, ...], options: dict[str, Any]) -> int:
         store=options["store"],
     )
     for note in plan.notes:
-        click.secho(f"note: {visible(note)}", err=True, bold=True)
+        click.secho(f"note: {visible_line(note)}", err=True, bold=True)
     meter = _Meter()
     report = plan.run(on_resume=_print_resumed, on_chunk=meter.add)
     meter.clear()

@@ -47,8 +47,11 @@ CHATS = ItemFormat("chat messages", _read_chat)
 
 
 def stem_of(path: str) -> str:
-    """Return the name of a file without its suffixes, for example `shop` for `data/shop.test.json`."""
-    return PurePath(path).name.split(".")[0]
+    """Return the name of a file without its suffixes, for example `shop` for `data/shop.test.json`.
+
+    Standard input, `-`, is `stdin`.
+    """
+    return "stdin" if path == "-" else PurePath(path).name.split(".")[0]
 
 
 def own_or_reasoning(item: Any) -> ItemFormat | None:

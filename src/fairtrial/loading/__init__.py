@@ -14,7 +14,7 @@ from fairtrial.loading.matching import (
     with_sets,
     without_reference,
 )
-from fairtrial.loading.sources import Source, check_useful, find_files, merge_sources, read_file, sources
+from fairtrial.loading.sources import Source, check_stdin, check_useful, find_files, merge_sources, read_file, sources
 from fairtrial.loading.streams import (
     RECORDED,
     FilePass,
@@ -38,6 +38,7 @@ __all__ = [
     "StreamedRecordings",
     "TraceDefaults",
     "as_recording",
+    "check_stdin",
     "check_useful",
     "criteria_for",
     "criteria_in",

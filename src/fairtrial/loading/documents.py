@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,6 +12,8 @@ import msgspec
 
 from fairtrial.errors import CaseError, FormatError, UsageError
 from fairtrial.formats import knowledgepulse
+from fairtrial.formats.items import REASONING
+from fairtrial.formats.recognise import read
 from fairtrial.loading.streams import FilePass
 from fairtrial.records.attempt import Recording
 from fairtrial.records.reasoning import Problem, RefusedTrace
@@ -63,7 +66,9 @@ def iter_documents(paths: Sequence[Path], defaults: TraceDefaults) -> Iterator[D
     million readable files may be beside it.
     """
     for path in paths:
-        if str(path) == "-" or _is_reasoning(path):
+        if str(path) == "-":
+            yield from _documents_of_stdin(defaults)
+        elif _is_reasoning(path):
             yield from _reasoning_documents(path)
         else:
             yield from _recorded_documents(path, defaults)
@@ -90,8 +95,34 @@ def documents_of_recordings(
             yield Document(f"{origin}#{name}", knowledgepulse.dumps(trace))
 
 
+def _documents_of_stdin(defaults: TraceDefaults) -> Iterator[Document]:
+    """Yield the documents on standard input. Lines with reasoning are read one by one, all other JSON as a whole."""
+    lines = iter(sys.stdin.buffer)
+    first = next((line for line in lines if line.strip().removeprefix(_BYTE_ORDER_MARK)), b"")
+    if _is_reasoning_line(first):
+        yield from _documents_of_lines("-", chain([first], lines))
+        return
+    data = first + b"".join(lines)
+    try:
+        loaded = read(data, "-")
+    except FormatError as error:
+        # If the lines are JSON lines after all, each has its own problem.
+        if _count_object_lines(data) > 1:
+            yield from _documents_of_lines("-", data.splitlines())
+        else:
+            yield _unreadable(Path("-"), error.problems)
+        return
+    if loaded.kind == REASONING.kind:
+        items = msgspec.json.decode(data, type=list[msgspec.Raw]) if data.lstrip()[:1] == b"[" else [data]
+        yield from (Document(f"-/{place}", bytes(item)) for place, item in enumerate(items))
+    elif loaded.recordings:
+        yield from documents_of_recordings(loaded.recordings, defaults, "-")
+    else:
+        yield _unreadable(Path("-"), [f"holds {loaded.kind} without recorded traces, so there is nothing to value"])
+
+
 def _reasoning_documents(path: Path) -> Iterator[Document]:
-    is_lines = str(path) == "-" or path.suffix.lower() in _LINES
+    is_lines = path.suffix.lower() in _LINES
     return _documents_by_line(path) if is_lines else _documents_of_json(path)
 
 
@@ -118,11 +149,15 @@ def _unreadable(path: Path, problems: Iterable[str]) -> Document:
 
 
 def _documents_by_line(path: Path) -> Iterator[Document]:
-    with sys.stdin.buffer if str(path) == "-" else path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            data = line.strip()
-            if data and data != _BYTE_ORDER_MARK:
-                yield Document(f"{path}:{number}", data)
+    with path.open("rb") as file:
+        yield from _documents_of_lines(path, file)
+
+
+def _documents_of_lines(path: Path | str, lines: Iterable[bytes]) -> Iterator[Document]:
+    for number, line in enumerate(lines, start=1):
+        data = line.strip()
+        if data and data != _BYTE_ORDER_MARK:
+            yield Document(f"{path}:{number}", data)
 
 
 def _documents_of_json(path: Path) -> Iterator[Document]:
@@ -162,10 +197,15 @@ def _is_reasoning(path: Path) -> bool:
     if path.suffix.lower() not in SUFFIXES:
         return False
     first = next(_reasoning_documents(path), None)
-    if first is None or not isinstance(first.data, bytes):
-        return True
+    return (
+        first is None or not isinstance(first.data, bytes) or not _is_json(first.data) or _is_reasoning_line(first.data)
+    )
+
+
+def _is_reasoning_line(data: bytes) -> bool:
+    """Whether a text of JSON is one ReasoningTrace."""
     try:
-        head = msgspec.json.decode(first.data)
+        head = msgspec.json.decode(data)
     except (msgspec.MsgspecError, RecursionError, ValueError):
-        return True
+        return False
     return isinstance(head, dict) and (bool(knowledgepulse.MARKS & head.keys()) or {"steps", "outcome"} <= head.keys())

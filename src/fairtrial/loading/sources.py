@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatch
@@ -18,8 +19,14 @@ from fairtrial.records.record import Record
 from fairtrial.text.display import shortened
 
 _PATTERNS = ("*.test.json", "*.evalset.json", "*_evalset.json", "eval_set.json", "*-dataset.json")
-CONFIG_NAMES = ("test_config.json", "eval_config.json", "eval_config.yaml", "eval_config.yml")
+CONFIG_NAMES = tuple(
+    f"{name}{suffix}"
+    for name in ("test_config", "eval_config", "evaluation_config")
+    for suffix in (".json", ".yaml", ".yml")
+)
 """Configurations that are found beside the files that they are for."""
+STDIN = "-"
+"""The path that stands for standard input."""
 _RECORDED = (*_PATTERNS, "*.session.json", "*.evalset_result.json", "*.jsonl")
 
 
@@ -57,10 +64,10 @@ def check_name(path: Path) -> None:
 
 
 def read_file(path: Path, *, lenient: bool = False) -> tuple[Loaded, str]:
-    """Return the content of a file and the SHA-256 of its bytes. Raises FormatError."""
+    """Return the content of a file, or of standard input, and the SHA-256 of its bytes. Raises FormatError."""
     check_name(path)
     try:
-        data = path.read_bytes()
+        data = sys.stdin.buffer.read() if str(path) == STDIN else path.read_bytes()
     except OSError as error:
         raise FormatError(str(path), [error.strerror or str(error)]) from None
     return read(data, str(path), lenient=lenient), hashlib.sha256(data).hexdigest()
@@ -113,9 +120,11 @@ def read_each(
 def find_files(paths: Sequence[str | Path], *, recorded: bool) -> Iterator[FoundFile]:
     """Yield the files at paths.
 
-    In a folder, a file counts if it has the name of an eval set or, with `recorded`, of recordings. A path that does
-    not exist may be `FILE:case1,case2`, as in ADK. Raises UsageError for any other path that does not exist.
+    In a folder, a file counts if it has the name of an eval set or, with `recorded`, of recordings. `-` is
+    standard input. A path that does not exist may be `FILE:case1,case2`, as in ADK. Raises UsageError for any other
+    path that does not exist.
     """
+    check_stdin(paths)
     for given in paths:
         with no_such_path(given):
             path, only = _split(str(given))
@@ -139,7 +148,22 @@ def _split(given: str) -> tuple[Path, tuple[str, ...]]:
     return Path(given), ()
 
 
+def check_stdin(paths: Sequence[str | Path]) -> None:
+    """Raise UsageError if standard input stands among the paths more than once."""
+    if list(map(str, paths)).count(STDIN) > 1:
+        raise UsageError(
+            "- is standard input, which can be read only once; give it once, and the other files by their paths"
+        )
+
+
+def can_read_again(path: Path) -> bool:
+    """Whether a path is a file, and not standard input or a pipe, which are empty after they were read."""
+    return str(path) != STDIN and path.is_file()
+
+
 def _files(path: Path, patterns: Sequence[str]) -> list[Path]:
+    if str(path) == STDIN:
+        return [path]
     if not path.exists():
         raise UsageError(f"{path}: no such file or folder")
     if not path.is_dir():

@@ -18,7 +18,7 @@ from fairtrial.formats.recognise import Loaded
 from fairtrial.formats.values import BLOCK, NotStreamableError
 from fairtrial.loading.case_index import AttemptCounter, CaseIndex, IndexedCase
 from fairtrial.loading.cases import check_globs, matches
-from fairtrial.loading.sources import FoundFile, Source, check_name, check_useful, read_each, read_file
+from fairtrial.loading.sources import FoundFile, Source, can_read_again, check_name, check_useful, read_each, read_file
 from fairtrial.planned_case import Pair, PlannedCase
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase
@@ -64,7 +64,7 @@ class FilePass:
             yield from islice(self.loaded.recordings, count, None)
 
     def _blocks(self, hashed: _Hash) -> Iterator[bytes]:
-        if not self.path.is_file():
+        if not can_read_again(self.path):
             raise NotStreamableError  # a pipe cannot be read a second time
         try:
             with self.path.open("rb") as file:
@@ -90,7 +90,7 @@ def scan_sources(paths: Sequence[str | Path], *, lenient: bool = False) -> tuple
         loaded = file_pass.loaded or Loaded(str(file.path), "recordings", warnings=file_pass.warnings)
         if file_pass.loaded is not None:
             check_useful(loaded, recorded=True)
-        if loaded.eval_set is None and file.path.is_file():
+        if loaded.eval_set is None and can_read_again(file.path):
             loaded = replace(loaded, recordings=())
         return file.source_of(loaded, file_pass.sha256)
 

@@ -9,7 +9,7 @@ from fairtrial.records.record import Record
 from fairtrial.records.score import Quote
 from fairtrial.records.trace import ToolCall
 from fairtrial.text.display import call as call_text
-from fairtrial.text.display import compact, shortened
+from fairtrial.text.display import compact, shortened, visible_line
 
 _LIMIT = 400
 """The most calls that are aligned, because alignment takes quadratic time. Further calls are only listed."""
@@ -124,8 +124,9 @@ def difference(rows: list[Row], match: CallMatcher) -> str:
     """Return the first difference in one sentence, or the surplus calls if nothing breaks the match."""
     for position, row in enumerate(rows, 1):
         if row.fault:
-            return f"first difference at call {position}: {_row_difference(row, match)}"
-    return f"not expected: {', '.join(row.actual.name for row in rows if row.actual and row.expected is None)}"
+            return visible_line(f"first difference at call {position}: {_row_difference(row, match)}")
+    surplus_names = [row.actual.name for row in rows if row.actual and row.expected is None]
+    return visible_line(f"not expected: {', '.join(surplus_names)}")
 
 
 def _row_difference(row: Row, match: CallMatcher) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from fairtrial.formats.adk.strict import strict_invocation
 from fairtrial.formats.adk.write import invocation_json
 from fairtrial.records.attempt import Recording
 from fairtrial.records.expectation import ExpectedCase
@@ -31,7 +32,7 @@ _STATUS = {
 }
 _USER = "test_user_id"
 _UNSAFE = re.compile(r"[^\w-]")  # a name from a file never becomes a path
-_LONGEST = 60  # in characters: the name of a file has at most 255 bytes
+_LONGEST = 80  # in bytes: the name of a file has at most 255 bytes, with the app, the set, the time and the suffix
 
 
 def write(folder: Path, run: ReportedRun, *, allow_unscored: bool = False) -> list[Path]:  # noqa: ARG001
@@ -49,7 +50,7 @@ def write(folder: Path, run: ReportedRun, *, allow_unscored: bool = False) -> li
     files: list[Path] = []
     used_names: set[str] = set()
     for set_id, group in groupby(pairs, key=lambda pair: by_position[pair[0].position].eval_set):
-        name = _unused_name(f"{_UNSAFE.sub('_', app)}_{_UNSAFE.sub('_', set_id)[:_LONGEST]}_{created}", used_names)
+        name = _unused_name(f"{_file_name_part(app)}_{_file_name_part(set_id)}_{created}", used_names)
         about = {"eval_set_result_id": name, "eval_set_result_name": name, "eval_set_id": set_id}
         files.append(folder / f"{name}.evalset_result.json")
         with files[-1].open("wb") as file:
@@ -59,6 +60,11 @@ def write(folder: Path, run: ReportedRun, *, allow_unscored: bool = False) -> li
                 file.write((b",\n    " if i else b"\n    ") + case_json.replace(b"\n", b"\n    "))
             file.write(b'\n  ],\n  "creation_timestamp": %s\n}' % msgspec.json.encode(created))
     return files
+
+
+def _file_name_part(name: str) -> str:
+    """Return a name as a part of the name of a file: short, and without characters that a path could hold."""
+    return _UNSAFE.sub("_", name).encode()[:_LONGEST].decode(errors="ignore")
 
 
 def _pairs(
@@ -103,8 +109,10 @@ def _invocations(trace: Trace, expected: Sequence[Invocation], outcomes: Sequenc
     last = len(trace.invocations) - 1
     return [
         {
-            "actual_invocation": invocation_json(actual),
-            "expected_invocation": invocation_json(expected[index]) if index < len(expected) else None,
+            "actual_invocation": strict_invocation(invocation_json(actual)),
+            "expected_invocation": strict_invocation(invocation_json(expected[index]))
+            if index < len(expected)
+            else None,
             "eval_metric_results": [
                 _metric_of_invocation(outcome, scores, index, is_last=index == last) for outcome, scores in with_scores
             ],

@@ -11,7 +11,7 @@ from rich.text import Text
 from fairtrial.judge.ballot_costs import ballots_of
 from fairtrial.records.ballot import Ballot, Vote
 from fairtrial.records.result import Outcome
-from fairtrial.text.display import visible
+from fairtrial.text.display import visible, visible_line
 
 
 def ballots(outcomes: Iterable[Outcome], ballots_by_id: Mapping[str, Ballot]) -> RenderableType:
@@ -43,11 +43,11 @@ def _vote(vote: Vote) -> RenderableType:
     models = ", ".join(dict.fromkeys(call.served for call in vote.calls if call.served))
     voter = vote.voter if models in {"", vote.voter} else f"{vote.voter} (served by {models})"
     seconds = sum(call.seconds for call in vote.calls)
-    lines = [Text(visible(f"vote {vote.draw}, {voter}, wave {vote.wave}, {seconds:.2f} s, {cost}"), "dim")]
+    lines = [Text(visible_line(f"vote {vote.draw}, {voter}, wave {vote.wave}, {seconds:.2f} s, {cost}"), "dim")]
     for item, answer in vote.opinions.items():
         marks = f" [{', '.join(answer.marks)}]" if answer.marks else ""
         lines.append(Text(visible(f"  {item}: {answer.answer}{marks}  {answer.rationale}")))
         if answer.quote:
             lines.append(Text(visible(f"    “{answer.quote}”"), "dim"))
-    lines += [Text(visible(f"  {item}: abstained, {reason}"), "yellow") for item, reason in vote.problems.items()]
+    lines += [Text(visible_line(f"  {item}: abstained, {reason}"), "yellow") for item, reason in vote.problems.items()]
     return Group(*lines)

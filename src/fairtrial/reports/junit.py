@@ -16,7 +16,7 @@ from fairtrial.records.summary import Summary
 from fairtrial.reports.attempts import attempts
 from fairtrial.reports.numbers import count, describe_outcome, rate
 from fairtrial.reports.report_table import ReportedRun
-from fairtrial.text.display import visible
+from fairtrial.text.display import visible, visible_line
 
 
 def write(stream: BinaryIO, run: ReportedRun, *, allow_unscored: bool = False) -> None:
@@ -47,7 +47,7 @@ def write(stream: BinaryIO, run: ReportedRun, *, allow_unscored: bool = False) -
 
 @contextmanager
 def _element(xml: XMLGenerator, name: str, attributes: dict[str, str]) -> Iterator[None]:
-    xml.startElement(name, AttributesImpl({key: visible(value) for key, value in attributes.items()}))
+    xml.startElement(name, AttributesImpl({key: visible_line(value) for key, value in attributes.items()}))
     yield
     xml.endElement(name)
     xml.ignorableWhitespace("\n")

@@ -13,7 +13,7 @@ from fairtrial.records.summary import CriterionSummary, RunUsage, Summary
 from fairtrial.reports.numbers import DASH, beside, count, interval, rate
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.reports.spending import spending_rows
-from fairtrial.text.display import visible
+from fairtrial.text.display import visible_line
 
 MARKS = {
     Verdict.PASSED: ("✓", "green"),
@@ -120,7 +120,7 @@ def closing(info: RunInfo, summary: Summary, *, show: str = "") -> RenderableTyp
         count(n, verdict) if verdict == "error" else f"{n:,} {verdict}" for verdict, n in summary.cases.items()
     )
     seconds = "" if info.seconds is None else f" in {info.seconds:.1f} s"
-    reasons = f": {visible('; '.join(summary.reasons))}" if summary.reasons else ""
+    reasons = f": {visible_line('; '.join(summary.reasons))}" if summary.reasons else ""
     # An interrupted run does not have a verdict yet, even if every attempt so far has passed.
     if info.finished is None:
         mark, style = MARKS[Verdict.UNSCORED]

@@ -84,7 +84,7 @@ def case(result: CaseResult, *, several: bool = False, everything: bool = False)
             lines.append(_Indented(4, Text(f"{result.failure.side}: {visible(result.failure.cause)}", "magenta")))
         if everything and result.failure.traceback:
             lines.append(_Indented(6, Text(visible(result.failure.traceback.rstrip()), "dim")))
-    lines += [_Indented(4, Text(visible(f"warning: {warning}"), "yellow")) for warning in result.warnings]
+    lines += [_Indented(4, Text(visible_line(f"warning: {warning}"), "yellow")) for warning in result.warnings]
     lines += [
         _Indented(4, Text(visible(line), "dim")) for line in _injections(result.injections, everything=everything)
     ]
@@ -161,7 +161,7 @@ def _fault(result: CaseResult) -> Iterator[tuple[str, str]]:
 def _invalidations(result: CaseResult) -> Iterator[RenderableType]:
     for fault in result.invalidations or ():
         for text in fault.evidence:
-            yield _Indented(4, Text(visible(f"{fault.side}: {text}"), "yellow"))
+            yield _Indented(4, Text(visible_line(f"{fault.side}: {text}"), "yellow"))
 
 
 def invalid(
@@ -235,7 +235,7 @@ def _part(part: Score, threshold: float | None) -> RenderableType:
     label = f"{part.title}  " if part.title else ""
     value = "not applicable" if not part.applicable else beside(part.value, threshold)
     first_line = part.reason.partition("\n")[0]
-    head = Text.assemble((visible(label), "bold"), f"{value}  " if label else "", visible(first_line))
+    head = Text.assemble((visible_line(label), "bold"), f"{value}  " if label else "", visible(first_line))
     details: list[RenderableType] = []
     if part.quotes:
         details.append(_quotes(part.quotes))
@@ -277,7 +277,7 @@ def _calls(quotes: Sequence[Quote]) -> RenderableType:
     if not surplus:
         return table
     names = shortened(", ".join(dict.fromkeys(surplus)), 200)
-    note = Text(visible(f"and {count(len(surplus), 'other call')}, as the match type allows: {names}"), "dim")
+    note = Text(visible_line(f"and {count(len(surplus), 'other call')}, as the match type allows: {names}"), "dim")
     return Group(table, note) if rows else note
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fairtrial.records.value_row import Nearest, RedactionRow, ValueRow
 from fairtrial.reports.numbers import DASH
-from fairtrial.text.display import shortened, visible
+from fairtrial.text.display import shortened, visible_line
 from fairtrial.valuation.chunk import ValuedChunk
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def _list_examples(heading: str, count: int, examples: list[str]) -> Iterator[st
         return
     yield f"{heading} {count:,}:"
     for example in examples[:EXAMPLES]:
-        yield f"  {visible(shortened(example, 400))}"
+        yield f"  {visible_line(shortened(example, 400))}"
     if count > EXAMPLES:
         yield "  …"
 
@@ -153,4 +153,4 @@ def _cells(row: ValueRow) -> Iterator[str]:
 
 def _plain(trace_id: str) -> str:
     """Return the id of a trace on one line. Characters that control a terminal are escaped."""
-    return visible(shortened(trace_id.removeprefix("kp:trace:"), 200)).replace("\n", "\\n")
+    return visible_line(shortened(trace_id.removeprefix("kp:trace:"), 200))

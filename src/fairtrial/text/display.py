@@ -46,9 +46,12 @@ def described(error: BaseException) -> str:
 
 
 def call(name: str, args: dict[str, Any], *, limit: int = 0) -> str:
-    """Return a tool call as `name(key="value")`, with its arguments sorted, in at most `limit` characters if not 0."""
+    """Return a tool call as `name(key="value")`, with its arguments sorted, in at most `limit` characters if not 0.
+
+    The text is one line: a newline in a name is spelt out.
+    """
     inner = ", ".join([f"{key}={compact(value)}" for key, value in sorted(args.items())])
-    return shortened(f"{name}({inner})", limit)
+    return shortened(f"{name}({inner})".replace("\n", r"\n"), limit)
 
 
 def compact(value: Any) -> str:

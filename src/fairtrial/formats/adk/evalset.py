@@ -62,6 +62,8 @@ _INVOCATION = spellings(
 )
 _TRPC_MOCKS = ("toolMock", "tool_mock")
 """Answers that tRPC-Agent-Go gives in place of tools. No criterion reads them."""
+_TRPC_CONTEXT = frozenset(("contextMessages", "context_messages"))
+"""Messages that tRPC-Agent-Go puts before the conversation that a case describes."""
 _BY_HAND = ("tool_uses", "tool_responses", "intermediate_responses")
 _INTERMEDIATE = spellings(*_BY_HAND, "invocation_events")
 _TRPC_TOOL = spellings("id", "name", "arguments", "result") | {"args": "arguments"}
@@ -112,6 +114,10 @@ def case(raw: Any, at: Place, reading: Diagnostics) -> EvalCase:
         # ADK demands a conversation. Our own key says that the empty one stands for a missing one.
         del fields["conversation"]
     extra, created = _created(fields, extra)
+    if _TRPC_CONTEXT & (extra or {}).keys():
+        reading.warning(
+            at, "'contextMessages' are not given to the agent; tRPC-Agent-Go puts them before each conversation"
+        )
     if "actual_conversation" in fields:
         extra = (extra or {}) | {"actualConversation": fields["actual_conversation"]}
     expected = fields.get("expected_tool_uses")
