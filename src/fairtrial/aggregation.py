@@ -212,7 +212,7 @@ class _CaseMeans:
     def __init__(self) -> None:
         self.means = array("d")
         self.attempts = 0
-        self._open = array("d")
+        self._open: list[float] = []
 
     def add(self, value: float) -> None:
         """Add the value of an attempt at the case that is open."""
@@ -223,7 +223,7 @@ class _CaseMeans:
         if self._open:
             self.means.append(mean(self._open))
             self.attempts += len(self._open)
-            self._open = array("d")
+            self._open.clear()
 
 
 class _JudgeTally:

@@ -144,18 +144,16 @@ def as_score(result: Any) -> Score:
 
     Raises MetricError for anything else, and for numbers that are not finite.
     """
-    score = replace(result, value=_number(result.value)) if isinstance(result, Score) else None
-    if isinstance(result, bool | int | float):
+    if isinstance(result, Score):
+        # A user's metric may write the value as a bool.
+        score = replace(result, value=float(result.value)) if isinstance(result.value, bool) else result
+    elif isinstance(result, bool | int | float):
         score = Score(float(result))
-    if score is None:
+    else:
         raise MetricError(f"must return a Score, a number or a bool, got {type(result).__name__}")
     if score.value is not None and not math.isfinite(score.value):
         raise MetricError(f"must return a finite number, or a Score without value and with a reason, got {score.value}")
     return score
-
-
-def _number(value: Any) -> Any:
-    return float(value) if isinstance(value, bool) else value
 
 
 def _usage(trace: Trace) -> dict[str, int] | None:

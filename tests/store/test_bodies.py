@@ -14,7 +14,7 @@ from fairtrial import api
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.record import Record
 from fairtrial.records.trace import Message, ToolCall, Trace
-from fairtrial.store.bodies import BodyDecoder, encode, full_json
+from fairtrial.store.bodies import BodyDecoder, encode
 
 
 class Inner(Record, frozen=True):
@@ -59,7 +59,7 @@ def test_a_default_that_changes_does_not_change_what_was_stored() -> None:
 def test_kinds_of_steps_are_told_apart() -> None:
     """The tag of a record is written beside its fields."""
     steps = turn(Message("a"), ToolCall("f", {"x": [{"y": ()}]}))
-    assert [each["kind"] for each in full_json(steps)["steps"]] == ["message", "tool_call"]
+    assert [each["kind"] for each in msgspec.to_builtins(steps)["steps"]] == ["message", "tool_call"]
 
 
 @pytest.mark.parametrize("value", [{"a": [1, None]}, [{"b": {}}], "", 0, {"": {"c": True}}])
@@ -71,7 +71,7 @@ def test_json_stays_as_it_is(value: object) -> None:
 def test_text_that_bodies_share_costs_next_to_nothing() -> None:
     """The JSON of a small case has over 400 bytes, and its body fewer than 110."""
     record = EvalCase("a", (turn(reply="b"),))
-    assert len(msgspec.json.encode(full_json(record))) > 400
+    assert len(msgspec.json.encode(record)) > 400
     assert len(encode(record)) < 110
 
 

@@ -21,7 +21,7 @@ from fairtrial.loading import Criteria, LoadedSet
 from fairtrial.metrics.signature import add_signature, signature
 from fairtrial.planned_case import Environments, PlannedCase, Users
 from fairtrial.protocols import Agent, RefusesEnvironment
-from fairtrial.records.record import Json
+from fairtrial.records.record import Json, without_defaults
 from fairtrial.simulate.environment import SimulatedEnvironments
 from fairtrial.simulate.environment_options import KEY as TOOLS
 from fairtrial.simulate.environment_options import EnvironmentOptions, environment_options
@@ -78,7 +78,7 @@ def _configured_users(options: UserOptions, models: ModelOptions) -> tuple[Simul
         model = NamedModel(options.model, None, options.model_configuration, structured=False)
         check_model(model, models)
     prompt = "custom" if options.custom_instructions is not None else version("simulated_user")
-    return SimulatedUsers(model, options), {**msgspec.to_builtins(options), "prompt": prompt}
+    return SimulatedUsers(model, options), {**without_defaults(options), "prompt": prompt}
 
 
 def with_environments(
@@ -130,8 +130,7 @@ def _as_file(environment: Any) -> dict[str, Json]:
 
 def _configured_environments(options: EnvironmentOptions, models: ModelOptions) -> tuple[SimulatedEnvironments, Json]:
     """Return the environments of a configuration, and their signature."""
-    # A resumed run compares signatures, so this one has the types that the store gives back.
-    options_signature = msgspec.json.decode(msgspec.json.encode(options))
+    options_signature = without_defaults(options)
     if not options.plays:
         return SimulatedEnvironments(options), options_signature
     settings = options.simulation_model_configuration

@@ -9,13 +9,14 @@ import msgspec
 
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.attempt import Recording
+from fairtrial.records.record import without_defaults
 
 _TOKEN = re.compile(r"\.(\w+)|\[([^\]]*)\]")
 
 
 def line(recording: Recording) -> bytes:
     """Return a recording as a line of JSON. Text in any language is written unescaped."""
-    return msgspec.json.encode(recording) + b"\n"
+    return msgspec.json.encode(without_defaults(recording)) + b"\n"
 
 
 def is_recording(value: Any) -> bool:

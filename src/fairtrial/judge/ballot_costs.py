@@ -43,7 +43,8 @@ def ballots_of(score: Score) -> tuple[str, ...]:
     """Return the ids of all ballots behind a score and its parts, each once."""
     ids = dict.fromkeys(score.ballots)
     for part in score.parts:
-        ids |= dict.fromkeys(ballots_of(part))
+        if part.ballots or part.parts:
+            ids |= dict.fromkeys(ballots_of(part))
     return tuple(ids)
 
 

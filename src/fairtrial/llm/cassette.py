@@ -30,7 +30,7 @@ class CassetteHead(Record, frozen=True):
     fairtrial_cassette: int
 
 
-class CassetteEntry(Record, frozen=True):
+class CassetteEntry(Record, frozen=True, omit_defaults=True):
     """One call with its prompt, and its reply or its failure. If `sent` is False, the call was never made."""
 
     key: str

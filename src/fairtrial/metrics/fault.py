@@ -49,17 +49,19 @@ def find_invalidations(
 
 def _missing_values(outcomes: Sequence[Outcome]) -> Problems:
     for outcome in outcomes:
-        for score in _applicable(outcome.score):
-            if score.value is None and score.side is not None and score.side != "agent":
+        for score in _unscored(outcome.score):
+            if score.side is not None and score.side != "agent":
                 yield score.side, f"{outcome.criterion}: {score.reason}"
 
 
-def _applicable(score: Score) -> Iterator[Score]:
-    """Yield a score and its parts at any depth, without the scores that do not apply."""
+def _unscored(score: Score) -> Iterator[Score]:
+    """Yield a score and its parts at any depth, if they apply and do not have a value."""
     if score.applicable:
-        yield score
+        if score.value is None:
+            yield score
         for part in score.parts:
-            yield from _applicable(part)
+            if part.value is None or part.parts:
+                yield from _unscored(part)
 
 
 def _simulated_user(outcomes: Sequence[Outcome]) -> Problems:

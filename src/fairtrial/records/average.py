@@ -12,6 +12,8 @@ def mean(values: Sequence[float]) -> float:
     The sum is rounded once (`math.fsum`), and the result is clamped to [min, max]: three values of 0.7 have the mean
     0.7, which a threshold of 0.7 passes.
     """
+    if len(values) == 1:
+        return values[0]
     try:
         middle = math.fsum(values) / len(values)
     except OverflowError:  # the sum is out of range, but the mean is not

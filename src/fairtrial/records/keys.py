@@ -10,11 +10,12 @@ from typing import Any
 import msgspec
 
 from fairtrial.records.case import Behavior, EvalCase, Persona, Scenario, SessionInput
-from fairtrial.records.record import Json, Record
+from fairtrial.records.record import Json, Record, default_values
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.trace import Invocation, Message, Part, Thought, ToolCall, ToolResult
 
 _SHORT_LENGTH = 12
+_SAME_IN_JSON = frozenset({str, int, bool, type(None)})
 
 KEY_FIELDS: dict[type[msgspec.Struct], tuple[str, ...]] = {
     EvalCase: (
@@ -79,6 +80,8 @@ def digest(case: EvalCase) -> str:
 
 def _canonical(value: Any) -> Json:
     """Return a value as JSON that is equal for equal expectations."""
+    if type(value) in _SAME_IN_JSON:
+        return value
     if isinstance(value, msgspec.Struct):
         return _fields(value)
     if isinstance(value, dict):
@@ -102,8 +105,4 @@ def _fields(record: msgspec.Struct) -> dict[str, Json]:
 @cache
 def _defaults(kind: type[msgspec.Struct]) -> tuple[tuple[str, Any], ...]:
     """Return the fields of a kind of record that count, with their defaults."""
-    return tuple(
-        (field.name, field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory())
-        for field in msgspec.structs.fields(kind)
-        if field.name in KEY_FIELDS[kind]
-    )
+    return tuple((name, default) for name, default in default_values(kind) if name in KEY_FIELDS[kind])

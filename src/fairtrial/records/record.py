@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -13,5 +14,39 @@ Extra = dict[str, Any] | None
 """The parts of a foreign file that no field holds. They are kept to be written back, and nothing else reads them."""
 
 
-class Record(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """The base of all records. `gc=False` is safe because frozen records cannot form cycles."""
+class Record(msgspec.Struct, frozen=True, gc=False):
+    """The base of all records. `gc=False` is safe because frozen records cannot form cycles.
+
+    msgspec writes every field of a record, defaults included. For example, if a later version changes the default of
+    `lower_is_better`, a stored outcome keeps its own value.
+    """
+
+
+def without_defaults(value: Any) -> Json:
+    """Return a record as plain data without the fields that have their default, at any depth.
+
+    It is shorter for people who read it, and the record can be made from it again.
+    """
+    if isinstance(value, msgspec.Struct):
+        kind = type(value)
+        fields = {
+            name: without_defaults(item)
+            for name, default in default_values(kind)
+            if (item := getattr(value, name)) != default
+        }
+        config = kind.__struct_config__
+        return fields if config.tag_field is None else {config.tag_field: config.tag, **fields}
+    if isinstance(value, list | tuple):
+        return [without_defaults(item) for item in value]
+    if isinstance(value, dict):
+        return {key: without_defaults(item) for key, item in value.items()}
+    return value
+
+
+@cache
+def default_values(kind: type[msgspec.Struct]) -> tuple[tuple[str, Any], ...]:
+    """Return the fields of a kind of record with their defaults. A field that is required has `msgspec.NODEFAULT`."""
+    return tuple(
+        (field.name, field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory())
+        for field in msgspec.structs.fields(kind)
+    )

@@ -121,7 +121,8 @@ def bounds(score: Score, scale: Range) -> Bounds | None:
     if not inner:
         return None
     lows, highs = zip(*inner, strict=True)
-    return mean(lows), mean(highs)
+    low = mean(lows)
+    return low, low if lows == highs else mean(highs)
 
 
 def applies(score: Score) -> bool:

@@ -21,7 +21,6 @@ from fairtrial.records.reply import Reply
 from fairtrial.records.result import CaseResult
 from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary
-from fairtrial.store.bodies import full_json
 from fairtrial.store.opening import shown_url
 from fairtrial.store.store import Store
 
@@ -29,7 +28,7 @@ EXPORT_VERSION = 1
 _JSON = msgspec.json.Encoder()
 
 
-class _Line(Record, frozen=True):
+class _Line(Record, frozen=True, omit_defaults=True):
     """One line: a record under the name of its kind, and what else is needed to store it."""
 
     fairtrial_export: int | None = None
@@ -73,9 +72,7 @@ def _lines(store: Store, run_id: str) -> Iterator[_Line]:
 
 def _encoded(line: _Line) -> bytes:
     """Return a line without the fields that it does not use. The records in it have all their fields."""
-    fields = {name: value for name, value in msgspec.structs.asdict(line).items() if value is not None}
-    plain = {name: full_json(value) if isinstance(value, msgspec.Struct) else value for name, value in fields.items()}
-    return _JSON.encode(plain) + b"\n"
+    return _JSON.encode(line) + b"\n"
 
 
 def import_run(store: Store, lines: Iterable[bytes], origin: str) -> RunInfo:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from fairtrial.config.spelling import camel, spellings
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.tool_failures import is_failure, stated_failure
-from fairtrial.records.record import Json, Record
+from fairtrial.records.record import Json, Record, without_defaults
 from fairtrial.records.trace import Event, Injection, Message, Part, Step, Thought, ToolCall, ToolResult, Usage
 
 _CONTENT = spellings("parts", "role", "content")
@@ -217,7 +217,7 @@ def details_json(step: Step, event: dict[str, Any] | None = None) -> dict[str, J
         step.parent_id,
         "" if isinstance(step, ToolResult) or step.model == version else step.model,
     )
-    fields: dict[str, Json] = msgspec.to_builtins(details)
+    fields: dict[str, Json] = without_defaults(details)
     return fields
 
 
