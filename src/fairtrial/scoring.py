@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import math
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator, Mapping, Sequence
@@ -53,6 +54,15 @@ async def score(
 
     async for result in concurrently(recordings, score_pair, limit=concurrency):
         yield result
+
+
+def score_chunk(pairs: Sequence[Pair]) -> list[CaseResult]:
+    """Return the results of some recordings, in their order. Pairs and results are picklable, so a worker can do it."""
+
+    async def score_each() -> list[CaseResult]:
+        return [await score_case(planned_case, recording) for planned_case, recording in pairs]
+
+    return asyncio.run(score_each())
 
 
 async def score_case(

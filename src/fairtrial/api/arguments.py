@@ -48,9 +48,9 @@ def check_criteria(argument: object) -> None:
         raise UsageError(f"criteria must be a file, a dict or a list of objects of the class Criterion, got {name}")
 
 
-def check_numbers(*, concurrency: int, attempts: int = 1, reply_timeout: float | None = None) -> None:
+def check_numbers(*, concurrency: int, attempts: int = 1, jobs: int = 1, reply_timeout: float | None = None) -> None:
     """Raise UsageError if a number is out of range."""
-    for name, number in (("attempts", attempts), ("concurrency", concurrency)):
+    for name, number in (("attempts", attempts), ("concurrency", concurrency), ("jobs", jobs)):
         if type(number) is not int or number < 1:
             raise UsageError(f"{name} must be a whole number, 1 or more, got {number!r}")
     if reply_timeout is not None and not (isinstance(reply_timeout, int | float) and reply_timeout > 0):

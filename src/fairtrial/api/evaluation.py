@@ -69,6 +69,7 @@ def score(
     *,
     match: Match = "id",
     concurrency: int = 8,
+    jobs: int = 1,
     only: Sequence[str] = (),
     store: str | None = None,
     judges: Judges | None = None,
@@ -76,8 +77,11 @@ def score(
 ) -> Run:
     """Score recordings of an agent. An eval set is needed if the recordings do not contain their expectation.
 
-    `match` is the property that a recording shares with its case: the case's id, the session's id, or the order. The
-    other arguments are those of `evaluate`.
+    `match` is the property that a recording shares with its case: the case's id, the session's id, or the order.
+    `jobs` is the number of processes that score. With more than 1, criteria cannot ask models, and functions must be
+    importable. The other arguments are those of `evaluate`.
     """
-    plan = plan_score(recordings, eval_set, criteria, match=match, concurrency=concurrency, only=only, judges=judges)
+    plan = plan_score(
+        recordings, eval_set, criteria, match=match, concurrency=concurrency, jobs=jobs, only=only, judges=judges
+    )
     return execute(plan, store=store, reuse=reuse)

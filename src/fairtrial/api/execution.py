@@ -18,6 +18,7 @@ from fairtrial.api.connection import connected
 from fairtrial.api.conversations import conversations
 from fairtrial.api.planning import Plan, now
 from fairtrial.api.stored_runs import Run, open_store
+from fairtrial.batch.executors import ProcessPool, split_into_chunks
 from fairtrial.judge.ballot_costs import Reusable
 from fairtrial.llm.call_cache import CallCache
 from fairtrial.planned_case import Pair, PlannedCase
@@ -26,10 +27,14 @@ from fairtrial.records.ballot import Ballot
 from fairtrial.records.result import CaseResult
 from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary
-from fairtrial.scoring import score
+from fairtrial.scoring import score, score_chunk
 
 if TYPE_CHECKING:
     from fairtrial.store import Store
+
+CHUNK = 64
+PATIENCE = 4
+"""Recordings in a chunk, and the number of chunks up to which starting processes takes longer than scoring."""
 
 OnResult = Callable[[CaseResult], None]
 """Receives each result when it is ready."""
@@ -92,22 +97,31 @@ async def _run_stages(
     attempts_to_skip = _finished_attempts(store, plan.info.id) if resumed else set()
     earlier: dict[tuple[int, int], CaseResult] = {}
 
-    async def recordings() -> AsyncIterator[Pair]:
-        for pair, result in _earlier_attempts(plan, connect, store, attempts_to_skip) if resumed else ():
-            if result is not None:
-                earlier[result.position, result.attempt] = result
-            yield pair
+    def recorded() -> Iterator[Pair]:
         for case, recording in plan.recorded or ():
             store.add_recording(plan.info.id, case.position, recording, may_wait=True)
             yield connect(case), recording
+
+    async def recordings() -> AsyncIterator[Pair]:
+        for pair, result in _earlier_attempts(plan, connect, store, attempts_to_skip):
+            if result is not None:
+                earlier[result.position, result.attempt] = result
+            yield pair
+        for pair in recorded():
+            yield pair
         if plan.agent is not None:
             async for case, recording in conversations(plan, map(connect, plan.cases), attempts_to_skip):
                 store.add_recording(plan.info.id, case.position, recording)
                 yield case, recording
 
+    results = (
+        score(recordings(), concurrency=plan.concurrency, earlier=earlier, ballots=ballots)
+        if plan.jobs == 1
+        else _in_processes(recorded(), plan.jobs)
+    )
     committing = asyncio.create_task(progress.commit_often())
     try:
-        async for result in score(recordings(), concurrency=plan.concurrency, earlier=earlier, ballots=ballots):
+        async for result in results:
             earlier.pop((result.position, result.attempt), None)
             progress.add(result)
             on_result(result)
@@ -118,6 +132,14 @@ async def _run_stages(
     info = replace(progress.info, finished=now(), verdict=summary.verdict)
     store.finish(info, summary)
     return summary, info
+
+
+async def _in_processes(pairs: Iterator[Pair], jobs: int) -> AsyncIterator[CaseResult]:
+    """Yield the results of recordings that several processes score, chunk by chunk, in the order of the recordings."""
+    for results in ProcessPool(jobs, patience=PATIENCE).map(score_chunk, split_into_chunks(pairs, CHUNK)):
+        for result in results:
+            yield result
+        await asyncio.sleep(0)  # lets the other tasks of the run commit, and notice an interruption
 
 
 class _Progress:
@@ -172,6 +194,8 @@ def _earlier_attempts(
     attempts_to_skip: Collection[tuple[int, int]],
 ) -> Iterator[tuple[Pair, CaseResult | None]]:
     """Yield the finished conversations, each with its result or None. Both are read side by side in file order."""
+    if not attempts_to_skip:
+        return
     cases = {case.position: connect(case) for case in plan.cases}
     results = store.results(plan.info.id)
     result = next(results, None)

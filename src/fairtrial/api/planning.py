@@ -49,7 +49,8 @@ None stands for the nearest test_config.json."""
 class Plan:
     """A run that has not started yet. All inputs are read and checked.
 
-    `recorded` are the recordings to score. If they are None, the run calls `agent`, `attempts` times for each case.
+    `recorded` are the recordings to score, in `jobs` processes. If they are None, the run calls `agent`, `attempts`
+    times for each case.
     """
 
     info: RunInfo
@@ -58,6 +59,7 @@ class Plan:
     agent: Agent | None = None
     attempts: int = 1
     concurrency: int = 8
+    jobs: int = 1
     reply_timeout: float | None = None
     warnings: tuple[str, ...] = ()
     judges: Judges = field(default_factory=Judges)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from fairtrial import loading
 from fairtrial.api.arguments import Paths, check_match, check_numbers, paths_of, recordings_of
+from fairtrial.api.connection import models_of
 from fairtrial.api.planning import (
     EVAL_SET,
     Criteria,
@@ -25,7 +27,9 @@ from fairtrial.judge.judges import Judges
 from fairtrial.planned_case import PairedRecordings, PlannedCase, PlannedCases
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase, EvalSet
+from fairtrial.records.result import Criterion
 from fairtrial.records.trace import Trace
+from fairtrial.text.display import described
 
 _NOTHING_EXPECTED = (
     "the recordings do not contain what was expected. Give an eval set with --against, or name criteria that need no "
@@ -53,12 +57,13 @@ def plan_score(
     *,
     match: loading.Match = "id",
     concurrency: int = 8,
+    jobs: int = 1,
     only: Sequence[str] = (),
     lenient: bool = False,
     judges: Judges | None = None,
 ) -> Plan:
     """Read and check everything that `score` needs. Raises UsageError."""
-    check_numbers(concurrency=concurrency)
+    check_numbers(concurrency=concurrency, jobs=jobs)
     check_match(match)
     only = [only] if isinstance(only, str) else only
     judges = judges or Judges()
@@ -73,6 +78,8 @@ def plan_score(
         matched = matching.match_files(paths)
     else:
         matched = matching.match_own(own)
+    if jobs > 1:
+        _check_processes(criterion for loaded_set in matched.loaded_sets for criterion in loaded_set.criteria)
     warnings = (*matched.notes.warnings, *matched.warnings)
     if [origin for origin, _ in matched.notes.origins] == ["defaults"] and not matched.expects:
         warnings = (*warnings, _NOTHING_EXPECTED)
@@ -91,6 +98,7 @@ def plan_score(
         matched.cases,
         matched.recorded,
         concurrency=concurrency,
+        jobs=jobs,
         warnings=warnings,
         judges=judges,
     )
@@ -167,6 +175,23 @@ class _Matching:
         matching = recorded if selected is cases else recorded.of(selected)
         warnings = (*warnings_of(files), *unmatched)
         return _Matched(tuple(selected), matching, loaded_sets, notes, expects, warnings, tuple(files))
+
+
+def _check_processes(criteria: Iterable[Criterion]) -> None:
+    """Raise UsageError for a criterion that cannot be scored in another process."""
+    for criterion in criteria:
+        if models_of(criterion.metric):
+            raise UsageError(
+                f"jobs: {criterion.name} asks a model, which several processes cannot share; "
+                "leave out jobs, and raise concurrency instead"
+            )
+        try:
+            pickle.dumps(criterion)
+        except Exception as error:
+            raise UsageError(
+                f"jobs: {criterion.name} cannot be sent to another process: {described(error)}; "
+                "define its function at the top of a module, or leave out jobs"
+            ) from error
 
 
 def _stored(recordings: Sequence[Recording]) -> list[Recording]:

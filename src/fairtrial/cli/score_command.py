@@ -24,12 +24,20 @@ from fairtrial.cli.output import Common, common_options, run_and_report
     show_default=True,
     help="The property that a recording shares with its case.",
 )
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="The number of processes that score. Criteria that ask a model need 1.",
+)
 @judge_options
 @common_options
 def score(
     recorded: tuple[str, ...],
     against: tuple[str, ...],
     match: Match,
+    jobs: int,
     common: Common,
     **judge: Any,
 ) -> None:
@@ -43,6 +51,7 @@ def score(
     fairtrial score app_shop_1760000000.evalset_result.json
     fairtrial score sessions/ --against shop.evalset.json --match session
     fairtrial score dialogues.jsonl --config efficiency.json --json - | jq .summary
+    fairtrial score a_million.jsonl --config efficiency.json --jobs 8
     """  # noqa: D301
     environment_files = read_environment(config=common.config, paths=[*against, *recorded])
     with common.output.only_report_on_stdout():
@@ -52,6 +61,7 @@ def score(
             common.config,
             match=match,
             concurrency=common.concurrency,
+            jobs=jobs,
             only=common.only,
             lenient=common.lenient,
             judges=judges_of(judge),
