@@ -23,7 +23,7 @@ def ready(recordings: list[Recording]) -> list[Recording]:
 def test_several_processes_give_the_same_results() -> None:
     """400 recordings are enough chunks to start processes for."""
     runs = [fairtrial.score(ready(RECORDINGS), criteria=CRITERIA, jobs=jobs) for jobs in (1, 2)]
-    first, second = ([result for result in run.cases] for run in runs)
+    first, second = (list(run.cases) for run in runs)
     assert len(first) == 400
     assert first == second
     assert runs[0].summary == runs[1].summary
@@ -32,7 +32,7 @@ def test_several_processes_give_the_same_results() -> None:
 def test_a_function_that_cannot_travel_is_refused() -> None:
     """Another process could not import it."""
     with pytest.raises(fairtrial.UsageError, match=r"jobs: mine cannot be sent to another process.*leave out jobs"):
-        fairtrial.score(RECORDINGS, criteria={"mine": lambda trace, case: 1.0}, jobs=2)
+        fairtrial.score(RECORDINGS, criteria={"mine": lambda *_: 1.0}, jobs=2)
 
 
 def test_a_criterion_that_asks_a_model_is_refused() -> None:
