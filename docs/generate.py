@@ -24,7 +24,7 @@ from fairtrial.config.custom_metric_options import (
 )
 from fairtrial.config.option import options_of
 from fairtrial.config.reference import option_table
-from fairtrial.judge.judge_options import JudgeOptions
+from fairtrial.judge.judge_options import JudgeOptions, PanelMember
 from fairtrial.llm.model_settings import ModelSettings
 from fairtrial.metrics.entries import CATALOG
 from fairtrial.simulate.environment_options import (
@@ -135,6 +135,7 @@ def _criteria_table() -> str:
 
 OPTION_SECTIONS: dict[type, tuple[str, str]] = {
     JudgeOptions: ("judge_model_options", "The judge of a criterion. See also [judges](judge.md)."),
+    PanelMember: ("Members of a panel", "An entry of `judge_models` that is an object: a model with its own endpoint."),
     ModelSettings: (
         "Settings of a model",
         "The settings in `judge_model_config`, `model_configuration` and `simulation_model_configuration`.",

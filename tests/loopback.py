@@ -85,11 +85,12 @@ Script = Callable[[Request], Action]
 
 
 class Loopback:
-    """The server, as a context manager; `requests` is what it was asked."""
+    """The server, as a context manager; `requests` is what it was asked, `look_ups` path and headers of each GET."""
 
     def __init__(self, script: Script) -> None:
         self.script = script
         self.requests: list[Request] = []
+        self.look_ups: list[tuple[str, dict[str, str]]] = []
         self.models: list[str] | None = None
         self.unauthorized = False
         self.port = 0
@@ -143,6 +144,7 @@ class Loopback:
         headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:])}
         body = await reader.readexactly(int(headers.get("content-length") or 0))
         if method == "GET":
+            self.look_ups.append((path, headers))
             return await self._tell(writer, path)
         request = _request(len(self.requests) + 1, path, headers, json.loads(body))
         self.requests.append(request)

@@ -34,6 +34,7 @@ _HOMES = {
     "Criterion": "fairtrial.records.result",
     "CriterionSummary": "fairtrial.records.summary",
     "Embedder": "fairtrial.protocols",
+    "Endpoint": "fairtrial.llm.endpoint",
     "Environment": "fairtrial.protocols",
     "Estimate": "fairtrial.records.summary",
     "EvalCase": "fairtrial.records.case",
@@ -61,6 +62,7 @@ _HOMES = {
     "ModelUsage": "fairtrial.records.model_usage",
     "NamedModel": "fairtrial.llm.model",
     "Outcome": "fairtrial.records.result",
+    "PanelMember": "fairtrial.judge.judge_options",
     "Part": "fairtrial.records.trace",
     "PartKey": "fairtrial.records.score",
     "Persona": "fairtrial.records.case",
@@ -134,8 +136,10 @@ if TYPE_CHECKING:
     from fairtrial.errors import UsageError as UsageError
     from fairtrial.judge.judge import Judge as Judge
     from fairtrial.judge.judge_options import JudgeOptions as JudgeOptions
+    from fairtrial.judge.judge_options import PanelMember as PanelMember
     from fairtrial.judge.judges import Judges as Judges
     from fairtrial.llm.budget import Budget as Budget
+    from fairtrial.llm.endpoint import Endpoint as Endpoint
     from fairtrial.llm.model import CallError as CallError
     from fairtrial.llm.model import NamedModel as NamedModel
     from fairtrial.llm.model_options import ModelOptions as ModelOptions

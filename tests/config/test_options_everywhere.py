@@ -233,7 +233,7 @@ def test_null_is_the_default_of_an_option_that_is_empty_by_default() -> None:
     ("make", "message"),
     [
         (lambda: JudgeOptions(num_samples=0), "num_samples: must be a whole number of at least 1, got 0"),
-        (lambda: JudgeOptions(judge_models="m"), "judge_models: must be an array of strings, got 'm'"),  # type: ignore[arg-type]
+        (lambda: JudgeOptions(judge_models="m"), "judge_models: must be an array of strings or objects, got 'm'"),  # type: ignore[arg-type]
         (
             lambda: UserOptions(max_allowed_invocations=-2),
             "max_allowed_invocations: must be a whole number of at least -1, got -2",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
@@ -10,11 +11,13 @@ import pytest
 
 from fairtrial.errors import ConfigError
 from fairtrial.judge.question import answer_schema
+from fairtrial.llm.address import address
 from fairtrial.llm.budget import Budget
+from fairtrial.llm.endpoint import Endpoint
 from fairtrial.llm.model import CallError, NamedModel, RefusedError, UnsentError, UnusableModelError
 from fairtrial.llm.model_options import ModelOptions
 from fairtrial.llm.model_pool import ModelPool, check_model
-from fairtrial.llm.provider import Provider, address, price_known, retry_after, settings_for
+from fairtrial.llm.provider import Provider, price_known, retry_after, settings_for
 from fairtrial.records.reply import Prompt, Reply
 from loopback import Drop, Half, Loopback, Request, Say, Script, Status
 
@@ -29,6 +32,7 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keys as users have them, and none of this machine's endpoints."""
     for name in ("OPENAI_API_KEY", "GEMINI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.setenv(name, f"planted-{name}")
+    monkeypatch.setenv("SERVER_KEY", "planted-SERVER_KEY")
     for name in (
         "GOOGLE_API_KEY",
         "OPENAI_BASE_URL",
@@ -44,11 +48,16 @@ def url(server: Loopback, name: str) -> str:
     return f"{server.url}/v1" if name.startswith("openai") else server.url
 
 
+def own(base_url: str | None) -> Endpoint:
+    """An endpoint of a configuration that gets a key of its own."""
+    return Endpoint(base_url, "SERVER_KEY")
+
+
 def ask(name: str, script: Script, prompt: Prompt = PROMPT) -> tuple[Reply, Request]:
     """Ask once; return the reply and what the server was asked."""
 
     async def once(server: Loopback) -> Reply:
-        async with Provider(address(name, base_url=url(server, name)), {"temperature": 0.5}) as model:
+        async with Provider(address(name, own(url(server, name))), {"temperature": 0.5}) as model:
             return await model(prompt)
 
     with Loopback(script) as server:
@@ -107,7 +116,7 @@ def test_a_model_that_has_answered_stays_usable(code: int) -> None:
     """A later refusal is one call's."""
 
     async def twice(base_url: str) -> None:
-        async with Provider(address("openai/m", base_url=base_url)) as model:
+        async with Provider(address("openai/m", Endpoint(base_url))) as model:
             await model(PROMPT)
             await model(PROMPT)
 
@@ -138,7 +147,7 @@ def test_an_empty_reply_is_a_reply(name: str, say: Say, stop: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_keys_never_come_back(name: str) -> None:
     """Neither in a cause nor in a reply."""
-    secret = f"planted-{name.partition('/')[0].partition('-')[0].upper()}_API_KEY"
+    secret = os.environ["SERVER_KEY"]
     with pytest.raises(UnusableModelError, match=r"bad key \[secret\]"):
         ask(name, lambda _: Status(401, message=f"bad key {secret}"))
     reply, request = ask(name, lambda _: f"your key is {secret}")
@@ -178,7 +187,7 @@ def test_a_name_says_its_provider(name: str, provider: str, model: str) -> None:
 
 def test_any_name_will_do_at_an_endpoint_of_ones_own() -> None:
     """A server that speaks OpenAI's protocol may call its models as it likes, and needs no key."""
-    at = address("my-model", base_url="http://127.0.0.1:1/v1")
+    at = address("my-model", Endpoint("http://127.0.0.1:1/v1"))
     assert (at.provider, at.model) == ("openai", "my-model")
 
 
@@ -255,7 +264,7 @@ def test_prices_are_known_for_known_models_only() -> None:
 async def check(name: str, base_url: str | None) -> None:
     """Look before anything runs."""
     async with ModelPool() as pool:
-        pool.connected(NamedModel(name, base_url=base_url))
+        pool.connected(NamedModel(name, endpoint=Endpoint(base_url)))
         await pool.check()
 
 
@@ -310,7 +319,8 @@ def test_a_model_has_one_pace_whatever_its_settings() -> None:
     async def ask_all(base_url: str) -> list[Reply | BaseException]:
         asked = [("gpt-4o-mini", 1), ("gpt-4o-mini", 2), ("gpt-4o", 1)]
         async with ModelPool() as pool:
-            models = [pool.connected(NamedModel(name, None, {"seed": seed}, base_url)) for name, seed in asked]
+            endpoint = Endpoint(base_url)
+            models = [pool.connected(NamedModel(name, None, {"seed": seed}, endpoint)) for name, seed in asked]
             await pool.check()
             return [(await asyncio.gather(model(PROMPT), return_exceptions=True))[0] for model in models]
 

@@ -26,6 +26,7 @@ from fairtrial import (
     Criterion,
     CriterionSummary,
     Embedder,
+    Endpoint,
     Environment,
     Estimate,
     EvalCase,
@@ -53,6 +54,7 @@ from fairtrial import (
     ModelUsage,
     NamedModel,
     Outcome,
+    PanelMember,
     Part,
     PartKey,
     Persona,
@@ -235,6 +237,8 @@ METRIC: Metric = polite
 MODELS = ModelOptions(custom_models={"lenient": MODEL}, budget=Budget(max_calls=100), concurrency=4)
 JUDGES = Judges(model="lenient", votes=1, models=MODELS)
 DEFAULTS = JudgeOptions(judge_model="lenient", num_samples=3)
+PANEL = JudgeOptions(judge_models=("gemini-2.5-flash", PanelMember("mine", base_url="http://localhost:8000/v1")))
+LOCAL = NamedModel("mine", endpoint=Endpoint("http://localhost:8000/v1", "MY_SERVER_KEY"))
 JUDGE = Judge((NamedModel("lenient"), NamedModel("own", ScriptedModel(["…"]))), votes=DEFAULTS.num_samples)
 RUBRICS = (Rubric("polite", "The reply is polite."),)
 

@@ -38,6 +38,7 @@ _HOMES = {
     "iter_recordings": "fairtrial.api.eval_files",
     "load_eval_set": "fairtrial.api.eval_files",
     "load_recordings": "fairtrial.api.eval_files",
+    "mixed_sources": "fairtrial.llm.endpoint",
     "ping": "fairtrial.api.pinging",
     "plan_run": "fairtrial.api.planning",
     "plan_score": "fairtrial.api.score_planning",
@@ -95,6 +96,7 @@ if TYPE_CHECKING:
     from fairtrial.config.option import Option as Option
     from fairtrial.judge.judges import Judges as Judges
     from fairtrial.llm.budget import Budget as Budget
+    from fairtrial.llm.endpoint import mixed_sources as mixed_sources
     from fairtrial.llm.model import DEFAULT_MODEL as DEFAULT_MODEL
     from fairtrial.llm.model_options import ModelOptions as ModelOptions
     from fairtrial.loading import Match as Match

@@ -13,8 +13,9 @@ from fairtrial.api.connection import models_of
 from fairtrial.errors import ConfigError
 from fairtrial.judge.judge import Judge
 from fairtrial.judge.judges import Judges
+from fairtrial.llm.address import address
 from fairtrial.llm.model_pool import HasPanel, ModelPool
-from fairtrial.llm.provider import address, price
+from fairtrial.llm.provider import price
 from fairtrial.loading import criteria_in
 from fairtrial.metrics.grounding import Hallucinations
 from fairtrial.metrics.response_evaluation import ResponseEvaluation

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from fairtrial.config.endpoint_options import EndpointOptions
 from fairtrial.errors import ConfigError, UsageError, collecting
 from fairtrial.llm.model import NamedModel
 from fairtrial.llm.model_options import ModelOptions
@@ -75,10 +76,10 @@ def _configured_users(options: UserOptions, models: ModelOptions) -> tuple[Simul
     if options.type == "llm_audio":
         raise ConfigError(f"/{USERS}/type: {NO_SPEECH}")
     with _with_pointer(USERS):
-        model = NamedModel(options.model, None, options.model_configuration, structured=False)
+        model = NamedModel(options.model, None, options.model_configuration, options.endpoint, structured=False)
         check_model(model, models)
     prompt = "custom" if options.custom_instructions is not None else version("simulated_user")
-    return SimulatedUsers(model, options), {**without_defaults(options), "prompt": prompt}
+    return SimulatedUsers(model, options), {**_without_endpoint(without_defaults(options)), "prompt": prompt}
 
 
 def with_environments(
@@ -130,14 +131,19 @@ def _as_file(environment: Any) -> dict[str, Json]:
 
 def _configured_environments(options: EnvironmentOptions, models: ModelOptions) -> tuple[SimulatedEnvironments, Json]:
     """Return the environments of a configuration, and their signature."""
-    options_signature = without_defaults(options)
+    options_signature = _without_endpoint(without_defaults(options))
     if not options.plays:
         return SimulatedEnvironments(options), options_signature
     settings = options.simulation_model_configuration
     with _with_pointer(TOOLS):
-        model = NamedModel(options.simulation_model, None, settings, structured=False)
+        model = NamedModel(options.simulation_model, None, settings, options.endpoint, structured=False)
         check_model(model, models)
     return SimulatedEnvironments(options, model), {**options_signature, "prompt": version(TEMPLATE)}
+
+
+def _without_endpoint(options: dict[str, Json]) -> dict[str, Json]:
+    """Return options without those of the endpoint, which may be secret, and on which no number depends."""
+    return {name: value for name, value in options.items() if name not in EndpointOptions.__struct_fields__}
 
 
 def check_names(configured: LoadedSet | Criteria, models: ModelOptions) -> None:
@@ -147,10 +153,11 @@ def check_names(configured: LoadedSet | Criteria, models: ModelOptions) -> None:
     users, tools = configured.user_simulator, configured.environment
     with collecting(problems), _with_pointer(USERS):
         if users is not None:
-            check_model(NamedModel(users.model, None, users.model_configuration), models)
+            check_model(NamedModel(users.model, None, users.model_configuration, users.endpoint), models)
     with collecting(problems), _with_pointer(TOOLS):
         if tools is not None and tools.plays:
-            check_model(NamedModel(tools.simulation_model, None, tools.simulation_model_configuration), models)
+            settings = tools.simulation_model_configuration
+            check_model(NamedModel(tools.simulation_model, None, settings, tools.endpoint), models)
     if problems:
         raise ConfigError(*problems)
 

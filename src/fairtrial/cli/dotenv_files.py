@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from fairtrial.api import mixed_sources
 from fairtrial.errors import UsageError
 
 _NAME = ".env"
@@ -17,7 +18,8 @@ def read_environment(
     """Add the variables of `.env` files to the environment. Variables that are already set keep their values.
 
     The files are returned. The folders are the agent's folder, then the folder of the config. Without a config they are
-    the folders of the eval sets. Raises UsageError if a file cannot be read.
+    the folders of the eval sets. Raises UsageError if a file cannot be read, or if it would send a key of the
+    environment elsewhere.
     """
     files: list[Path] = []
     for folder in dict.fromkeys(_folders(agent, config, paths)):
@@ -31,6 +33,8 @@ def read_environment(
             values = dotenv_values(file, encoding="utf-8")
         except (OSError, ValueError) as error:
             raise UsageError(f"{file}: cannot be read: {error}") from None
+        if problem := mixed_sources(values, os.environ):
+            raise UsageError(f"{file}: {problem}")
         for name, value in values.items():
             if value is not None:
                 os.environ.setdefault(name, value)

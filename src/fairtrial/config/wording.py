@@ -57,10 +57,17 @@ def _words(kind: Any) -> str:
         return f"one of {', '.join(map(str, names))}" if len(names) > 1 else str(names[0])
     origin = typing.get_origin(kind) or kind
     if origin in (tuple, list):
-        return f"an array of {_PLURALS.get(typing.get_args(kind)[0], 'objects')}"
+        return f"an array of {_plural(typing.get_args(kind)[0])}"
     if origin in (dict, Mapping) or issubclass(origin, msgspec.Struct):
         return "an object"
     return _WORDS[origin]
+
+
+def _plural(item: Any) -> str:
+    if typing.get_origin(item) is Annotated:
+        item = typing.get_args(item)[0]
+    arms = typing.get_args(item) if typing.get_origin(item) in (typing.Union, types.UnionType) else (item,)
+    return " or ".join(_PLURALS.get(arm, "objects") for arm in arms)
 
 
 def _limit(meta: Meta) -> str:

@@ -8,8 +8,10 @@ from msgspec.structs import replace
 
 from fairtrial.errors import ConfigError
 from fairtrial.judge.judge import Judge
-from fairtrial.judge.judge_options import JudgeOptions
+from fairtrial.judge.judge_options import JudgeOptions, PanelMember
 from fairtrial.judge.service import Service
+from fairtrial.llm.address import provider_of
+from fairtrial.llm.endpoint import USUAL
 from fairtrial.llm.model import NamedModel
 from fairtrial.llm.model_options import ModelOptions
 from fairtrial.llm.model_pool import check_model
@@ -22,7 +24,9 @@ class Judges:
     """Which models judge, and how. The options are frozen: every run makes its own judges and ballots from them.
 
     `model`, `votes` and `all_votes` take precedence over the options of a criterion. Several models, separated by
-    commas, are a panel: `Judges(model="gemini-2.5-flash,openai/gpt-4o")`. `models` says how models are called.
+    commas, are a panel: `Judges(model="gemini-2.5-flash,openai/gpt-4o")`. A name that states its provider is called
+    there, with the user's key. Any other name is called at the `base_url` of the criterion. `models` says how models
+    are called.
     """
 
     model: str | None = None
@@ -39,11 +43,8 @@ class Judges:
     def judge(self, options: JudgeOptions | None = None) -> Judge:
         """Return the judge that options describe. Raises `ConfigError` if a model cannot be called."""
         effective = self._with_precedence(options or JudgeOptions())
-        names = effective.judge_models or (effective.judge_model,)
-        settings = effective.judge_model_config or {}
-        panel = tuple(
-            NamedModel(name, None, settings, effective.base_url, effective.structured_output) for name in names
-        )
+        members = effective.judge_models or (effective.judge_model,)
+        panel = tuple(_panel_model(member, effective) for member in members)
         for voter in panel:
             check_model(voter, self.models)
         return Judge(panel, effective.num_samples, self.all_votes, effective.parallelism_limit)
@@ -61,5 +62,21 @@ class Judges:
                 raise ConfigError(
                     f"the judge's model must be a name, or several separated by commas, got {self.model!r}"
                 )
-            options = replace(options, judge_model=names[0], judge_models=names)
+            members = tuple(PanelMember(name) if provider_of(name) else name for name in names)
+            options = replace(options, judge_model=names[0], judge_models=members)
         return options if self.votes is None else replace(options, num_samples=self.votes)
+
+
+def _panel_model(member: str | PanelMember, options: JudgeOptions) -> NamedModel:
+    """Return a model of the panel at its own endpoint, or at the endpoint of the options.
+
+    In a panel, `base_url` is for the models that speak OpenAI's protocol. For example, a Gemini model beside a local
+    model is called at Google.
+    """
+    settings = options.judge_model_config or {}
+    if isinstance(member, PanelMember):
+        structured = options.structured_output if member.structured_output is None else member.structured_output
+        return NamedModel(member.model, None, {**settings, **(member.settings or {})}, member.endpoint, structured)
+    is_elsewhere = bool(options.judge_models) and provider_of(member) not in {"", "openai"}
+    endpoint = USUAL if is_elsewhere else options.endpoint
+    return NamedModel(member, None, settings, endpoint, options.structured_output)

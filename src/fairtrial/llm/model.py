@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from fairtrial.errors import CaseError, UsageError
+from fairtrial.llm.endpoint import USUAL, Endpoint
 from fairtrial.protocols import Model
 from fairtrial.records.record import Json
 from fairtrial.records.reply import Prompt, Reply
@@ -46,14 +47,15 @@ class NamedModel:
     """A model under the name and the settings that its numbers are stored with.
 
     If `model` is None, the name stands for a model of a provider or for an entry of `custom_models`, and a run
-    connects it. `base_url` is the address of an OpenAI-compatible server. If `structured` is False, only the prompt
-    describes the form of the reply. For example, some local servers do not support JSON schemas.
+    connects it. `endpoint` is another address than the one that the provider or the environment names. If `structured`
+    is False, only the prompt describes the form of the reply. For example, some local servers do not support JSON
+    schemas.
     """
 
     name: str
     model: Model | None = field(default=None, repr=False, compare=False)
     settings: Mapping[str, Json] = field(default_factory=dict)
-    base_url: str | None = None
+    endpoint: Endpoint = USUAL
     structured: bool = True
 
     async def __call__(self, prompt: Prompt) -> Reply:

@@ -7,13 +7,14 @@ from contextlib import AsyncExitStack
 from typing import Protocol, Self, runtime_checkable
 
 from fairtrial.errors import ConfigError, UsageError
+from fairtrial.llm.address import Address, address
 from fairtrial.llm.budget import Budget, Budgeted
 from fairtrial.llm.call_cache import Cached, CallCache
 from fairtrial.llm.cassette import CassetteEntry, CassetteWriter, RecordedModel, ReplayedModel, load_cassette
 from fairtrial.llm.model import NamedModel
 from fairtrial.llm.model_options import ModelOptions
 from fairtrial.llm.pacing import Pace, Paced, Places
-from fairtrial.llm.provider import Address, Provider, address, price_known, settings_for
+from fairtrial.llm.provider import Provider, price_known, settings_for
 from fairtrial.llm.vertex_service import NAME as VERTEX
 from fairtrial.llm.vertex_service import Vertex
 from fairtrial.protocols import Model
@@ -32,7 +33,7 @@ def check_model(model: NamedModel, options: ModelOptions) -> None:
     if model.name == VERTEX:
         Vertex.from_environment()
     else:
-        endpoint = address(model.name, base_url=model.base_url)
+        endpoint = address(model.name, model.endpoint)
         settings_for(endpoint.provider, model.settings)
     limited = options.budget is not None and options.budget.max_cost is not None
     if limited and (endpoint is None or not price_known(endpoint)):
@@ -115,7 +116,7 @@ class ModelPool:
 
         Raises `ConfigError` as `check_model` does.
         """
-        key = (model.name, repr(sorted(model.settings.items())), model.base_url, model.structured, id(model.model))
+        key = (model.name, repr(sorted(model.settings.items())), model.endpoint, model.structured, id(model.model))
         if key not in self._connections:
             self._connections[key] = model.through(self._connection(model))
         return self._connections[key]
@@ -142,7 +143,7 @@ class ModelPool:
             self._vertex = Vertex.from_environment()
             self._providers.append(self._vertex)
             return Paced(self._vertex, self._pace(None))
-        endpoint = address(model.name, base_url=model.base_url)
+        endpoint = address(model.name, model.endpoint)
         provider = Provider(endpoint, model.settings, structured=model.structured)
         self._providers.append(provider)
         return Paced(provider, self._pace(endpoint))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import os
-import re
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -14,13 +12,15 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Self
 
 from fairtrial.errors import ConfigError, lacks_extra, nearest
+from fairtrial.llm.address import Address
 from fairtrial.llm.model import CallError, RefusedError, UnusableModelError
 from fairtrial.llm.model_settings import ModelSettings
-from fairtrial.llm.secrets import known_secrets, redact
+from fairtrial.llm.secrets import known_secrets, redact, without_credentials
 from fairtrial.records.record import Json
 from fairtrial.records.reply import Prompt, Reply
 
 if TYPE_CHECKING:
+    from httpx2 import AsyncClient
     from pydantic_ai.messages import ModelResponse
     from pydantic_ai.models import Model as ProviderModel
 
@@ -41,68 +41,10 @@ SETTINGS = {
 ADK_BUDGET = 10_240
 """The thinking budget that google-adk writes into a `thinking_config` by default."""
 
-KEYS = {
-    "google": ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
-    "openai": ("OPENAI_API_KEY",),
-    "anthropic": ("ANTHROPIC_API_KEY",),
-    "ollama": ("OLLAMA_API_KEY",),
-}
-ENDPOINTS = {
-    "google": "GOOGLE_GEMINI_BASE_URL",
-    "openai": "OPENAI_BASE_URL",
-    "anthropic": "ANTHROPIC_BASE_URL",
-    "ollama": "OLLAMA_BASE_URL",
-}
-PREFIXES = {"gemini-": "google", "gemma-": "google", "gpt-": "openai", "claude-": "anthropic"}
 CHECK_SECONDS = 20.0
 UNUSABLE = {401, 404}
 TRANSIENT = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
 OVERLOAD = {429, 503, 529}
-
-
-@dataclass(frozen=True)
-class Address:
-    """The address of a model: its provider, its name there, and its endpoint if it is not the provider's own."""
-
-    provider: str
-    model: str
-    base_url: str | None = None
-
-    @property
-    def api_key(self) -> str:
-        """The key from the environment. Raises `UnusableModelError` if the provider needs a key and none is set."""
-        names = KEYS[self.provider]
-        key = next((os.environ[name] for name in names if os.environ.get(name)), None)
-        if key is not None:
-            return key
-        if self.provider == "ollama" or (self.provider == "openai" and self.base_url):
-            return "none"
-        raise UnusableModelError(f"model {self.provider}/{self.model}: no key; set {' or '.join(names)}")
-
-
-def address(name: str, *, base_url: str | None = None) -> Address:
-    """Resolve a model's name: `gemini-…`, `openai/…`, `anthropic/…`, `ollama/…`.
-
-    A name without a provider, but with a `base_url`, belongs to an OpenAI-compatible server. Raises `ConfigError` for
-    an unknown provider.
-    """
-    provider, slash, rest = name.partition("/")
-    if slash and provider in KEYS:
-        model = rest
-    else:
-        provider = next((owner for prefix, owner in PREFIXES.items() if name.startswith(prefix)), "")
-        provider = provider or ("openai" if base_url else "")
-        model = name
-    if not provider or not model:
-        names = [*(f"{provider}/" for provider in KEYS), *PREFIXES]
-        raise ConfigError(
-            f"model {name!r} names no provider; begin it with one of {', '.join(names)}, or give base_url"
-            f"{nearest(name.partition('/')[0] + '/', names)}"
-        )
-    endpoint = base_url or os.environ.get(ENDPOINTS[provider])
-    if provider == "ollama":
-        endpoint = endpoint or "http://localhost:11434/v1"
-    return Address(provider, model, endpoint)
 
 
 def settings_for(provider: str, options: Mapping[str, Json]) -> dict[str, Any]:
@@ -147,18 +89,19 @@ class Provider:
     structured: bool = True
     _settings: dict[str, Any] = field(init=False, repr=False)
     _secrets: tuple[str, ...] = field(init=False, repr=False)
+    _client: AsyncClient = field(init=False, repr=False)
     _stack: AsyncExitStack = field(init=False, repr=False, default_factory=AsyncExitStack)
 
     def __post_init__(self) -> None:
         self._settings = settings_for(self.address.provider, self.options)
         self._library_model: ProviderModel | None = None
         self._has_replied = False
-        self._secrets = known_secrets()
+        self._secrets = (*self.address.secrets, *known_secrets())
 
     @property
     def _model(self) -> ProviderModel:
         if self._library_model is None:
-            self._library_model = _build(self.address)
+            self._library_model, self._client = _build(self.address)
         return self._library_model
 
     @property
@@ -168,6 +111,7 @@ class Provider:
 
     async def __aenter__(self) -> Self:
         await self._stack.enter_async_context(self._model)
+        await self._stack.enter_async_context(self._client)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -209,7 +153,7 @@ class Provider:
         has_usage = bool(usage.input_tokens or usage.output_tokens)
         finish = response.finish_reason
         return Reply(
-            text=self._clean(text),
+            text=redact(text, self._secrets),
             model=response.model_name or self.address.model,
             input_tokens=usage.input_tokens if has_usage else None,
             output_tokens=usage.output_tokens if has_usage else None,
@@ -226,7 +170,8 @@ class Provider:
         return RefusedError(cause, overload=status in OVERLOAD, after=retry_after(headers, body))
 
     def _clean(self, text: str) -> str:
-        return redact(text, self._secrets)
+        """Return a text of an error without secrets, also those of a URL."""
+        return without_credentials(redact(text, self._secrets))
 
     async def check(self) -> None:
         """Check that calls can succeed, without a call that costs money.
@@ -266,8 +211,7 @@ class Provider:
             )
 
     def _where(self) -> str:
-        where = re.sub(r"//[^/@]*@", "//", self.address.base_url or "its provider")
-        return f"model {self.address.provider}/{self.address.model} at {where}"
+        return f"model {self.address.provider}/{self.address.model} at {self.address.base_url or 'its provider'}"
 
     def _client_models(self) -> Any:
         client: Any = self._model.provider.client if self._model.provider else None
@@ -340,36 +284,40 @@ def _price(response: ModelResponse) -> float | None:
         return None
 
 
-def _build(at: Address) -> ProviderModel:
+def _build(at: Address) -> tuple[ProviderModel, AsyncClient]:
+    """Return the model of the library, and the client of its requests."""
     try:
         import pydantic_ai  # noqa: F401 - an extra, and slow to load
     except ImportError as missing:
         raise ConfigError(lacks_extra("asking a model", "judge")) from missing
+    from fairtrial.llm.guarded_client import guarded_client
+
+    key = at.api_key  # a missing key is reported before a client is made
+    client = guarded_client(at)
     if at.provider == "google":
         from pydantic_ai.models.google import GoogleModel
         from pydantic_ai.providers.google import GoogleProvider
 
-        return GoogleModel(at.model, provider=GoogleProvider(api_key=at.api_key, base_url=at.base_url))
+        return GoogleModel(
+            at.model, provider=GoogleProvider(api_key=key, base_url=at.base_url, http_client=client)
+        ), client
     if at.provider == "anthropic":
         from pydantic_ai.models.anthropic import AnthropicModel
         from pydantic_ai.providers.anthropic import AnthropicProvider
 
-        return AnthropicModel(
-            at.model, provider=_without_retries(AnthropicProvider(api_key=at.api_key, base_url=at.base_url))
-        )
+        anthropic = AnthropicProvider(api_key=key, base_url=at.base_url, http_client=client)
+        return AnthropicModel(at.model, provider=_without_retries(anthropic)), client
     if at.provider == "ollama":
         from pydantic_ai.models.ollama import OllamaModel
         from pydantic_ai.providers.ollama import OllamaProvider
 
-        return OllamaModel(
-            at.model, provider=_without_retries(OllamaProvider(api_key=at.api_key, base_url=at.base_url))
-        )
+        ollama = OllamaProvider(api_key=key, base_url=at.base_url, http_client=client)
+        return OllamaModel(at.model, provider=_without_retries(ollama)), client
     from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.providers.openai import OpenAIProvider
 
-    return OpenAIChatModel(
-        at.model, provider=_without_retries(OpenAIProvider(api_key=at.api_key, base_url=at.base_url))
-    )
+    openai = OpenAIProvider(api_key=key, base_url=at.base_url, http_client=client)
+    return OpenAIChatModel(at.model, provider=_without_retries(openai)), client
 
 
 def _without_retries(provider: Any) -> Any:

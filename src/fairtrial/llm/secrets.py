@@ -11,6 +11,10 @@ _NAMES = re.compile(
 )
 """GOOGLE_APPLICATION_CREDENTIALS is the path of a file."""
 
+_URL = re.compile(
+    r"(?P<start>\b[A-Za-z][A-Za-z0-9+.-]*://)(?:[^\s/\"'<>]*@)?(?P<place>[^\s?#\"'<>]*)(?P<query>\?[^\s\"'<>#]*)?"
+)
+
 
 def known_secrets() -> tuple[str, ...]:
     """Return the values of environment variables that hold keys by their names, longest first."""
@@ -24,3 +28,11 @@ def redact(text: str, secrets: Iterable[str]) -> str:
         if secret in text:
             text = text.replace(secret, "[secret]")
     return text
+
+
+def without_credentials(text: str) -> str:
+    """Return a text whose URLs have neither a user, nor a password, nor a query.
+
+    For example, `http://me:p@ss@host/v1?key=abc` becomes `http://host/v1?...`.
+    """
+    return _URL.sub(lambda url: url["start"] + url["place"] + ("?..." if url["query"] else ""), text)

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
+from fairtrial.config.endpoint_options import EndpointOptions
 from fairtrial.config.option import Keys, Prepared
 from fairtrial.config.reader import OptionReader, OptionRecord, Problem
 from fairtrial.errors import nearest
@@ -113,7 +114,7 @@ class Chaos(OptionRecord, frozen=True):
     ] = False
 
 
-class EnvironmentOptions(OptionRecord, frozen=True):
+class EnvironmentOptions(EndpointOptions, frozen=True):
     """`environment_simulation_config`: who answers the tool calls, and which faults are injected."""
 
     tool_simulation_configs: Annotated[
@@ -157,7 +158,8 @@ class EnvironmentOptions(OptionRecord, frozen=True):
         return tuple(dict.fromkeys(names))
 
     def conflicts(self) -> Iterator[Problem]:
-        """Yield the problems of the tools together, and of the recorded answers."""
+        """Yield the problems of the endpoint, of the tools together, and of the recorded answers."""
+        yield from super().conflicts()
         if not self.tool_simulation_configs and not self.chaos_effects:
             yield "tool_simulation_configs", "must hold at least one tool, or there must be chaos_effects"
         names = [tool.tool_name for tool in self.tool_simulation_configs]

@@ -8,8 +8,9 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
+from fairtrial.config.endpoint_options import EndpointOptions
 from fairtrial.config.option import NOT_BLANK, Keys, Prepared
-from fairtrial.config.reader import OptionReader, OptionRecord, Problem
+from fairtrial.config.reader import OptionReader, Problem
 from fairtrial.errors import ConfigError
 from fairtrial.llm.model import DEFAULT_MODEL
 from fairtrial.llm.model_settings import ModelSettings
@@ -26,7 +27,7 @@ def _type(raw: Any) -> Any:
     return "llm_backed" if raw is None else raw
 
 
-class UserOptions(OptionRecord, frozen=True):
+class UserOptions(EndpointOptions, frozen=True):
     """`user_simulator_config`: who plays the users, and for how long."""
 
     type: Annotated[
@@ -59,7 +60,8 @@ class UserOptions(OptionRecord, frozen=True):
         return None if self.max_allowed_invocations < 0 else self.max_allowed_invocations
 
     def conflicts(self) -> Iterator[Problem]:
-        """Yield the problem of the template, if it has one."""
+        """Yield the problems of the endpoint, and the problem of the template, if it has one."""
+        yield from super().conflicts()
         # Without Jinja no user can be simulated, but recordings can be scored.
         if self.custom_instructions is not None and find_spec("jinja2"):
             try:
