@@ -64,7 +64,8 @@ class Run:
 
     def results_of(self, pattern: str) -> Iterator[CaseResult]:
         """Yield the results of the cases whose id or name matches a pattern with the wildcards `*` and `?`."""
-        names = self._store.case_names(self.info.id)
+        only_name = None if "*" in pattern or "?" in pattern else pattern
+        names = self._store.case_names(self.info.id, only_name)
         matches = (position for position, *own in names if any(fits(name, pattern) for name in own))
         while positions := list(islice(matches, _BATCH)):
             yield from self._store.results(self.info.id, positions=positions)

@@ -226,10 +226,12 @@ class Store:
         for row in self._rows(query):
             yield msgspec.structs.replace(decoder.decode(row.body), digest=row.digest)
 
-    def case_names(self, run_id: str) -> list[tuple[int, str, str]]:
-        """Return position, id and name of the cases of a run, in file order."""
+    def case_names(self, run_id: str, name: str | None = None) -> list[tuple[int, str, str]]:
+        """Return position, id and name of the cases of a run, in file order, or only of those with an id or name."""
         self.commit()
         query = sa.select(CASES.c.position, CASES.c.case_id, CASES.c.name)
+        if name is not None:
+            query = query.where(sa.or_(CASES.c.case_id == name, CASES.c.name == name))
         query = query.where(CASES.c.run == self._number(run_id)).order_by(CASES.c.position)
         return [(row.position, row.case_id, row.name) for row in self._rows(query)]
 
