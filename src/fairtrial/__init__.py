@@ -87,6 +87,7 @@ _HOMES = {
     "Simulator": "fairtrial.protocols",
     "SimulatorError": "fairtrial.errors",
     "Step": "fairtrial.records.trace",
+    "StoreError": "fairtrial.errors",
     "Summary": "fairtrial.records.summary",
     "TaskSuccess": "fairtrial.metrics.conversation",
     "Thought": "fairtrial.records.trace",
@@ -133,6 +134,7 @@ if TYPE_CHECKING:
     from fairtrial.errors import MetricError as MetricError
     from fairtrial.errors import SimulatedToolError as SimulatedToolError
     from fairtrial.errors import SimulatorError as SimulatorError
+    from fairtrial.errors import StoreError as StoreError
     from fairtrial.errors import UsageError as UsageError
     from fairtrial.judge.judge import Judge as Judge
     from fairtrial.judge.judge_options import JudgeOptions as JudgeOptions

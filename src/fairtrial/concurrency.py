@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
+from fairtrial.errors import StoreError
+
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -51,11 +53,14 @@ async def concurrently(items: AsyncIterable[T], work: Callable[[T], Awaitable[R]
 
 
 def ends_the_run(error: BaseException) -> bool:
-    """Return whether an exception must end the run: the user interrupts it, or the current task is cancelled."""
+    """Return whether an exception must end the run.
+
+    Either the user interrupts it, or the current task is cancelled, or the store cannot keep its results.
+    """
     if isinstance(error, asyncio.CancelledError):
         task = asyncio.current_task()
         return task is not None and task.cancelling() > 0
-    return isinstance(error, KeyboardInterrupt | GeneratorExit)
+    return isinstance(error, KeyboardInterrupt | GeneratorExit | StoreError)
 
 
 async def _call(work: Callable[[T], Awaitable[R]], item: T) -> R:

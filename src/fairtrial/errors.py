@@ -4,6 +4,7 @@ FairtrialError
     UsageError          before anything runs: the user's input cannot be used
         FormatError     a file that cannot be read: path, place, problem
         ConfigError     a configuration that cannot be used: place, problem
+    StoreError          a store cannot be read or written: the run stops, and can be resumed
     CaseError           within one case: becomes a Failure or an unscored Score, and the run goes on
         AgentError          the agent raised, hung or returned something that is not a reply
         SimulatorError      the simulated user could not say its next message
@@ -60,6 +61,10 @@ def collecting(problems: list[str]) -> Iterator[None]:
         yield
     except ConfigError as error:
         problems += error.problems
+
+
+class StoreError(FairtrialError):
+    """A store cannot be read or written. For example, the disk is full, or the server is gone."""
 
 
 class CaseError(FairtrialError):

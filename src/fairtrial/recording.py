@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from fairtrial.concurrency import concurrently, ends_the_run
-from fairtrial.errors import AgentError, CaseError, SimulatedToolError, SimulatorError, UsageError
+from fairtrial.errors import AgentError, CaseError, SimulatedToolError, SimulatorError, StoreError, UsageError
 from fairtrial.formats.tool_failures import is_failure
 from fairtrial.planned_case import Pair, PlannedCase
 from fairtrial.protocols import Agent, Closable, Item, Session, Simulator
@@ -89,7 +89,7 @@ async def _simulated(planned_case: PlannedCase, attempt: int, conversation: _Con
     while planned_case.cap is None or len(conversation.invocations) < planned_case.cap:
         try:
             message = await user.next_message(Trace(tuple(conversation.invocations)))
-        except UsageError as error:
+        except (UsageError, StoreError) as error:
             # For example, a cassette lacks the call: every other conversation would fail in the same way.
             conversation.fatal = error
             raise
@@ -109,7 +109,7 @@ class _Conversation:
         self.invocations: list[Invocation] = []
         self.ending: EndedBy = "script"
         self.user: Simulator | None = None
-        self.fatal: UsageError | None = None
+        self.fatal: UsageError | StoreError | None = None
         self._planned_case = planned_case
         self._attempt = attempt
         self._reply_timeout = reply_timeout
@@ -151,7 +151,7 @@ class _Conversation:
             if ends_the_run(error) or error is self.fatal:
                 raise
             failure = self._environment.failure if self._environment is not None else None
-            if isinstance(failure, UsageError):
+            if isinstance(failure, UsageError | StoreError):
                 raise failure from None
             # This is the boundary around the user's code: any other exception is a failure of this conversation.
             return self._record_failure(failure or error)

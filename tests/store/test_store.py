@@ -20,7 +20,7 @@ from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 
 from builders import call, recording, turn
 from fairtrial.api import reread
-from fairtrial.errors import UsageError
+from fairtrial.errors import StoreError, UsageError
 from fairtrial.records.attempt import Failure, Recording
 from fairtrial.records.reply import Reply
 from fairtrial.records.result import CaseResult, Outcome
@@ -268,20 +268,27 @@ def test_kill_9_loses_nothing_that_was_finished_and_repeats_nothing(url: str, tm
 @pytest.mark.parametrize(
     "url",
     [
-        "postgresql+pg8000://user:secret@127.0.0.1:9/db",
         "postgresql+pg8000://user:secret@127.0.0.1:port/db",
-        "postgresql+pg8000://user@127.0.0.1:9/db?password=secret",
         "user:secret",
         "nosuchdatabase://user:secret@host/db",
         "sqlite:////proc/nowhere/secret/../run.db",
     ],
 )
 def test_a_url_that_cannot_be_opened_is_a_usage_error_without_its_password(url: str) -> None:
-    """Nothing listens on port 9 of the loopback interface."""
+    """The message names the option, and the URL without its password."""
     with pytest.raises(UsageError) as caught:
         Store(url)
     assert str(caught.value).startswith("--store: cannot open ")
     assert "secret" not in str(caught.value) or url.startswith("sqlite")
+
+
+@pytest.mark.parametrize("secret", ["user:secret@127.0.0.1:9/db", "user@127.0.0.1:9/db?password=secret"])
+def test_a_server_that_cannot_be_reached_is_a_store_error_without_its_password(secret: str) -> None:
+    """Nothing listens on port 9 of the loopback interface."""
+    with pytest.raises(StoreError) as caught:
+        Store(f"postgresql+pg8000://{secret}")
+    assert "127.0.0.1:9/db failed: Can't create a connection" in str(caught.value)
+    assert "secret" not in str(caught.value)
 
 
 @pytest.mark.parametrize("given", ["none", "runs.db", "nosuchdatabase://host/db"])
@@ -291,11 +298,11 @@ def test_what_is_no_url_is_told_how_one_looks(given: str) -> None:
         Store(given)
 
 
-def test_a_file_that_is_no_database_is_a_usage_error(tmp_path: Path) -> None:
+def test_a_file_that_is_no_database_is_a_store_error(tmp_path: Path) -> None:
     """It is not overwritten."""
     file = tmp_path / "notes.txt"
     file.write_text("not a database, " * 100)
-    with pytest.raises(UsageError, match="file is not a database"):
+    with pytest.raises(StoreError, match="file is not a database"):
         Store(f"sqlite:///{file}")
     assert file.read_text().startswith("not a database")
 
@@ -304,6 +311,6 @@ def test_a_file_that_is_no_database_is_a_usage_error(tmp_path: Path) -> None:
 def test_a_store_that_cannot_be_opened_is_closed(tmp_path: Path, content: bytes) -> None:
     """A file without runs and one that is no database leave no connection behind, of which Python 3.13 would warn."""
     (tmp_path / "other.db").write_bytes(content)
-    with pytest.raises(UsageError):
+    with pytest.raises(StoreError):
         Store(f"sqlite:///{tmp_path}/other.db", create=False)
     gc.collect()

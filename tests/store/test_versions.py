@@ -19,7 +19,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.operations import Operations
 
-from fairtrial.errors import UsageError
+from fairtrial.errors import StoreError, UsageError
 from fairtrial.store import Store
 from fairtrial.store.schema import METADATA, SCHEMA_VERSION
 
@@ -167,16 +167,25 @@ def test_a_newer_store_is_refused_with_both_versions(url: str) -> None:
     filled(url)
     execute(url, "UPDATE fairtrial_meta SET schema_version = schema_version + 6")
     for create in (True, False):
-        with pytest.raises(UsageError) as caught:
+        with pytest.raises(StoreError) as caught:
             Store(url, create=create)
         assert f"has schema version {SCHEMA_VERSION + 6}" in str(caught.value)
         assert f"reads versions up to {SCHEMA_VERSION}; install a newer fairtrial" in str(caught.value)
 
 
+@pytest.mark.parametrize("create", [True, False])
+def test_a_store_that_is_too_old_is_refused_with_both_versions(url: str, create: bool) -> None:
+    """No migration starts before version 1."""
+    filled(url)
+    execute(url, "UPDATE fairtrial_meta SET schema_version = 0")
+    with pytest.raises(StoreError, match="has schema version 0, and this fairtrial reads versions from 1"):
+        Store(url, create=create)
+
+
 def test_a_database_of_somebody_else_is_no_store(url: str) -> None:
     """It is refused for reading; a run that is stored there gets tables of its own, and touches no others."""
     execute(url, "CREATE TABLE runs (id INTEGER)")
-    with pytest.raises(UsageError, match="holds no fairtrial store"):
+    with pytest.raises(StoreError, match="holds no fairtrial store"):
         Store(url, create=False)
     filled(url)
     store = Store(url, create=False)
@@ -188,7 +197,7 @@ def test_a_database_of_somebody_else_is_no_store(url: str) -> None:
 def test_tables_without_a_version_are_refused(url: str) -> None:
     """A program before the first release made them; their columns are not known."""
     execute(url, "CREATE TABLE fairtrial_runs (id INTEGER)")
-    with pytest.raises(UsageError, match="has a table fairtrial_runs without a schema version"):
+    with pytest.raises(StoreError, match="has a table fairtrial_runs without a schema version"):
         Store(url)
     assert columns(url, "fairtrial_runs") == {"id"}
 

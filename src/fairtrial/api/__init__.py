@@ -49,11 +49,13 @@ _HOMES = {
     "remove_runs": "fairtrial.api.stored_runs",
     "reread": "fairtrial.api.stored_runs",
     "resume": "fairtrial.api.planning",
+    "resume_command": "fairtrial.api.stored_runs",
     "runs": "fairtrial.api.stored_runs",
     "save_eval_set": "fairtrial.api.eval_files",
     "scenarios": "fairtrial.api.new_scenarios",
     "scenarios_file": "fairtrial.api.new_scenarios",
     "score": "fairtrial.api.evaluation",
+    "store_option": "fairtrial.api.stored_runs",
     "shared_cache": "fairtrial.valuation.single",
     "threshold_option": "fairtrial.config.criterion_options",
     "value": "fairtrial.valuation.single",
@@ -91,7 +93,9 @@ if TYPE_CHECKING:
     from fairtrial.api.stored_runs import import_run as import_run
     from fairtrial.api.stored_runs import remove_runs as remove_runs
     from fairtrial.api.stored_runs import reread as reread
+    from fairtrial.api.stored_runs import resume_command as resume_command
     from fairtrial.api.stored_runs import runs as runs
+    from fairtrial.api.stored_runs import store_option as store_option
     from fairtrial.config.criterion_options import threshold_option as threshold_option
     from fairtrial.config.option import Option as Option
     from fairtrial.judge.judges import Judges as Judges

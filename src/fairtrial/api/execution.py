@@ -8,6 +8,7 @@ import tempfile
 import time
 import weakref
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -17,8 +18,9 @@ from fairtrial.api.blocking import blocking
 from fairtrial.api.connection import connected
 from fairtrial.api.conversations import conversations
 from fairtrial.api.planning import Plan, now
-from fairtrial.api.stored_runs import Run, open_store
+from fairtrial.api.stored_runs import Run, open_store, resume_command
 from fairtrial.batch.executors import ProcessPool, split_into_chunks
+from fairtrial.errors import StoreError
 from fairtrial.judge.ballot_costs import Reusable
 from fairtrial.llm.call_cache import CallCache
 from fairtrial.planned_case import Pair, PlannedCase
@@ -50,13 +52,19 @@ def execute(
 ) -> Run:
     """Run a plan to its end, and return the run. `on_result` receives every result when it is ready.
 
-    After an interruption, the store contains every finished attempt.
+    After an interruption, the store contains every finished attempt. Raises StoreError if the store fails meanwhile.
     """
     run_store = open_store(store) if store is not None else _temporary_store()
+    advice = "start it again"
+    if store is not None and plan.agent is not None:
+        advice = f"go on with {resume_command(plan.info.id, store)}"
+    report = on_result or (lambda _: None)
     try:
-        summary, info = blocking(run_plan(plan, run_store, on_result or (lambda _: None), resumed=resumed, reuse=reuse))
+        work = run_plan(plan, run_store, report, resumed=resumed, reuse=reuse, advice=advice)
+        summary, info = blocking(work)
     except BaseException:
-        run_store.close()
+        with suppress(StoreError):  # the first error says why the run stops
+            run_store.close()
         raise
     return Run(info, summary, run_store)
 
@@ -70,16 +78,36 @@ def _temporary_store() -> Store:
 
 
 async def run_plan(
-    plan: Plan, store: Store, on_result: OnResult, *, resumed: bool = False, reuse: str | None = None
+    plan: Plan,
+    store: Store,
+    on_result: OnResult,
+    *,
+    resumed: bool = False,
+    reuse: str | None = None,
+    advice: str = "start it again",
 ) -> tuple[Summary, RunInfo]:
-    """Run a plan with models of its own. Their replies and the judges' ballots are stored."""
+    """Run a plan with models of its own. Their replies and the judges' ballots are stored.
+
+    `advice` says what to do if the store fails.
+    """
     cache = CallCache(store.replies(plan.info.id))
     if reuse is not None:
         earlier = store.run(reuse).id
         cache = CallCache(cache.replies, Reusable(store.replies(earlier), store.ballots(earlier)))
     ballots = store.ballots(plan.info.id)
     async with connected(plan.cases, plan.judges.models, cache, ballots) as connect:
-        return await _run_stages(plan, connect, store, ballots, on_result, resumed=resumed)
+        store.begin(plan.info)
+        with _unfinished(advice):
+            return await _run_stages(plan, connect, store, ballots, on_result, resumed=resumed)
+
+
+@contextmanager
+def _unfinished(advice: str) -> Iterator[None]:
+    """Add to the failure of a store that the run is not finished, and what to do."""
+    try:
+        yield
+    except StoreError as error:
+        raise StoreError(f"not finished: {error}; {advice}") from error
 
 
 async def _run_stages(
@@ -91,7 +119,6 @@ async def _run_stages(
     *,
     resumed: bool,
 ) -> tuple[Summary, RunInfo]:
-    store.begin(plan.info)
     store.add_cases(plan.info.id, (case.expected for case in plan.cases))
     progress = _Progress(store, plan.info)
     attempts_to_skip = _finished_attempts(store, plan.info.id) if resumed else set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -100,6 +101,18 @@ def open_store(url: str, *, create: bool = True) -> Store:
     from fairtrial.store import Store  # SQL is imported only if there is a store to open
 
     return Store(url, create=create)
+
+
+def resume_command(run_id: str, store: str) -> str:
+    """Return the command that continues a run."""
+    return f"fairtrial run --resume {run_id}{store_option(store)}"
+
+
+def store_option(store: str) -> str:
+    """Return the option that names a store, without its password, or nothing for the default store."""
+    from fairtrial.store import DEFAULT_URL, shown_url
+
+    return "" if store == DEFAULT_URL else f" --store {shlex.quote(shown_url(store))}"
 
 
 def reread(store: str, run_id: str) -> Run:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import click
 
 from fairtrial.cli import exit_codes
-from fairtrial.errors import FairtrialError, nearest
+from fairtrial.errors import FairtrialError, StoreError, nearest
 from fairtrial.version import __version__
 
 COMMANDS = {
@@ -75,7 +75,8 @@ def fairtrial() -> None:
     fairtrial score recorded.evalset_result.json
     fairtrial check evals/
 
-    Exit codes: 0 passed, 1 failed, 3 something could not be scored, 2 wrong input or usage, 130 interrupted.
+    Exit codes: 0 passed, 1 failed, 3 something could not be scored, 2 wrong input or usage, 4 the store failed,
+    130 interrupted.
     """  # noqa: D301  (click's own mark against wrapping)
 
 
@@ -119,7 +120,7 @@ def main(args: Sequence[str] | None = None) -> None:
         from fairtrial.text.display import visible
 
         click.echo(f"fairtrial: {visible(str(error))}", err=True)
-        sys.exit(exit_codes.USAGE)
+        sys.exit(exit_codes.STORE if isinstance(error, StoreError) else exit_codes.USAGE)
     except OSError as error:
         if error.filename is None and error.errno not in _DISK_FULL:
             raise

@@ -7,5 +7,7 @@ FAILED = 1
 USAGE = 2
 """Wrong input or usage. click uses the same code for wrong arguments."""
 UNSCORED = 3
+STORE = 4
+"""The store failed: it cannot be read or written. The code says nothing about the agent."""
 INTERRUPTED = 130
 """128 plus the number of SIGINT, as shells report it."""

@@ -40,11 +40,10 @@ def stored(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def show_command(run_id: str, store: str, arguments: str = "") -> str:
-    """Return the command that shows a run again. It does not repeat a URL, which may hold a password."""
-    from fairtrial.api import DEFAULT_URL
+    """Return the command that shows a run again. It names the store without its password."""
+    from fairtrial.api import store_option
 
-    elsewhere = "" if store == DEFAULT_URL else " --store URL"
-    return f"fairtrial show {run_id}{arguments}{elsewhere}"
+    return f"fairtrial show {run_id}{arguments}{store_option(store)}"
 
 
 def with_options(command: Callable[..., Any], *options: Option) -> Callable[..., Any]:

@@ -152,8 +152,7 @@ def run_and_report(
     except KeyboardInterrupt:
         click.echo("\ninterrupted", err=True)
         if url is not None and plan.agent is not None:
-            elsewhere = "" if url == DEFAULT_URL else " --store URL"  # a URL may hold a password
-            command = f"fairtrial run --resume {plan.info.id}{elsewhere}"
+            command = api.resume_command(plan.info.id, url)
             click.echo(f"finished attempts are stored; continue with: {command}", err=True)
         return exit_codes.INTERRUPTED
     problems = output.write(run)

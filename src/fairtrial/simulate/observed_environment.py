@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 from msgspec.structs import replace
 
-from fairtrial.errors import SimulatedToolError, UsageError
+from fairtrial.errors import SimulatedToolError, StoreError, UsageError
 from fairtrial.protocols import Environment, Real, ReportsUsage, Simulator, TracksCalls
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.record import Json
@@ -22,7 +22,7 @@ class ObservedEnvironment:
     """
 
     def __init__(self, environment: Environment) -> None:
-        self.failure: SimulatedToolError | UsageError | None = None
+        self.failure: SimulatedToolError | UsageError | StoreError | None = None
         self._environment = environment
         self._results: list[ToolResult] = []
 
@@ -93,8 +93,8 @@ def usage_of(player: Simulator | Environment | None) -> ModelUsage | None:
     return usage if isinstance(usage, ModelUsage) else None
 
 
-def _failure(call: ToolCall, error: Exception) -> SimulatedToolError | UsageError:
-    if isinstance(error, UsageError):
+def _failure(call: ToolCall, error: Exception) -> SimulatedToolError | UsageError | StoreError:
+    if isinstance(error, UsageError | StoreError):
         return error
     cause = str(error) if isinstance(error, SimulatedToolError) else described(error)
     return SimulatedToolError(shortened(f"the environment could not answer {call.name}: {cause}", 2000))

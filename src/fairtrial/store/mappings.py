@@ -9,6 +9,7 @@ import msgspec
 import sqlalchemy as sa
 
 from fairtrial.store.bodies import BodyDecoder, encode
+from fairtrial.store.direct import DirectConnection
 from fairtrial.store.statements import prepare, replacing
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -17,7 +18,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 class StoredMapping(MutableMapping[str, T]):
     """One kind of record of one run. Writes commit immediately, and memory does not grow with the entries."""
 
-    def __init__(self, connection: sa.Connection, table: sa.Table, run: Callable[[], int], kind: type[T]) -> None:
+    def __init__(self, connection: DirectConnection, table: sa.Table, run: Callable[[], int], kind: type[T]) -> None:
         """Read and write a table over a connection that commits every statement.
 
         `run` returns the number of the run, which has none before it begins.
@@ -28,24 +29,30 @@ class StoredMapping(MutableMapping[str, T]):
         self._select = prepare(sa.select(table.c.body).where(*key), connection.dialect)
 
     def __getitem__(self, key: str) -> T:
-        body = self._select.execute(self._connection, {"run": self._run(), "key": key}).scalar()
+        row = {"run": self._run(), "key": key}
+        body = self._connection.execute(lambda connection: self._select.execute(connection, row).scalar())
         if body is None:
             raise KeyError(key)
         return self._decoder.decode(body)
 
     def __setitem__(self, key: str, value: T) -> None:
         row = {"run": self._run(), "key": key, "body": encode(value)}
-        for statement in replacing(self._connection.dialect, self._table):
-            statement.execute(self._connection, row)
+        statements = replacing(self._connection.dialect, self._table)
+
+        def write(connection: sa.Connection) -> None:
+            for statement in statements:
+                statement.execute(connection, row)
+
+        self._connection.execute(write)
 
     def __delitem__(self, key: str) -> None:
-        entry = (self._table.c.run == self._run(), self._table.c.key == key)
-        if not self._connection.execute(sa.delete(self._table).where(*entry)).rowcount:
+        deletion = sa.delete(self._table).where(self._table.c.run == self._run(), self._table.c.key == key)
+        if not self._connection.execute(lambda connection: connection.execute(deletion).rowcount):
             raise KeyError(key)
 
     def __iter__(self) -> Iterator[str]:
         keys = sa.select(self._table.c.key).where(self._table.c.run == self._run()).order_by(self._table.c.key)
-        yield from self._connection.execute(keys).scalars().all()
+        yield from self._connection.execute(lambda connection: connection.execute(keys).scalars().all())
 
     def __len__(self) -> int:
         return sum(1 for _ in self)

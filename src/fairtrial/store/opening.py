@@ -7,44 +7,74 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import sqlalchemy as sa
 
-from fairtrial.errors import UsageError
+from fairtrial.errors import StoreError, UsageError
+from fairtrial.store.database_errors import cannot_write, first_line, is_busy, shown_url, translate_errors
 from fairtrial.store.schema import META, METADATA, RUNS, SCHEMA_VERSION
 
 _PATIENCE = 60.0
 """Seconds to wait for another process that writes."""
+_FIRST_VERSION = 1
+"""The oldest schema version that can be migrated."""
 
 
 def open_engine(url: str, *, create: bool) -> sa.Engine:
     """Return the engine of a store whose tables have the version of this program.
 
-    With `create` the file and the tables are made if they are missing. An older store is migrated. Raises UsageError if
-    the database cannot be reached, is not a store (without `create`), or is newer than this program.
+    With `create` the file and the tables are made if they are missing. An older store is migrated. Without `create`, a
+    file that cannot be written is opened for reading only.
+
+    Raises UsageError if the URL cannot be used or names a file that does not exist. Raises StoreError if the database
+    cannot be reached, is not a store (without `create`), or has a version that this program cannot read.
     """
+    try:
+        parsed = sa.make_url(url)
+        if parsed.get_backend_name() == "sqlite" and parsed.database and not _is_uri(parsed):
+            _make_room(Path(parsed.database), url, create=create)
+        return _checked_engine(parsed, url, create=create)
+    except StoreError as error:
+        if create or not cannot_write(error) or _is_uri(parsed) or not parsed.database:
+            raise
+        return _checked_engine(_read_only(parsed, parsed.database), url, create=False)
+    except (sa.exc.SQLAlchemyError, OSError, ImportError, ValueError) as error:
+        raise UsageError(f"--store: cannot open {shown_url(url)}: {first_line(error)}{_hint(error)}") from None
+
+
+def _checked_engine(parsed: sa.URL, url: str, *, create: bool) -> sa.Engine:
+    is_sqlite = parsed.get_backend_name() == "sqlite"
     with ExitStack() as failing:
-        try:
-            parsed = sa.make_url(url)
-            if parsed.get_backend_name() == "sqlite" and parsed.database:
-                _make_room(Path(parsed.database), url, create=create)
-            engine = sa.create_engine(parsed, connect_args=_patience(parsed))
-            failing.callback(engine.dispose)
-            if parsed.get_backend_name() == "sqlite":
-                sa.event.listen(engine, "connect", _prepare_sqlite)
-            _check_tables(engine, url, create=create)
-        except (sa.exc.SQLAlchemyError, OSError, ImportError, ValueError) as error:
-            raise UsageError(f"--store: cannot open {shown_url(url)}: {_first_line(error)}{_hint(error)}") from None
+        # A server may end an idle connection. A ping finds that out before a statement fails.
+        engine = sa.create_engine(
+            parsed, connect_args={"timeout": _PATIENCE} if is_sqlite else {}, pool_pre_ping=not is_sqlite
+        )
+        failing.callback(engine.dispose)
+        translate_errors(engine, url)
+        if is_sqlite and not _is_uri(parsed):
+            sa.event.listen(engine, "connect", _prepare_sqlite)
+        _check_tables(engine, url, create=create)
         failing.pop_all()
     return engine
 
 
-def shown_url(url: str) -> str:
-    """Return a URL without its password, and without its parameters, which may hold another password."""
-    try:
-        return sa.make_url(url).set(query={}).render_as_string(hide_password=True)
-    except (sa.exc.ArgumentError, ValueError):
-        return "that URL"
+def _is_uri(url: sa.URL) -> bool:
+    """Return whether the name of a SQLite database is a URI, such as `file:runs.db`."""
+    return url.get_backend_name() == "sqlite" and (url.database or "").startswith("file:")
+
+
+def _read_only(url: sa.URL, file: str) -> sa.URL:
+    """Return the URL that reads a SQLite file in a place where nothing can be written.
+
+    SQLite normally writes a log beside the file, even to read it. If the file has no log, nobody is writing to the
+    file, and SQLite can do without.
+    """
+    log = Path(f"{file}-wal")
+    parameters = {"mode": "ro", "uri": "true"}
+    if not log.exists() or log.stat().st_size == 0:
+        parameters["immutable"] = "1"
+    return url.set(database=f"file:{quote(file)}", query=parameters)
 
 
 def _make_room(file: Path, url: str, *, create: bool) -> None:
@@ -62,13 +92,18 @@ def _check_tables(engine: sa.Engine, url: str, *, create: bool) -> None:
             return
         if version is None:
             if not create:
-                raise UsageError(f"{shown_url(url)} holds no fairtrial store; `fairtrial run --store URL` makes one")
+                raise StoreError(f"{shown_url(url)} holds no fairtrial store; `fairtrial run --store URL` makes one")
             _create_tables(connection, url)
             return
     if version > SCHEMA_VERSION:
-        raise UsageError(
+        raise StoreError(
             f"{shown_url(url)} has schema version {version}, and this fairtrial reads versions up to {SCHEMA_VERSION}; "
             "install a newer fairtrial, or use another --store"
+        )
+    if version < _FIRST_VERSION:
+        raise StoreError(
+            f"{shown_url(url)} has schema version {version}, and this fairtrial reads versions from {_FIRST_VERSION}; "
+            "open it with an older fairtrial first, or use another --store"
         )
     _migrate(engine)
 
@@ -85,7 +120,7 @@ def _create_tables(connection: sa.Connection, url: str) -> None:
     _lock(connection)
     inspector = sa.inspect(connection)
     if inspector.has_table(RUNS.name) and not inspector.has_table(META.name):
-        raise UsageError(
+        raise StoreError(
             f"{shown_url(url)} has a table {RUNS.name} without a schema version: a fairtrial before its first release "
             "made it; use another --store"
         )
@@ -120,10 +155,6 @@ def _lock(connection: sa.Connection) -> None:
         connection.execute(sa.text("SELECT pg_advisory_xact_lock(7283451)"))
 
 
-def _patience(url: sa.URL) -> dict[str, Any]:
-    return {"timeout": _PATIENCE} if url.get_backend_name() == "sqlite" else {}
-
-
 def _prepare_sqlite(connection: Any, _record: Any) -> None:
     with ExitStack() as failing:
         failing.callback(connection.close)  # nobody else closes a connection that fails here
@@ -138,9 +169,9 @@ def _write_ahead(connection: Any) -> None:
     while True:
         try:
             connection.execute("PRAGMA journal_mode=WAL").close()
-        except sqlite3.OperationalError:
+        except sqlite3.OperationalError as error:
             # If two processes create a database at once, one finds it locked, and SQLite does not wait here.
-            if time.monotonic() > patient_until:
+            if not is_busy(error) or time.monotonic() > patient_until:
                 raise
             time.sleep(0.01)
         else:
@@ -151,8 +182,3 @@ def _hint(error: BaseException) -> str:
     if isinstance(error, ImportError):
         return "; install the extra 'postgres'"
     return "; a store is a URL such as sqlite:///runs.db" if isinstance(error, sa.exc.ArgumentError) else ""
-
-
-def _first_line(error: BaseException) -> str:
-    cause = getattr(error, "orig", None) or error
-    return str(cause).partition("\n")[0]

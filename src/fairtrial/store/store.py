@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 import weakref
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
@@ -24,8 +23,10 @@ from fairtrial.records.run import RunInfo
 from fairtrial.records.score import PartKey
 from fairtrial.records.summary import Summary
 from fairtrial.store.bodies import BodyDecoder, encode
+from fairtrial.store.database_errors import shown_url
+from fairtrial.store.direct import DirectConnection
 from fairtrial.store.mappings import StoredMapping
-from fairtrial.store.opening import open_engine, shown_url
+from fairtrial.store.opening import open_engine
 from fairtrial.store.result_rows import ResultBody, Terms, result_of, result_row, score_rows, terms_of
 from fairtrial.store.schema import (
     BALLOTS,
@@ -57,24 +58,25 @@ class Store:
     def __init__(self, url: str = DEFAULT_URL, *, create: bool = True) -> None:
         """Open the database. With `create` the file and the tables are made if they are missing.
 
-        Raises UsageError if the database cannot be reached, or does not hold a store that this version can read.
+        Raises UsageError if the URL cannot be used or names a file that does not exist. Raises StoreError, here and in
+        every method, if the database fails or does not hold a store that this version can read.
         """
         self.url = url
         self._engine = open_engine(url, create=create)
-        self._opened = ExitStack()
-        self._opened.callback(self._engine.dispose)
-        weakref.finalize(self, self._opened.close)
+        self._direct = DirectConnection(self._engine)
+        self._readers: set[sa.Connection] = set()
+        weakref.finalize(self, _close, self._engine, self._direct, self._readers)
         self._waiting: list[tuple[sa.Table, Row]] = []
         self._committed = time.monotonic()
-        self._direct: sa.Connection | None = None
         self._numbers: dict[str, int] = {}
         self._terms: dict[int, dict[Terms, int]] = {}
 
     def close(self) -> None:
-        """Commit the waiting rows, and close the connections."""
-        self.commit()
-        self._direct = None
-        self._opened.close()
+        """Commit the waiting rows, and close the connections, also of results that are still being read."""
+        try:
+            self.commit()
+        finally:
+            _close(self._engine, self._direct, self._readers)
 
     # Writing
 
@@ -183,7 +185,7 @@ class Store:
     def _replace_at_once(self, table: sa.Table, row: Row) -> None:
         statements = replacing(self._engine.dialect, table)
         if len(statements) == 1:
-            statements[0].execute(self._at_once(), row)  # costs half the time of a transaction of its own
+            self._direct.execute(lambda connection: statements[0].execute(connection, row))
         else:
             with self._engine.begin() as connection:
                 _execute_replacing(connection, table, [row])
@@ -297,22 +299,19 @@ class Store:
 
     def replies(self, run_id: str) -> StoredMapping[Reply]:
         """Return the replies of a run's models, by the key of their call. Writes commit immediately."""
-        return StoredMapping(self._at_once(), REPLIES, partial(self._number, run_id), Reply)
+        return StoredMapping(self._direct, REPLIES, partial(self._number, run_id), Reply)
 
     def ballots(self, run_id: str) -> StoredMapping[Ballot]:
         """Return the ballots of a run's judges, by id. Writes commit immediately."""
-        return StoredMapping(self._at_once(), BALLOTS, partial(self._number, run_id), Ballot)
+        return StoredMapping(self._direct, BALLOTS, partial(self._number, run_id), Ballot)
 
     def _rows(self, query: sa.Select[Any]) -> Iterator[Any]:
         with self._engine.connect() as connection:
-            yield from connection.execution_options(yield_per=_BATCH).execute(query)
-
-    def _at_once(self) -> sa.Connection:
-        """Return the connection on which every statement commits immediately."""
-        if self._direct is None:
-            direct = self._opened.enter_context(self._engine.connect())
-            self._direct = direct.execution_options(isolation_level="AUTOCOMMIT")
-        return self._direct
+            self._readers.add(connection)  # a caller may stop early, and keep the rest of the rows until the end
+            try:
+                yield from connection.execution_options(yield_per=_BATCH).execute(query)
+            finally:
+                self._readers.discard(connection)
 
     def _number(self, run_id: str) -> int:
         if run_id not in self._numbers:
@@ -340,6 +339,14 @@ class Store:
         decoder = BodyDecoder(Terms)
         query = sa.select(CRITERIA).where(CRITERIA.c.run == run).order_by(CRITERIA.c.number)
         return {decoder.decode(row.body): row.number for row in self._rows(query)}
+
+
+def _close(engine: sa.Engine, direct: DirectConnection, readers: set[sa.Connection]) -> None:
+    """Close all connections of a store. The engine comes last, since it closes only the connections that are free."""
+    direct.close()
+    for connection in tuple(readers):
+        connection.close()
+    engine.dispose()
 
 
 def _execute_replacing(connection: sa.Connection, table: sa.Table, rows: Sequence[Row]) -> None:

@@ -21,7 +21,7 @@ from fairtrial.records.reply import Reply
 from fairtrial.records.result import CaseResult
 from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary
-from fairtrial.store.opening import shown_url
+from fairtrial.store.database_errors import shown_url
 from fairtrial.store.store import Store
 
 EXPORT_VERSION = 1
