@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 from typing import Any
 
@@ -29,10 +30,9 @@ def translate_errors(engine: sa.Engine, url: str) -> None:
 
     def raise_store_error(context: sa.engine.ExceptionContext) -> None:
         error = context.original_exception
-        # An administrator may end a connection of Postgres. SQLAlchemy does not count that as the end of a connection.
-        context.is_disconnect = context.is_disconnect or context.is_pre_ping or _postgres_code(error) in _CUT
-        is_known = isinstance(context.sqlalchemy_exception, sa.exc.IntegrityError)
-        if context.is_pre_ping or is_known or not isinstance(error, Exception):
+        # SQLAlchemy does not count it as a cut if an administrator ends a connection, or if the network resets it.
+        context.is_disconnect = context.is_disconnect or isinstance(error, OSError) or _postgres_code(error) in _CUT
+        if isinstance(context.sqlalchemy_exception, sa.exc.IntegrityError) or not isinstance(error, Exception):
             return
         if isinstance(error, OSError) or context.sqlalchemy_exception is not None:
             raise (
@@ -40,6 +40,8 @@ def translate_errors(engine: sa.Engine, url: str) -> None:
             )
 
     sa.event.listen(engine, "handle_error", raise_store_error)
+    # A connection that was cut cannot be closed in order. That is not worth a traceback on standard error.
+    logging.getLogger("sqlalchemy.pool").addHandler(logging.NullHandler())
 
 
 class _ConnectionCutError(StoreError):

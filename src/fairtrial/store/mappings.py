@@ -9,7 +9,7 @@ import msgspec
 import sqlalchemy as sa
 
 from fairtrial.store.bodies import BodyDecoder, encode
-from fairtrial.store.direct import DirectConnection
+from fairtrial.store.connections import Connections
 from fairtrial.store.statements import prepare, replacing
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -18,41 +18,41 @@ T = TypeVar("T", bound=msgspec.Struct)
 class StoredMapping(MutableMapping[str, T]):
     """One kind of record of one run. Writes commit immediately, and memory does not grow with the entries."""
 
-    def __init__(self, connection: DirectConnection, table: sa.Table, run: Callable[[], int], kind: type[T]) -> None:
-        """Read and write a table over a connection that commits every statement.
+    def __init__(self, connections: Connections, table: sa.Table, run: Callable[[], int], kind: type[T]) -> None:
+        """Read and write a table over connections to a database. Each write commits immediately.
 
         `run` returns the number of the run, which has none before it begins.
         """
-        self._connection, self._table, self._run = connection, table, run
+        self._connections, self._table, self._run = connections, table, run
         self._decoder = BodyDecoder(kind)
         key = (column == sa.bindparam(column.name) for column in table.primary_key)
-        self._select = prepare(sa.select(table.c.body).where(*key), connection.dialect)
+        self._select = prepare(sa.select(table.c.body).where(*key), connections.dialect)
 
     def __getitem__(self, key: str) -> T:
         row = {"run": self._run(), "key": key}
-        body = self._connection.execute(lambda connection: self._select.execute(connection, row).scalar())
+        body = self._connections.commit_each(lambda connection: self._select.execute(connection, row).scalar())
         if body is None:
             raise KeyError(key)
         return self._decoder.decode(body)
 
     def __setitem__(self, key: str, value: T) -> None:
         row = {"run": self._run(), "key": key, "body": encode(value)}
-        statements = replacing(self._connection.dialect, self._table)
+        statements = replacing(self._connections.dialect, self._table)
 
         def write(connection: sa.Connection) -> None:
             for statement in statements:
                 statement.execute(connection, row)
 
-        self._connection.execute(write)
+        self._connections.commit_each(write)
 
     def __delitem__(self, key: str) -> None:
         deletion = sa.delete(self._table).where(self._table.c.run == self._run(), self._table.c.key == key)
-        if not self._connection.execute(lambda connection: connection.execute(deletion).rowcount):
+        if not self._connections.commit_each(lambda connection: connection.execute(deletion).rowcount):
             raise KeyError(key)
 
     def __iter__(self) -> Iterator[str]:
         keys = sa.select(self._table.c.key).where(self._table.c.run == self._run()).order_by(self._table.c.key)
-        yield from self._connection.execute(lambda connection: connection.execute(keys).scalars().all())
+        yield from self._connections.commit_each(lambda connection: connection.execute(keys).scalars().all())
 
     def __len__(self) -> int:
         return sum(1 for _ in self)

@@ -46,10 +46,7 @@ def open_engine(url: str, *, create: bool) -> sa.Engine:
 def _checked_engine(parsed: sa.URL, url: str, *, create: bool) -> sa.Engine:
     is_sqlite = parsed.get_backend_name() == "sqlite"
     with ExitStack() as failing:
-        # A server may end an idle connection. A ping finds that out before a statement fails.
-        engine = sa.create_engine(
-            parsed, connect_args={"timeout": _PATIENCE} if is_sqlite else {}, pool_pre_ping=not is_sqlite
-        )
+        engine = sa.create_engine(parsed, connect_args={"timeout": _PATIENCE} if is_sqlite else {})
         failing.callback(engine.dispose)
         translate_errors(engine, url)
         if is_sqlite and not _is_uri(parsed):

@@ -23,8 +23,8 @@ from fairtrial.records.run import RunInfo
 from fairtrial.records.score import PartKey
 from fairtrial.records.summary import Summary
 from fairtrial.store.bodies import BodyDecoder, encode
+from fairtrial.store.connections import Connections
 from fairtrial.store.database_errors import shown_url
-from fairtrial.store.direct import DirectConnection
 from fairtrial.store.mappings import StoredMapping
 from fairtrial.store.opening import open_engine
 from fairtrial.store.result_rows import ResultBody, Terms, result_of, result_row, score_rows, terms_of
@@ -62,10 +62,8 @@ class Store:
         every method, if the database fails or does not hold a store that this version can read.
         """
         self.url = url
-        self._engine = open_engine(url, create=create)
-        self._direct = DirectConnection(self._engine)
-        self._readers: set[sa.Connection] = set()
-        weakref.finalize(self, _close, self._engine, self._direct, self._readers)
+        self._connections = Connections(open_engine(url, create=create))
+        weakref.finalize(self, self._connections.close)
         self._waiting: list[tuple[sa.Table, Row]] = []
         self._committed = time.monotonic()
         self._numbers: dict[str, int] = {}
@@ -76,7 +74,7 @@ class Store:
         try:
             self.commit()
         finally:
-            _close(self._engine, self._direct, self._readers)
+            self._connections.close()
 
     # Writing
 
@@ -101,8 +99,7 @@ class Store:
 
     def _changes(self, statement: sa.Update | sa.Insert) -> bool:
         """Execute a statement, and return whether it changed anything."""
-        with self._engine.begin() as connection:
-            return bool(connection.execute(statement).rowcount)
+        return self._connections.transact(lambda connection: bool(connection.execute(statement).rowcount))
 
     def add_cases(self, run_id: str, cases: Iterable[ExpectedCase]) -> None:
         """Store cases and their expectations in place of earlier cases at the same positions.
@@ -153,29 +150,31 @@ class Store:
             "at": label.at,
             "note": _storable(label.note),
         }
-        with self._engine.begin() as connection:
-            connection.execute(sa.insert(LABELS), [row])
+        self._connections.transact(lambda connection: connection.execute(sa.insert(LABELS), [row]))
 
     def remove(self, run_id: str) -> None:
         """Remove a run with everything that belongs to it."""
         number = self._number(run_id)
         self.commit()
-        with self._engine.begin() as connection:
+
+        def delete(connection: sa.Connection) -> None:
             for table in OF_RUNS:
                 connection.execute(sa.delete(table).where(table.c.run == number))
             connection.execute(sa.delete(RUNS).where(RUNS.c.number == number))
+
+        self._connections.transact(delete)
         del self._numbers[run_id]
 
     def commit(self) -> None:
         """Write the waiting rows."""
         self._committed = time.monotonic()
         if self._waiting:
-            waiting = self._waiting
-            with self._engine.begin() as connection:
-                for table in dict.fromkeys(table for table, _ in waiting):
-                    rows = [row for of_table, row in waiting if of_table is table]
-                    _execute_replacing(connection, table, rows)
+            self._connections.transact(self._write_waiting)
             self._waiting = []
+
+    def _write_waiting(self, connection: sa.Connection) -> None:
+        for table in dict.fromkeys(table for table, _ in self._waiting):
+            _execute_replacing(connection, table, [row for of_table, row in self._waiting if of_table is table])
 
     def _wait(self, table: sa.Table, row: Row) -> None:
         self._waiting.append((table, row))
@@ -183,12 +182,11 @@ class Store:
             self.commit()
 
     def _replace_at_once(self, table: sa.Table, row: Row) -> None:
-        statements = replacing(self._engine.dialect, table)
+        statements = replacing(self._connections.dialect, table)
         if len(statements) == 1:
-            self._direct.execute(lambda connection: statements[0].execute(connection, row))
+            self._connections.commit_each(lambda connection: statements[0].execute(connection, row))
         else:
-            with self._engine.begin() as connection:
-                _execute_replacing(connection, table, [row])
+            self._connections.transact(lambda connection: _execute_replacing(connection, table, [row]))
 
     # Reading
 
@@ -196,14 +194,12 @@ class Store:
         """Return all runs, the newest first."""
         query = sa.select(RUNS.c.body).order_by(RUNS.c.started.desc(), RUNS.c.id.desc())
         decoder = BodyDecoder(RunInfo)
-        with self._engine.connect() as connection:
-            return [decoder.decode(body) for (body,) in connection.execute(query)]
+        return [decoder.decode(row.body) for row in self._connections.rows(query)]
 
     def run(self, run_id: str) -> RunInfo:
         """Return the run whose id starts with `run_id`. Raises UsageError unless exactly one run matches."""
         query = sa.select(RUNS.c.id, RUNS.c.body).where(RUNS.c.id.startswith(run_id, autoescape=True))
-        with self._engine.connect() as connection:
-            bodies = {row.id: row.body for row in connection.execute(query)}
+        bodies = {row.id: row.body for row in self._connections.rows(query)}
         matches = {run_id: bodies[run_id]} if run_id in bodies else bodies
         if len(matches) != 1:
             count = f"{len(bodies)} runs" if bodies else "no run"
@@ -216,8 +212,7 @@ class Store:
     def summary(self, run_id: str) -> Summary | None:
         """Return the numbers of a run, or None if it is not finished."""
         query = sa.select(RUNS.c.summary).where(RUNS.c.id == run_id)
-        with self._engine.connect() as connection:
-            body = connection.execute(query).scalar()
+        body = self._value(query)
         return None if body is None else BodyDecoder(Summary).decode(body)
 
     def cases(self, run_id: str) -> Iterator[ExpectedCase]:
@@ -225,7 +220,7 @@ class Store:
         self.commit()
         decoder = BodyDecoder(ExpectedCase)
         query = sa.select(CASES).where(CASES.c.run == self._number(run_id)).order_by(CASES.c.position)
-        for row in self._rows(query):
+        for row in self._connections.rows(query):
             yield msgspec.structs.replace(decoder.decode(row.body), digest=row.digest)
 
     def case_names(self, run_id: str, name: str | None = None) -> list[tuple[int, str, str]]:
@@ -235,14 +230,14 @@ class Store:
         if name is not None:
             query = query.where(sa.or_(CASES.c.case_id == name, CASES.c.name == name))
         query = query.where(CASES.c.run == self._number(run_id)).order_by(CASES.c.position)
-        return [(row.position, row.case_id, row.name) for row in self._rows(query)]
+        return [(row.position, row.case_id, row.name) for row in self._connections.rows(query)]
 
     def recordings(self, run_id: str) -> Iterator[tuple[int, Recording]]:
         """Yield the recordings of a run with the positions of their cases, in file order."""
         self.commit()
         decoder = BodyDecoder(Recording)
         query = sa.select(RECORDINGS).where(RECORDINGS.c.run == self._number(run_id))
-        for row in self._rows(query.order_by(RECORDINGS.c.position, RECORDINGS.c.attempt)):
+        for row in self._connections.rows(query.order_by(RECORDINGS.c.position, RECORDINGS.c.attempt)):
             yield row.position, decoder.decode(row.body)
 
     def results(
@@ -271,14 +266,14 @@ class Store:
             query = query.where(RESULTS.c.valid.is_(valid))
         decoder = BodyDecoder(ResultBody)
         terms = {criterion: terms for terms, criterion in self._read_terms(number).items()}
-        for row in self._rows(query):
+        for row in self._connections.rows(query):
             yield result_of(decoder.decode(row.body), row.position, row.attempt, row.digest or "", terms)
 
     def repeated(self, run_id: str) -> set[int]:
         """Return the positions of the cases that were attempted more than once."""
         self.commit()
         query = sa.select(RESULTS.c.position).where(RESULTS.c.run == self._number(run_id), RESULTS.c.attempt > 1)
-        return {row.position for row in self._rows(query.distinct())}
+        return {row.position for row in self._connections.rows(query.distinct())}
 
     def labels(self, run_id: str) -> list[Label]:
         """Return the labels of a run, in the order in which they were added."""
@@ -294,29 +289,23 @@ class Store:
                 row.at,
                 row.note,
             )
-            for row in self._rows(query)
+            for row in self._connections.rows(query)
         ]
 
     def replies(self, run_id: str) -> StoredMapping[Reply]:
         """Return the replies of a run's models, by the key of their call. Writes commit immediately."""
-        return StoredMapping(self._direct, REPLIES, partial(self._number, run_id), Reply)
+        return StoredMapping(self._connections, REPLIES, partial(self._number, run_id), Reply)
 
     def ballots(self, run_id: str) -> StoredMapping[Ballot]:
         """Return the ballots of a run's judges, by id. Writes commit immediately."""
-        return StoredMapping(self._direct, BALLOTS, partial(self._number, run_id), Ballot)
+        return StoredMapping(self._connections, BALLOTS, partial(self._number, run_id), Ballot)
 
-    def _rows(self, query: sa.Select[Any]) -> Iterator[Any]:
-        with self._engine.connect() as connection:
-            self._readers.add(connection)  # a caller may stop early, and keep the rest of the rows until the end
-            try:
-                yield from connection.execution_options(yield_per=_BATCH).execute(query)
-            finally:
-                self._readers.discard(connection)
+    def _value(self, query: sa.Select[Any]) -> Any:
+        return self._connections.transact(lambda connection: connection.execute(query).scalar())
 
     def _number(self, run_id: str) -> int:
         if run_id not in self._numbers:
-            with self._engine.connect() as connection:
-                number = connection.execute(sa.select(RUNS.c.number).where(RUNS.c.id == run_id)).scalar()
+            number = self._value(sa.select(RUNS.c.number).where(RUNS.c.id == run_id))
             if number is None:
                 raise UsageError(f"there is no run {run_id!r} in {shown_url(self.url)}; it may have been removed")
             self._numbers[run_id] = number
@@ -328,8 +317,7 @@ class Store:
         while terms not in numbers:
             row = {"run": run, "number": len(numbers), "name": _storable(terms.name), "body": encode(terms)}
             try:
-                with self._engine.begin() as connection:
-                    connection.execute(sa.insert(CRITERIA), [row])
+                self._changes(sa.insert(CRITERIA).values(row))
                 numbers[terms] = len(numbers)
             except sa.exc.IntegrityError:  # another process, or an earlier part of the run, took the number
                 numbers.update(self._read_terms(run))
@@ -338,15 +326,7 @@ class Store:
     def _read_terms(self, run: int) -> dict[Terms, int]:
         decoder = BodyDecoder(Terms)
         query = sa.select(CRITERIA).where(CRITERIA.c.run == run).order_by(CRITERIA.c.number)
-        return {decoder.decode(row.body): row.number for row in self._rows(query)}
-
-
-def _close(engine: sa.Engine, direct: DirectConnection, readers: set[sa.Connection]) -> None:
-    """Close all connections of a store. The engine comes last, since it closes only the connections that are free."""
-    direct.close()
-    for connection in tuple(readers):
-        connection.close()
-    engine.dispose()
+        return {decoder.decode(row.body): row.number for row in self._connections.rows(query)}
 
 
 def _execute_replacing(connection: sa.Connection, table: sa.Table, rows: Sequence[Row]) -> None:
