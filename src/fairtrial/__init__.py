@@ -30,6 +30,7 @@ _HOMES = {
     "CaseError": "fairtrial.errors",
     "CaseKey": "fairtrial.records.keys",
     "CaseResult": "fairtrial.records.result",
+    "Comparison": "fairtrial.records.run_comparison",
     "ConfigError": "fairtrial.errors",
     "Criterion": "fairtrial.records.result",
     "CriterionSummary": "fairtrial.records.summary",
@@ -107,6 +108,7 @@ _HOMES = {
     "UserSimulatorQuality": "fairtrial.metrics.simulator",
     "VectorCache": "fairtrial.valuation.novelty",
     "Verdict": "fairtrial.records.result",
+    "compare": "fairtrial.api.comparing",
     "evaluate": "fairtrial.api.evaluation",
     "iter_recordings": "fairtrial.api.eval_files",
     "load_eval_set": "fairtrial.api.eval_files",
@@ -118,6 +120,7 @@ _HOMES = {
 __all__ = sorted(_HOMES)  # noqa: PLE0605  (names are imported when first used: `import fairtrial` stays light)
 
 if TYPE_CHECKING:
+    from fairtrial.api.comparing import compare as compare
     from fairtrial.api.eval_files import iter_recordings as iter_recordings
     from fairtrial.api.eval_files import load_eval_set as load_eval_set
     from fairtrial.api.eval_files import load_recordings as load_recordings
@@ -191,6 +194,7 @@ if TYPE_CHECKING:
     from fairtrial.records.result import Verdict as Verdict
     from fairtrial.records.rubric import Rubric as Rubric
     from fairtrial.records.run import RunInfo as RunInfo
+    from fairtrial.records.run_comparison import Comparison as Comparison
     from fairtrial.records.score import PartKey as PartKey
     from fairtrial.records.score import Quote as Quote
     from fairtrial.records.score import Range as Range

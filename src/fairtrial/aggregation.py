@@ -24,6 +24,7 @@ from fairtrial.stats.interval import (
     logarithmic_interval,
     student_interval,
 )
+from fairtrial.stats.pass_k import pass_k_table
 
 
 def aggregate(results: Iterable[CaseResult], ballots: Iterable[Ballot] = ()) -> Summary:
@@ -42,6 +43,7 @@ def aggregate(results: Iterable[CaseResult], ballots: Iterable[Ballot] = ()) -> 
                 if outcome.criterion not in tallies:
                     tallies[outcome.criterion] = _CriterionTally(outcome.criterion)
                 tallies[outcome.criterion].add(result, outcome, verdict)
+        run.close_case()
         for tally in tallies.values():
             tally.close_case()
     unapplied = [name for name, tally in tallies.items() if tally.gates and not tally.applicable]
@@ -54,6 +56,7 @@ def aggregate(results: Iterable[CaseResult], ballots: Iterable[Ballot] = ()) -> 
         {side: run.invalid[side] for side in get_args(FaultSide) if run.invalid[side]},
         tuple(reasons),
         RunUsage(run.agent, judge, run.simulator, run.environment),
+        pass_k_table(run.passes),
     )
 
 
@@ -63,15 +66,26 @@ class _RunTally:
     def __init__(self) -> None:
         self.cases: Counter[Verdict] = Counter()
         self.invalid: Counter[str] = Counter()
+        self.passes: Counter[tuple[int, int]] = Counter()
         self.agent: ModelUsage | None = None
         self.simulator: ModelUsage | None = None
         self.environment: ModelUsage | None = None
         self._agent_errors = 0
         self._other_errors = 0
+        self._case_passed = 0
+        self._case_attempts = 0
+
+    def close_case(self) -> None:
+        """End a case: count how many of its attempts passed."""
+        self.passes[self._case_passed, self._case_attempts] += 1
+        self._case_passed = self._case_attempts = 0
 
     def add(self, result: CaseResult, verdict: Verdict) -> None:
         """Count one attempt."""
         self.cases[verdict] += 1
+        self._case_passed += verdict is Verdict.PASSED
+        by_agent = verdict is Verdict.ERROR and result.failure is not None and result.failure.side == "agent"
+        self._case_attempts += by_agent or verdict in (Verdict.PASSED, Verdict.FAILED)
         self.invalid.update(fault.side for fault in (result.invalidations or ())[:1])
         if verdict is Verdict.ERROR and result.failure is not None:
             self._agent_errors += result.failure.side == "agent"
@@ -175,6 +189,7 @@ class _CriterionTally:
             threshold=latest.threshold if latest else None,
             lower_is_better=latest.lower_is_better if latest else False,
             **self._judges.summary(),
+            range=scale,
             valid=None if valid is None else Valid(valid.n, _mean(valid.values, scale), _pass_rate(valid.passes)),
         )
 

@@ -65,7 +65,7 @@ def test_the_keys_are_those_of_the_contract(reports: list[Any]) -> None:
     report = reports[1]
     first = report["cases"][0]
     outcome = first["outcomes"][0]
-    assert [*report] == ["run", "verdict", "cases", "summary", "spending"]
+    assert [*report] == ["run", "verdict", "cases", "summary", "spending", "finished", "pass_k"]
     assert [*report["run"]][:5] == ["id", "started", "version", "config", "signatures"]
     case = "id attempt verdict error fault invalid ended_by usage outcomes judge simulator environment injected"
     assert [*first] == [*case.split(), "eval_set", "digest"]
@@ -75,8 +75,9 @@ def test_the_keys_are_those_of_the_contract(reports: list[Any]) -> None:
     assert [*report["spending"]] == ["agent", "judge", "simulator", "environment"]
     assert [*outcome["parts"][0]] == ["label", "key", "value", "applicable", "reason", "quotes", "parts"]
     counts = "passed failed unscored not_applicable informational errors self_agreement panel_agreement valid"
+    terms = "threshold lower_is_better range"
     summary = report["summary"][0]
-    assert [*summary] == ["criterion", "mean", "low", "high", "method", "pass_rate", *counts.split()]
+    assert [*summary] == ["criterion", "mean", "low", "high", "method", "pass_rate", *counts.split(), *terms.split()]
     assert [*summary["pass_rate"]] == ["value", "low", "high", "method"]
 
 

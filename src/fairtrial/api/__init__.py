@@ -28,8 +28,11 @@ _HOMES = {
     "Report": "fairtrial.reports.report_table",
     "Run": "fairtrial.api.stored_runs",
     "check": "fairtrial.api.checking",
+    "compare": "fairtrial.api.comparing",
+    "compare_all": "fairtrial.api.comparing",
     "convert": "fairtrial.api.converting",
     "cost_of": "fairtrial.api.pinging",
+    "encode_document": "fairtrial.reports.trust_report",
     "evaluate": "fairtrial.api.evaluation",
     "execute": "fairtrial.api.execution",
     "export_run": "fairtrial.api.stored_runs",
@@ -42,6 +45,7 @@ _HOMES = {
     "ping": "fairtrial.api.pinging",
     "plan_run": "fairtrial.api.planning",
     "plan_score": "fairtrial.api.score_planning",
+    "print_comparison": "fairtrial.api.reporting",
     "print_cases": "fairtrial.api.reporting",
     "print_invalid": "fairtrial.api.reporting",
     "print_run": "fairtrial.api.reporting",
@@ -66,6 +70,8 @@ __all__ = sorted(_HOMES)  # noqa: PLE0605  (names are imported when first used)
 if TYPE_CHECKING:
     from fairtrial.api.checking import Checked as Checked
     from fairtrial.api.checking import check as check
+    from fairtrial.api.comparing import compare as compare
+    from fairtrial.api.comparing import compare_all as compare_all
     from fairtrial.api.conversations import write_recordings as write_recordings
     from fairtrial.api.converting import Converted as Converted
     from fairtrial.api.converting import convert as convert
@@ -84,6 +90,7 @@ if TYPE_CHECKING:
     from fairtrial.api.planning import plan_run as plan_run
     from fairtrial.api.planning import resume as resume
     from fairtrial.api.reporting import print_cases as print_cases
+    from fairtrial.api.reporting import print_comparison as print_comparison
     from fairtrial.api.reporting import print_invalid as print_invalid
     from fairtrial.api.reporting import print_run as print_run
     from fairtrial.api.reporting import print_verdict as print_verdict
@@ -111,6 +118,7 @@ if TYPE_CHECKING:
     from fairtrial.metrics.entries import find_entry as find_entry
     from fairtrial.reports.report_table import REPORTS as REPORTS
     from fairtrial.reports.report_table import Report as Report
+    from fairtrial.reports.trust_report import encode_document as encode_document
     from fairtrial.store import DEFAULT_URL as DEFAULT_URL
     from fairtrial.valuation.single import shared_cache as shared_cache
     from fairtrial.valuation.single import value as value

@@ -5,8 +5,10 @@ from __future__ import annotations
 from rich.console import Console
 
 from fairtrial.api.stored_runs import Run
+from fairtrial.records.run_comparison import Comparison
 from fairtrial.reports.attempts import attempts
 from fairtrial.reports.ballots import ballots
+from fairtrial.reports.comparison_table import comparison_report
 from fairtrial.reports.summary_table import closing
 from fairtrial.reports.terminal import DETAILED, LISTED, case, invalid, print_report
 
@@ -42,3 +44,8 @@ def print_cases(console: Console, run: Run, pattern: str) -> int:
         console.print(case(result, several=several, everything=True))
         console.print(ballots(result.outcomes, run.ballots))
     return count
+
+
+def print_comparison(console: Console, comparison: Comparison) -> None:
+    """Print a comparison of two runs."""
+    console.print(comparison_report(comparison))

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from fairtrial.aggregation import aggregate
+from fairtrial.measured_run import MeasuredRun, measure_run
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot
 from fairtrial.records.expectation import ExpectedCase
@@ -86,6 +87,10 @@ class Run:
         """The recordings with the positions of their cases, in file order."""
         return self._store.recordings(self.info.id)
 
+    def measured(self, *, valid_only: bool = False) -> MeasuredRun:
+        """Return the numbers of its attempts, case by case."""
+        return measure_stored(self._store, self.info, valid_only=valid_only)
+
     @property
     def labels(self) -> list[Label]:
         """The labels that people gave to its attempts, in the order in which they were added."""
@@ -126,6 +131,12 @@ def reread(store: str, run_id: str) -> Run:
     if summary is None:
         summary = aggregate(run_store.results(info.id), run_store.ballots(info.id).values())
     return Run(info, summary, run_store)
+
+
+def measure_stored(store: Store, info: RunInfo, *, valid_only: bool = False) -> MeasuredRun:
+    """Return the numbers of a run of a store, case by case. Only attempts without a score are decoded."""
+    keys, rows, terms = store.case_keys(info.id), store.attempt_rows(info.id), store.criterion_terms(info.id)
+    return measure_run(info, keys, rows, terms, valid_only=valid_only)
 
 
 def runs(store: str) -> list[RunInfo]:

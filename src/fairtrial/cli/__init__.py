@@ -29,6 +29,7 @@ COMMANDS = {
     "runs": "List the runs in the store, remove, export or import them.",
     "judge": "Check whether the model that judges is ready.",
     "show": "Show a run of the store, or one of its cases.",
+    "compare": "Compare runs case by case, with intervals and verdicts.",
 }
 _PATIENCE = 5.0
 """The time in seconds that the process may take to end after its work is done."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.record import Record
 from fairtrial.records.result import Verdict
+from fairtrial.records.run_comparison import PassK
+from fairtrial.records.score import Range
 
 
 class Estimate(Record, frozen=True):
@@ -50,6 +52,7 @@ class CriterionSummary(Record, frozen=True):
     abstentions: int | None = None
     cost: float | None = None
     valid: Valid | None = None
+    range: Range = Range()
 
 
 class RunUsage(Record, frozen=True):
@@ -65,7 +68,8 @@ class Summary(Record, frozen=True):
     """A run in numbers: its verdict with reasons, its criteria, and the usage of models.
 
     `cases` counts the attempts by their verdict, for example `{"passed": 9, "failed": 1}`. `invalid` counts the
-    attempts that say nothing about the agent, by the side that made them invalid.
+    attempts that say nothing about the agent, by the side that made them invalid. `pass_k` is empty unless every case
+    has two attempts that passed or failed.
     """
 
     verdict: Verdict
@@ -74,3 +78,4 @@ class Summary(Record, frozen=True):
     invalid: dict[str, int] = {}
     reasons: tuple[str, ...] = ()
     spending: RunUsage = RunUsage()
+    pass_k: tuple[PassK, ...] = ()

@@ -10,6 +10,7 @@ import msgspec
 from fairtrial.records.attempt import EndedBy, Side
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.result import CaseResult, Fault, InvocationInjection, Outcome, Verdict
+from fairtrial.records.run_comparison import PassK
 from fairtrial.records.score import FaultSide, PartKey, PartKind, Score
 from fairtrial.records.summary import CriterionSummary, Estimate, Valid
 from fairtrial.reports.report_table import ReportedRun
@@ -165,6 +166,13 @@ class ValidShape(Shape, frozen=True):
     pass_rate: RateShape
 
 
+class RangeShape(Shape, frozen=True):
+    """The lowest and the highest value of a criterion. A null end is unbounded."""
+
+    low: float | None
+    high: float | None
+
+
 class SummaryShape(Shape, frozen=True):
     """One criterion over the run. `low` and `high` are the 95 % interval of `mean`, computed by `method`."""
 
@@ -183,6 +191,9 @@ class SummaryShape(Shape, frozen=True):
     self_agreement: float | None
     panel_agreement: float | None
     valid: ValidShape | None
+    threshold: float | None
+    lower_is_better: bool
+    range: RangeShape
 
 
 class ReportShape(Shape, frozen=True):
@@ -193,6 +204,8 @@ class ReportShape(Shape, frozen=True):
     cases: list[CaseShape]
     summary: list[SummaryShape]
     spending: SpendingShape
+    finished: bool
+    pass_k: list[PassK]
 
 
 def schema() -> dict[str, Any]:
@@ -217,7 +230,8 @@ def write(stream: BinaryIO, run: ReportedRun, *, allow_unscored: bool = False) -
     rows = b",\n  ".join(_json(_summary(criterion)) for criterion in summary.criteria)
     usage = summary.spending
     spending = SpendingShape(*map(_usage, (usage.agent, usage.judge, usage.simulator, usage.environment)))
-    stream.write(b'],\n "summary": [\n  %s],\n "spending": %s}\n' % (rows, _json(spending)))
+    end = (rows, _json(spending), _json(info.finished is not None), _json(summary.pass_k))
+    stream.write(b'],\n "summary": [\n  %s],\n "spending": %s,\n "finished": %s,\n "pass_k": %s}\n' % end)
 
 
 _json = msgspec.json.Encoder().encode
@@ -304,6 +318,9 @@ def _summary(summary: CriterionSummary) -> SummaryShape:
         summary.self_agreement,
         summary.panel_agreement,
         _valid(summary.valid) if summary.valid else None,
+        summary.threshold,
+        summary.lower_is_better,
+        RangeShape(summary.range.low, summary.range.high),
     )
 
 

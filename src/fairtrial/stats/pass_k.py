@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+from fairtrial.records.average import mean
+from fairtrial.records.run_comparison import IntervalEstimate, PassK
 from fairtrial.stats.interval import Interval, bounded_interval
 
 
@@ -30,3 +32,31 @@ def pass_k_interval(shares: Sequence[float], attempts: int, k: int) -> Interval 
     The attempts hold attempts / k choices that share no attempt, so the shares are worth no more trials.
     """
     return bounded_interval(shares, attempts=max(attempts / k, len(shares)))
+
+
+def pass_k_table(counts: Mapping[tuple[int, int], int]) -> tuple[PassK, ...]:
+    """Return pass^k and pass@k for k from 1 to the smallest number of attempts, or nothing if that is 1.
+
+    `counts` says how many cases passed c of m attempts, by (c, m). Cases without attempts are not counted.
+    """
+    fewest = min((attempts for _, attempts in counts if attempts), default=0)
+    if fewest < 2:
+        return ()
+    total = sum(attempts * cases for (_, attempts), cases in counts.items())
+    return tuple(
+        PassK(
+            k,
+            sum(cases for (_, attempts), cases in counts.items() if attempts),
+            _estimate(counts, all_pass, total, k),
+            _estimate(counts, any_passes, total, k),
+        )
+        for k in range(1, fewest + 1)
+    )
+
+
+def _estimate(
+    counts: Mapping[tuple[int, int], int], share: Callable[[int, int, int], float], attempts: int, k: int
+) -> IntervalEstimate:
+    shares = [share(c, m, k) for (c, m), cases in counts.items() if m for _ in range(cases)]
+    low, high = pass_k_interval(shares, attempts, k) or (None, None)
+    return IntervalEstimate(mean(shares), low, high)

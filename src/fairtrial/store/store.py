@@ -6,6 +6,7 @@ import time
 import weakref
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import groupby
 from typing import Any
 
 import msgspec
@@ -13,6 +14,7 @@ import sqlalchemy as sa
 
 from fairtrial.errors import UsageError
 from fairtrial.records.attempt import Recording
+from fairtrial.records.attempt_row import AttemptRow, CriterionTerms, OutcomeRow
 from fairtrial.records.ballot import Ballot
 from fairtrial.records.expectation import ExpectedCase
 from fairtrial.records.keys import CaseKey
@@ -268,6 +270,64 @@ class Store:
         terms = {criterion: terms for terms, criterion in self._read_terms(number).items()}
         for row in self._connections.rows(query):
             yield result_of(decoder.decode(row.body), row.position, row.attempt, row.digest or "", terms)
+
+    def criterion_terms(self, run_id: str) -> dict[str, CriterionTerms]:
+        """Return the terms of each criterion of a run. Of several thresholds of a criterion, the first is returned."""
+        self.commit()
+        by_name: dict[str, CriterionTerms] = {}
+        for terms in self._read_terms(self._number(run_id)):
+            own = CriterionTerms(terms.name, terms.threshold, terms.lower_is_better, terms.range)
+            by_name.setdefault(terms.name, own)
+        return by_name
+
+    def case_keys(self, run_id: str) -> Iterator[tuple[CaseKey, str]]:
+        """Yield the key and the name of each case of a run, in file order."""
+        self.commit()
+        query = sa.select(CASES.c.eval_set, CASES.c.case_id, CASES.c.digest, CASES.c.name)
+        for row in self._rows(query.where(CASES.c.run == self._number(run_id)).order_by(CASES.c.position)):
+            yield CaseKey(row.eval_set, row.case_id, row.digest), row.name
+
+    def attempt_rows(self, run_id: str) -> Iterator[AttemptRow]:
+        """Yield the numbers of the attempts of a run in file order, without decoding their results.
+
+        The side of a failure is in the body of a result. Only attempts that ended without a score are decoded.
+        """
+        self.commit()
+        number = self._number(run_id)
+        names = {criterion: terms.name for terms, criterion in self._read_terms(number).items()}
+        verdicts = {verdict.value: verdict for verdict in Verdict}
+        failed = self._failed_by_agent(number)
+        place = (SCORES.c.position, SCORES.c.attempt)
+        query = sa.select(*place, SCORES.c.criterion, SCORES.c.value, SCORES.c.verdict).where(SCORES.c.run == number)
+        scores = groupby(self._rows(query.order_by(*place, SCORES.c.criterion)), key=lambda row: (row[0], row[1]))
+        next_place, next_scores = next(scores, (None, iter(())))
+        columns = (RESULTS.c.position, RESULTS.c.attempt, RESULTS.c.verdict, RESULTS.c.valid)
+        for position, attempt, verdict, valid in self._rows(
+            sa.select(*columns).where(RESULTS.c.run == number).order_by(*columns[:2])
+        ):
+            outcomes: list[OutcomeRow] = []
+            if next_place == (position, attempt):
+                outcomes = [OutcomeRow(names[row[2]], row[3], verdicts[row[4]]) for row in next_scores]
+                next_place, next_scores = next(scores, (None, iter(())))
+            agent_failed = (position, attempt) in failed
+            yield AttemptRow(position, attempt, verdicts[verdict], valid, agent_failed, outcomes)
+
+    def _failed_by_agent(self, number: int) -> set[tuple[int, int]]:
+        """Return the attempts with an unscored outcome, or without a verdict, that the agent broke."""
+        unscored = sa.exists().where(
+            SCORES.c.run == number,
+            SCORES.c.position == RESULTS.c.position,
+            SCORES.c.attempt == RESULTS.c.attempt,
+            SCORES.c.verdict == Verdict.UNSCORED.value,
+        )
+        query = sa.select(RESULTS.c.position, RESULTS.c.attempt, RESULTS.c.body).where(RESULTS.c.run == number)
+        decoder = BodyDecoder(ResultBody)
+        bodies = self._rows(query.where(sa.or_(RESULTS.c.verdict == Verdict.ERROR.value, unscored)))
+        return {
+            (row.position, row.attempt)
+            for row in bodies
+            if (failure := decoder.decode(row.body).failure) is not None and failure.side == "agent"
+        }
 
     def repeated(self, run_id: str) -> set[int]:
         """Return the positions of the cases that were attempted more than once."""

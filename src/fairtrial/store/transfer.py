@@ -28,7 +28,7 @@ EXPORT_VERSION = 1
 _JSON = msgspec.json.Encoder()
 
 
-class _Line(Record, frozen=True, omit_defaults=True):
+class ExportLine(Record, frozen=True, omit_defaults=True):
     """One line: a record under the name of its kind, and what else is needed to store it."""
 
     fairtrial_export: int | None = None
@@ -51,26 +51,26 @@ def export_run(store: Store, run_id: str) -> Iterator[bytes]:
     for line in _lines(store, run_id):
         count += 1
         yield _encoded(line)
-    yield _encoded(_Line(lines=count))
+    yield _encoded(ExportLine(lines=count))
 
 
-def _lines(store: Store, run_id: str) -> Iterator[_Line]:
-    yield _Line(fairtrial_export=EXPORT_VERSION, run=store.run(run_id), summary=store.summary(run_id))
+def _lines(store: Store, run_id: str) -> Iterator[ExportLine]:
+    yield ExportLine(fairtrial_export=EXPORT_VERSION, run=store.run(run_id), summary=store.summary(run_id))
     for case in store.cases(run_id):
-        yield _Line(case=case)
+        yield ExportLine(case=case)
     for position, recording in store.recordings(run_id):
-        yield _Line(position=position, recording=recording)
+        yield ExportLine(position=position, recording=recording)
     for result in store.results(run_id):
-        yield _Line(result=result)
+        yield ExportLine(result=result)
     for key, reply in store.replies(run_id).items():
-        yield _Line(key=key, reply=reply)
+        yield ExportLine(key=key, reply=reply)
     for key, ballot in store.ballots(run_id).items():
-        yield _Line(key=key, ballot=ballot)
+        yield ExportLine(key=key, ballot=ballot)
     for label in store.labels(run_id):
-        yield _Line(label=label)
+        yield ExportLine(label=label)
 
 
-def _encoded(line: _Line) -> bytes:
+def _encoded(line: ExportLine) -> bytes:
     """Return a line without the fields that it does not use. The records in it have all their fields."""
     return _JSON.encode(line) + b"\n"
 
@@ -81,7 +81,7 @@ def import_run(store: Store, lines: Iterable[bytes], origin: str) -> RunInfo:
     Raises FormatError if the file cannot be read, and UsageError if the store has a run with this id. Then the store is
     as it was before.
     """
-    records = _decoded(lines, origin)
+    records = read_export(lines, origin)
     first = next(records)
     if first.run is None:
         raise FormatError(origin, ["line 1: must hold a run that `fairtrial runs export` wrote"])
@@ -105,9 +105,9 @@ def import_run(store: Store, lines: Iterable[bytes], origin: str) -> RunInfo:
     return first.run
 
 
-def _decoded(lines: Iterable[bytes], origin: str) -> Iterator[_Line]:
+def read_export(lines: Iterable[bytes], origin: str) -> Iterator[ExportLine]:
     """Yield the lines of a file up to the line that counts them."""
-    decoder = msgspec.json.Decoder(_Line)
+    decoder = msgspec.json.Decoder(ExportLine)
     number = 0
     for number, text in enumerate(lines, 1):
         try:
@@ -131,7 +131,7 @@ def _check_version(text: bytes, origin: str) -> None:
         raise FormatError(origin, [f"{problem}; install a newer fairtrial"])
 
 
-def _add(store: Store, run_id: str, line: _Line) -> None:
+def _add(store: Store, run_id: str, line: ExportLine) -> None:
     if line.case is not None:
         store.add_cases(run_id, [line.case])
     if line.recording is not None and line.position is not None:

@@ -1,0 +1,82 @@
+"""Is one run better than another? Reads both runs, and compares the cases that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import get_args
+
+from fairtrial.api.run_sources import RunSource, measured
+from fairtrial.comparison import compare_runs
+from fairtrial.errors import UsageError
+from fairtrial.measured_run import MeasuredRun
+from fairtrial.records.run_comparison import About, Comparison
+from fairtrial.store import DEFAULT_URL
+
+
+def compare(
+    base: RunSource,
+    run: RunSource,
+    *,
+    about: About = "cases-like-these",
+    pass_rates: bool = False,
+    margin: float | None = None,
+    valid_only: bool = False,
+    even_so: bool = False,
+    store: str = DEFAULT_URL,
+    base_store: str | None = None,
+) -> Comparison:
+    """Compare a run with a base run, case by case: every difference with its interval and its verdict.
+
+    A run is a `Run`, the beginning of an id in the store, or a file that `--json` or `fairtrial runs export` wrote.
+    `about` says whether the cases are a sample ("cases-like-these") or fixed ("these-cases"). `margin` is the
+    difference up to which runs are called equal. `valid_only` leaves invalid attempts out. `even_so` compares criteria
+    whose options differ. Raises UsageError if the runs share no case.
+    """
+    (comparison,) = compare_all(
+        base,
+        [run],
+        about=about,
+        pass_rates=pass_rates,
+        margin=margin,
+        valid_only=valid_only,
+        even_so=even_so,
+        store=store,
+        base_store=base_store,
+    )
+    return comparison
+
+
+def compare_all(
+    base: RunSource,
+    runs: Sequence[RunSource],
+    *,
+    about: About = "cases-like-these",
+    pass_rates: bool = False,
+    margin: float | None = None,
+    valid_only: bool = False,
+    even_so: bool = False,
+    store: str = DEFAULT_URL,
+    base_store: str | None = None,
+) -> list[Comparison]:
+    """Compare several runs with a base run. Their p values are corrected together."""
+    check_about(about)
+    if margin is not None and not margin > 0:
+        raise UsageError(f"margin must be above 0, got {margin:g}")
+    base_run = measured(base, base_store or store, valid_only=valid_only)
+    candidates = [measured(run, store, valid_only=valid_only) for run in runs]
+    check_different([base_run, *candidates])
+    return compare_runs(base_run, candidates, about=about, pass_rates=pass_rates, margin=margin, even_so=even_so)
+
+
+def check_about(about: str) -> None:
+    """Raise UsageError if a comparison is about something unknown."""
+    if about not in get_args(About):
+        raise UsageError(f"about must be one of {', '.join(get_args(About))}, got {about!r}")
+
+
+def check_different(runs: Sequence[MeasuredRun]) -> None:
+    """Raise UsageError if a run is given twice."""
+    ids = [run.info.id for run in runs]
+    for run_id in ids:
+        if ids.count(run_id) > 1:
+            raise UsageError(f"a run cannot be compared with itself, got {run_id} twice")

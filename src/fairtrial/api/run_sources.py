@@ -1,0 +1,171 @@
+"""Which runs does a command compare? Runs of a store, reports written with `--json`, and exported runs."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from fairtrial.api.stored_runs import Run, measure_stored, open_store
+from fairtrial.errors import FormatError, UsageError
+from fairtrial.measured_run import MeasuredRun, measure_run
+from fairtrial.records.attempt_row import AttemptRow, CriterionTerms, OutcomeRow, row_of
+from fairtrial.records.keys import CaseKey
+from fairtrial.records.result import Verdict
+from fairtrial.records.run import RunInfo
+from fairtrial.records.score import Range
+from fairtrial.store import DEFAULT_URL
+
+RunSource = str | Path | Run
+"""The beginning of the id of a stored run, a file that `--json` or `runs export` wrote, or a run of this process."""
+
+_SUFFIXES = (".json", ".jsonl")
+
+
+def measured(run: RunSource, store: str = DEFAULT_URL, *, valid_only: bool = False) -> MeasuredRun:
+    """Return the numbers of a run. Raises UsageError if there is no such run, or the file cannot be read."""
+    if isinstance(run, Run):
+        return run.measured(valid_only=valid_only)
+    if is_file(run):
+        return _of_file(Path(run), valid_only=valid_only)
+    with closing(open_store(store, create=False)) as run_store:
+        return measure_stored(run_store, run_store.run(str(run)), valid_only=valid_only)
+
+
+def is_file(run: str | Path) -> bool:
+    """Whether a run is named by a file."""
+    return Path(run).suffix in _SUFFIXES or Path(run).is_file()
+
+
+@dataclass
+class RunRows:
+    """The parts of a run in a file."""
+
+    info: RunInfo
+    cases: list[tuple[CaseKey, str]]
+    rows: list[AttemptRow]
+    terms: dict[str, CriterionTerms]
+
+
+def _of_file(path: Path, *, valid_only: bool) -> MeasuredRun:
+    run = rows_of_file(path)
+    return measure_run(run.info, run.cases, run.rows, run.terms, valid_only=valid_only)
+
+
+def rows_of_file(path: Path) -> RunRows:
+    """Return the attempts of a run in a file."""
+    try:
+        with path.open("rb") as file:
+            is_export = file.readline(200).startswith(b'{"fairtrial_export"')
+        return _of_export(path) if is_export else _of_report(path)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}") from None
+
+
+def _of_export(path: Path) -> RunRows:
+    from fairtrial.store.transfer import read_export
+
+    with path.open("rb") as file:
+        lines = read_export(file, str(path))
+        info = next(lines).run
+        if info is None:
+            raise FormatError(str(path), ["line 1: must hold a run that `fairtrial runs export` wrote"])
+        run = RunRows(info, [], [], {})
+        for line in lines:
+            if line.case is not None:
+                run.cases.append((line.case.key, line.case.name))
+            if line.result is not None:
+                run.rows.append(row_of(line.result))
+                for outcome in line.result.outcomes:
+                    terms = CriterionTerms(outcome.criterion, outcome.threshold, outcome.lower_is_better, outcome.range)
+                    run.terms.setdefault(outcome.criterion, terms)
+    return run
+
+
+class _Report(msgspec.Struct):
+    """The fields of a JSON report that say something about numbers."""
+
+    run: _ReportedRun
+    cases: list[_ReportedAttempt]
+    summary: list[_ReportedCriterion]
+    finished: bool
+
+
+class _ReportedRun(msgspec.Struct):
+    id: str
+    started: str
+    version: str
+    config: dict[str, object]
+    signatures: dict[str, object]
+
+
+class _ReportedError(msgspec.Struct):
+    side: str
+
+
+class _ReportedOutcome(msgspec.Struct):
+    criterion: str
+    value: float | None
+    verdict: Verdict
+
+
+class _ReportedAttempt(msgspec.Struct):
+    id: str
+    eval_set: str
+    digest: str
+    attempt: int
+    verdict: Verdict
+    error: _ReportedError | None
+    invalid: list[object] | None
+    outcomes: list[_ReportedOutcome]
+
+
+class _ReportedRange(msgspec.Struct):
+    low: float | None
+    high: float | None
+
+
+class _ReportedCriterion(msgspec.Struct):
+    criterion: str
+    threshold: float | None
+    lower_is_better: bool
+    range: _ReportedRange
+
+
+def _of_report(path: Path) -> RunRows:
+    try:
+        report = msgspec.json.decode(path.read_bytes(), type=_Report)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        problem = f"must be a report that --json wrote, or a run that `fairtrial runs export` wrote: {error}"
+        raise FormatError(str(path), [problem]) from None
+    about = report.run
+    finished = about.started if report.finished else None
+    info = RunInfo(about.id, about.started, about.version, "run", about.config, about.signatures, finished)
+    terms = {
+        row.criterion: CriterionTerms(
+            row.criterion, row.threshold, row.lower_is_better, Range(row.range.low, row.range.high)
+        )
+        for row in report.summary
+    }
+    cases: list[tuple[CaseKey, str]] = []
+    rows: list[AttemptRow] = []
+    for attempt in report.cases:
+        key = CaseKey(attempt.eval_set, attempt.id, attempt.digest)
+        # A report lists the attempts of a case one after another, and another case begins again at a low number.
+        if not cases or cases[-1][0] != key or attempt.attempt <= rows[-1].attempt:
+            cases.append((key, attempt.id))
+        rows.append(_attempt_row(len(cases) - 1, attempt))
+    return RunRows(info, cases, rows, terms)
+
+
+def _attempt_row(position: int, attempt: _ReportedAttempt) -> AttemptRow:
+    return AttemptRow(
+        position,
+        attempt.attempt,
+        attempt.verdict,
+        None if attempt.invalid is None else not attempt.invalid,
+        attempt.error is not None and attempt.error.side == "agent",
+        [OutcomeRow(outcome.criterion, outcome.value, outcome.verdict) for outcome in attempt.outcomes],
+    )

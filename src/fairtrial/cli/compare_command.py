@@ -1,0 +1,69 @@
+"""`fairtrial compare`: is one run better than another?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from fairtrial.cli import flags, trust_flags
+
+
+@click.command()
+@click.argument("base")
+@click.argument("run", nargs=-1, required=True)
+@trust_flags.about
+@click.option("--pass", "pass_rates", is_flag=True, help="Compare criteria by their pass rates, not by their means.")
+@click.option(
+    "--margin",
+    type=click.FloatRange(0, min_open=True),
+    metavar="D",
+    help="Call a measure equal if its 90 % interval lies within plus and minus D.",
+)
+@click.option("--valid-only", is_flag=True, help="Leave out attempts that say nothing about the agent.")
+@click.option("--even-so", is_flag=True, help="Compare criteria although their options differ.")
+@trust_flags.json_file
+@flags.stored
+@trust_flags.base_store
+def compare(
+    base: str,
+    run: tuple[str, ...],
+    about: str,
+    pass_rates: bool,
+    margin: float | None,
+    valid_only: bool,
+    even_so: bool,
+    json_file: Path | None,
+    store: str,
+    base_store: str | None,
+) -> None:
+    """Compare runs with a base run, case by case: every difference with its interval and its verdict.
+
+    BASE and RUN are beginnings of ids in the store, or files that --json or `fairtrial runs export` wrote. Cases are
+    paired by their id. A case whose expectation changed is left out and listed. The exit code is 0 if the runs could be
+    compared, whatever the result; `fairtrial gate` decides.
+
+    \b
+    fairtrial compare 20261120 20261121
+    fairtrial compare base.json candidate.json --about these-cases
+    fairtrial compare 20261120 20261121 20261122 --margin 0.05 --json compared.json
+    """  # noqa: D301
+    from fairtrial import api
+    from fairtrial.cli.console import console
+
+    comparisons = api.compare_all(
+        base,
+        run,
+        about=trust_flags.about_of(about),
+        pass_rates=pass_rates,
+        margin=margin,
+        valid_only=valid_only,
+        even_so=even_so,
+        store=store,
+        base_store=base_store,
+    )
+    document = comparisons[0] if len(comparisons) == 1 else comparisons
+    trust_flags.write(document, json_file)
+    if not trust_flags.is_stdout(json_file):
+        for comparison in comparisons:
+            api.print_comparison(console(), comparison)

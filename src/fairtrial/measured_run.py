@@ -1,0 +1,207 @@
+"""How do the attempts of a run become numbers by case? The case is the unit, and a number that is missing is counted.
+
+A criterion gives two measures, its mean `NAME` and its pass rate `NAME:pass`. The measure `cases` is the share of the
+attempts whose case passed.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from fairtrial.errors import UsageError, nearest
+from fairtrial.records.attempt_row import AttemptRow, CriterionTerms
+from fairtrial.records.keys import CaseKey
+from fairtrial.records.result import Verdict
+from fairtrial.records.run import RunInfo
+from fairtrial.records.score import Range
+from fairtrial.stats.fixed_cases import CaseSample, case_sample
+
+CASES = "cases"
+_RATE_SUFFIX = ":pass"
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number that every case of a run has. `gates` says whether a threshold decides a verdict by it."""
+
+    name: str
+    criterion: str = ""
+    gates: bool = True
+    is_rate: bool = True
+    lower_is_better: bool = False
+    range: Range = Range()
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether the values have a lowest and a highest value."""
+        return all(map(math.isfinite, self.range.bounds)) and self.range.bounds[0] < self.range.bounds[1]
+
+    @property
+    def width(self) -> float:
+        """The width of the range, infinite if it is unbounded."""
+        low, high = self.range.bounds
+        return high - low
+
+    def share(self, value: float) -> float:
+        """Return a value of a bounded range as a share of it, in 0..1, so that more is better."""
+        low, high = self.range.bounds
+        share = min(1.0, max(0.0, (value - low) / (high - low)))
+        return 1 - share if self.lower_is_better else share
+
+    def value(self, share: float) -> float:
+        """Return the value of a share."""
+        low, high = self.range.bounds
+        return low + (high - low) * (1 - share if self.lower_is_better else share)
+
+
+class CaseColumn:
+    """The attempts of each case by one measure: mean, variance, and how many are scored and missing.
+
+    The columns take 24 bytes a case, however many attempts there are.
+    """
+
+    def __init__(self) -> None:
+        self._means = array("d")
+        self._variances = array("d")
+        self._counts = array("I")
+        self._missing = array("I")
+
+    def add(self, values: Sequence[float], missing: int) -> None:
+        """Add the next case."""
+        sample = case_sample(values) if values else CaseSample(0.0, 0.0, 0)
+        self._means.append(sample.mean)
+        self._variances.append(sample.variance)
+        self._counts.append(sample.attempts)
+        self._missing.append(missing)
+
+    def sample(self, case: int) -> CaseSample | None:
+        """Return the scored attempts of a case, or None if there are none."""
+        if case >= len(self._means) or not self._counts[case]:
+            return None
+        return CaseSample(self._means[case], self._variances[case], self._counts[case])
+
+    def filled(self, case: int, value: float) -> CaseSample | None:
+        """Return all attempts of a case, with a value in place of each missing attempt."""
+        sample, missing = self.sample(case), self.missing(case)
+        if not missing:
+            return sample
+        mean, variance, valued = sample or CaseSample(value, 0.0, 0)
+        count = valued + missing
+        squares = max(0, valued - 1) * variance + valued * missing / count * (mean - value) ** 2
+        return CaseSample((valued * mean + missing * value) / count, squares / (count - 1) if count > 1 else 0.0, count)
+
+    def missing(self, case: int) -> int:
+        """Return the number of attempts of a case that have no value, and should have one."""
+        return self._missing[case] if case < len(self._missing) else 0
+
+
+@dataclass
+class MeasuredRun:
+    """The cases of a run in file order, with a column for each measure."""
+
+    info: RunInfo
+    keys: list[CaseKey]
+    names: list[str]
+    measures: dict[str, Measure]
+    columns: dict[str, CaseColumn] = field(default_factory=dict)
+    attempts: int = 0
+
+    def measure(self, name: str) -> Measure:
+        """Return a measure. Raises UsageError with the names of all measures if the run does not have it."""
+        if name not in self.measures:
+            raise UsageError(
+                f"run {self.info.id} has no measure {name!r}{nearest(name, self.measures)}; "
+                f"its measures are {', '.join(self.measures)}"
+            )
+        return self.measures[name]
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the run has come to its end."""
+        return self.info.finished is not None
+
+    @property
+    def criteria(self) -> list[Measure]:
+        """The means of the criteria, in their order."""
+        return [measure for name, measure in self.measures.items() if name == measure.criterion]
+
+    def samples(self, name: str) -> list[CaseSample]:
+        """Return the scored attempts of the cases that have any."""
+        column = self.columns[name]
+        return [sample for case in range(len(self.keys)) if (sample := column.sample(case)) is not None]
+
+
+def measure_run(
+    info: RunInfo,
+    cases: Iterable[tuple[CaseKey, str]],
+    attempts: Iterable[AttemptRow],
+    terms: Mapping[str, CriterionTerms],
+    *,
+    valid_only: bool = False,
+) -> MeasuredRun:
+    """Return the numbers of a run from its attempts in file order, with the attempts of a case one after another.
+
+    Outcomes that do not apply are left out. If the agent broke an attempt, the attempt failed, and the values that it
+    could not get are missing. Everything else without a value is missing, too. With `valid_only`, attempts that say
+    nothing about the agent are missing.
+    """
+    pairs = list(cases)
+    run = MeasuredRun(info, [key for key, _ in pairs], [name for _, name in pairs], _measures(terms))
+    run.columns = {name: CaseColumn() for name in run.measures}
+    position = 0
+    for number, group in groupby(attempts, key=lambda row: row.position):
+        rows = list(group)
+        run.attempts += len(rows)
+        for _ in range(position, number):
+            _add_case(run, [], valid_only=valid_only)  # a case without any attempt yet
+        _add_case(run, rows, valid_only=valid_only)
+        position = number + 1
+    return run
+
+
+def _measures(terms: Mapping[str, CriterionTerms]) -> dict[str, Measure]:
+    measures = {CASES: Measure(CASES)}
+    for name, term in terms.items():
+        gates = term.threshold is not None
+        measures[name] = Measure(name, name, gates, False, term.lower_is_better, term.range)
+        if gates:
+            measures[f"{name}{_RATE_SUFFIX}"] = Measure(f"{name}{_RATE_SUFFIX}", name)
+    return measures
+
+
+def _add_case(run: MeasuredRun, rows: Sequence[AttemptRow], *, valid_only: bool) -> None:
+    values: dict[str, list[float]] = {name: [] for name in run.measures}
+    missing = dict.fromkeys(run.measures, 0)
+    for row in rows:
+        for name, value in measured_values(row, run.measures, valid_only=valid_only):
+            if value is None:
+                missing[name] += 1
+            else:
+                values[name].append(value)
+    for name, column in run.columns.items():
+        column.add(values[name], missing[name])
+
+
+def measured_values(
+    row: AttemptRow, measures: Mapping[str, Measure], *, valid_only: bool = False
+) -> Iterator[tuple[str, float | None]]:
+    """Yield the measures that an attempt should have, with their values. None is a missing value."""
+    invalid = valid_only and row.valid is False
+    if row.verdict is not Verdict.INFORMATIONAL:
+        yield CASES, None if invalid else _passed(row.verdict, agent_failed=row.agent_failed)
+    for criterion, value, verdict in row.outcomes:
+        if verdict is Verdict.NOT_APPLICABLE or criterion not in measures:
+            continue
+        yield criterion, None if invalid else value
+        if f"{criterion}{_RATE_SUFFIX}" in measures and verdict is not Verdict.INFORMATIONAL:
+            yield f"{criterion}{_RATE_SUFFIX}", None if invalid else _passed(verdict, agent_failed=row.agent_failed)
+
+
+def _passed(verdict: Verdict, *, agent_failed: bool) -> float | None:
+    if verdict in (Verdict.PASSED, Verdict.FAILED):
+        return float(verdict is Verdict.PASSED)
+    return 0.0 if agent_failed else None

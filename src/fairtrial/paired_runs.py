@@ -1,0 +1,164 @@
+"""Which cases do two runs share, and by how much does a measure differ on them?"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from fairtrial.errors import UsageError
+from fairtrial.measured_run import Measure, MeasuredRun
+from fairtrial.records.run_comparison import About
+from fairtrial.stats.difference import TWO_EXTRA_CASES, Difference, paired_difference
+from fairtrial.stats.fixed_cases import STUDENT_WITHIN, CaseSample, fixed_difference
+from fairtrial.text.display import shortened
+
+SamplePair = tuple[CaseSample, CaseSample]
+"""The attempts of a case in the base and in the candidate."""
+
+_SHORT = 60
+
+
+@dataclass
+class PairedRuns:
+    """Two runs with the positions of the cases that they share, and the names of the cases that are left out."""
+
+    base: MeasuredRun
+    candidate: MeasuredRun
+    positions: list[tuple[int, int]] = field(default_factory=list)
+    only_base: list[str] = field(default_factory=list)
+    only_candidate: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    ambiguous: list[str] = field(default_factory=list)
+
+    @property
+    def without_digest(self) -> int:
+        """The number of pairs of which one case lacks the digest of its expectation."""
+        keys = ((self.base.keys[ours], self.candidate.keys[theirs]) for ours, theirs in self.positions)
+        return sum(not (base.digest and candidate.digest) for base, candidate in keys)
+
+    def samples(self, measure: str) -> dict[int, SamplePair]:
+        """Return the scored attempts of the cases that have any in both runs, by the position in the base."""
+        base, candidate = self.base.columns[measure], self.candidate.columns[measure]
+        pairs = ((ours, base.sample(ours), candidate.sample(theirs)) for ours, theirs in self.positions)
+        return {ours: (before, after) for ours, before, after in pairs if before is not None and after is not None}
+
+    def filled(self, measure: str, base_value: float, candidate_value: float) -> list[SamplePair]:
+        """Return all attempts of the shared cases, with a value in place of each missing attempt."""
+        base, candidate = self.base.columns[measure], self.candidate.columns[measure]
+        pairs = (
+            (base.filled(ours, base_value), candidate.filled(theirs, candidate_value))
+            for ours, theirs in self.positions
+        )
+        return [(before, after) for before, after in pairs if before is not None and after is not None]
+
+    def missing(self, measure: str) -> tuple[int, int]:
+        """Return the numbers of attempts without a value at the shared cases, first of the base."""
+        base, candidate = self.base.columns[measure], self.candidate.columns[measure]
+        return (
+            sum(base.missing(ours) for ours, _ in self.positions),
+            sum(candidate.missing(theirs) for _, theirs in self.positions),
+        )
+
+
+def pair_runs(base: MeasuredRun, candidate: MeasuredRun) -> PairedRuns:
+    """Return the pairs of cases with the same id and the same expectation.
+
+    Ids that occur several times are told apart by their eval set, and then by their order if both runs have the same
+    number of them. Raises UsageError if the runs share no case.
+    """
+    runs = PairedRuns(base, candidate)
+    ours_by_id, theirs_by_id = _positions_by_id(base), _positions_by_id(candidate)
+    for case in {**ours_by_id, **theirs_by_id}:
+        ours, theirs = ours_by_id.get(case, {}), theirs_by_id.get(case, {})
+        if sum(map(len, ours.values())) == sum(map(len, theirs.values())) == 1:
+            _pair(runs, *ours.values(), *theirs.values())  # the eval set may have another name in the other run
+            continue
+        for eval_set in {**ours, **theirs}:
+            _pair(runs, ours.get(eval_set, []), theirs.get(eval_set, []))
+    if not runs.positions:
+        raise UsageError(_no_shared_case(runs))
+    runs.positions.sort()
+    return runs
+
+
+def _positions_by_id(run: MeasuredRun) -> dict[str, dict[str, list[int]]]:
+    """Return the positions of the cases of a run by their id, and then by their eval set."""
+    groups: dict[str, dict[str, list[int]]] = defaultdict(dict)
+    for position, key in enumerate(run.keys):
+        groups[key.case].setdefault(key.eval_set, []).append(position)
+    return groups
+
+
+def _pair(runs: PairedRuns, ours: list[int], theirs: list[int]) -> None:
+    """Pair the cases at these positions by their order, or note why they cannot be paired."""
+    if not theirs:
+        runs.only_base += [runs.base.names[position] for position in ours]
+    elif not ours:
+        runs.only_candidate += [runs.candidate.names[position] for position in theirs]
+    elif len(ours) != len(theirs):
+        runs.ambiguous.append(runs.base.keys[ours[0]].case)
+    else:
+        for before, after in zip(ours, theirs, strict=True):
+            digests = {runs.base.keys[before].digest, runs.candidate.keys[after].digest} - {""}
+            if len(digests) > 1:
+                runs.changed.append(runs.base.names[before])
+            else:
+                runs.positions.append((before, after))
+
+
+def _no_shared_case(runs: PairedRuns) -> str:
+    base, candidate = runs.base, runs.candidate
+    problem = f"runs {base.info.id} and {candidate.info.id} share no case"
+    if runs.changed:
+        return f"{problem}: the expectations of {_first_of(runs.changed)} differ between them"
+    return f"{problem}: the first has {_first_of(base.names)}, the second {_first_of(candidate.names)}"
+
+
+def _first_of(names: Sequence[str]) -> str:
+    shown = ", ".join(shortened(name, _SHORT) for name in names[:3])
+    return f"{shown} and {len(names) - 3} more" if len(names) > 3 else shown or "no case"
+
+
+def difference_of(pairs: Sequence[SamplePair], measure: Measure, about: About) -> Difference | None:
+    """Return the difference, candidate minus base, in the unit of the measure. None if it has no interval."""
+    if about == "cases-like-these":
+        return paired_difference([after.mean - before.mean for before, after in pairs], width=measure.width)
+    if not measure.is_bounded:
+        return None
+    shares = [[_share(pair[run], measure.width) for pair in pairs] for run in (0, 1)]
+    difference = fixed_difference(*shares)
+    if difference is None:
+        return None
+    width = measure.width
+    return replace(
+        difference,
+        value=difference.value * width,
+        centre=difference.centre * width,
+        error=difference.error * width,
+        width=width,
+    )
+
+
+def _share(sample: CaseSample, width: float) -> CaseSample:
+    """Return a sample in units of the width of its range. Differences do not need the start of the range."""
+    return CaseSample(sample.mean / width, sample.variance / width**2, sample.attempts)
+
+
+def difference_method(about: About) -> str:
+    """Return the name of the method behind a difference."""
+    return TWO_EXTRA_CASES if about == "cases-like-these" else STUDENT_WITHIN
+
+
+def check_repeated(runs: PairedRuns, measure: str) -> None:
+    """Raise UsageError if a shared case has fewer than two scored attempts, which "these-cases" needs."""
+    lacking = [
+        runs.base.names[case]
+        for case, pair in runs.samples(measure).items()
+        if min(sample.attempts for sample in pair) < 2
+    ]
+    if lacking:
+        raise UsageError(
+            f"--about these-cases: must have 2 or more scored attempts of every case in both runs, got fewer of "
+            f"{_first_of(lacking)}; run them with --attempts 2 or more"
+        )

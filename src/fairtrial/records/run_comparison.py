@@ -1,0 +1,144 @@
+"""Two runs side by side: which differences are there, and how sure are they?"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from fairtrial.records.record import Record
+
+About = Literal["cases-like-these", "these-cases"]
+"""Whether the cases are a sample of what the agent will meet, or fixed. If they are fixed, only attempts are random."""
+
+Flip = Literal["broken", "fixed"]
+RowVerdict = Literal["better", "worse", "no difference shown", "equal within the margin"]
+
+
+class IntervalEstimate(Record, frozen=True):
+    """A number with its 95 % interval. Without an interval, `low` and `high` are None."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+class PassK(Record, frozen=True):
+    """How often k attempts all pass (`pass_hat`, written pass^k), and how often at least one passes (`pass_at`).
+
+    `cases` is the number of cases with at least k attempts.
+    """
+
+    k: int
+    cases: int
+    pass_hat: IntervalEstimate
+    pass_at: IntervalEstimate
+
+
+class ComparedRun(Record, frozen=True):
+    """A run that was compared or decided about."""
+
+    id: str
+    started: str
+    kind: str
+    is_finished: bool
+    cases: int
+    attempts: int
+
+
+class SetupDifference(Record, frozen=True):
+    """A part of the configuration in which two runs differ."""
+
+    what: str
+    base: str
+    candidate: str
+
+
+class Pairs(Record, frozen=True):
+    """The cases that both runs have, the attempts a case of both runs, and the cases that are left out.
+
+    A case is `changed` if its expectation differs between the runs. It is `ambiguous` if its id occurs several times,
+    and not equally often.
+    """
+
+    cases: int
+    attempts: tuple[str, str]
+    only_base: tuple[str, ...] = ()
+    only_candidate: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    ambiguous: tuple[str, ...] = ()
+
+
+class McNemar(Record, frozen=True):
+    """The counts of cases that changed their verdict, with the p values of McNemar's test. No verdict rests on it."""
+
+    fixed: int
+    broken: int
+    exact: float
+    mid_p: float
+
+
+class ComparedMeasure(Record, frozen=True):
+    """One measure in two runs. `difference` is candidate minus base, in the unit of the measure.
+
+    `better`, `worse` and `equal` count cases. `missing` counts the attempts without a value, first of the base.
+    `detectable` is the difference that this comparison would have shown with a power of 80 %. A number that is not
+    known is None, and `why` says why.
+    """
+
+    measure: str
+    base: float | None
+    candidate: float | None
+    difference: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    p_holm: float | None
+    method: str | None
+    cases: int
+    better: int
+    worse: int
+    equal: int
+    missing: tuple[int, int]
+    detectable: float | None
+    mcnemar: McNemar | None
+    verdict: RowVerdict | None
+    comparable: bool
+    judge: str | None
+    why: str | None
+    is_rate: bool
+    informational: bool
+
+
+class Move(Record, frozen=True):
+    """A case whose pass rate changed: passed and all attempts in both runs, and the change.
+
+    It is `flipped` to "broken" if every attempt passed and then every attempt failed, and to "fixed" the other way.
+    """
+
+    case: str
+    base: tuple[int, int]
+    candidate: tuple[int, int]
+    change: float
+    flipped: Flip | None
+
+
+class Comparison(Record, frozen=True, tag_field="kind", tag="compare"):
+    """Two runs, the base first. `signature` names everything that determines the numbers."""
+
+    signature: str
+    level: float
+    about: About
+    runs: tuple[ComparedRun, ComparedRun]
+    pairs: Pairs
+    setup: tuple[SetupDifference, ...]
+    rows: tuple[ComparedMeasure, ...]
+    moved: tuple[Move, ...]
+    pass_k: tuple[tuple[PassK, ...], tuple[PassK, ...]]
+    margin: float | None
+    warnings: tuple[str, ...]
+
+    def row(self, measure: str) -> ComparedMeasure:
+        """Return the row of a measure. Raises KeyError if there is none."""
+        for row in self.rows:
+            if row.measure == measure:
+                return row
+        raise KeyError(measure)

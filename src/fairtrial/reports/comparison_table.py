@@ -1,0 +1,192 @@
+"""How do two runs side by side look in a terminal?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from fairtrial.records.run_comparison import ComparedMeasure, Comparison, IntervalEstimate, Move, PassK
+from fairtrial.records.summary import Estimate
+from fairtrial.reports.numbers import DASH, count, interval, number, rate
+from fairtrial.reports.rows import INTERVAL, Rows
+from fairtrial.text.display import visible_line
+
+_MOST = 20
+_NAMES = 10
+_STYLES = {"better": "green", "worse": "red"}
+
+
+def comparison_report(comparison: Comparison) -> RenderableType:
+    """Return the table of a comparison, and below it everything that limits what the table says."""
+    base, candidate = comparison.runs
+    pairs = comparison.pairs
+    attempts = pairs.attempts[0] if pairs.attempts[0] == pairs.attempts[1] else " and ".join(pairs.attempts)
+    about = "about cases like these" if comparison.about == "cases-like-these" else "about these cases"
+    title = f"base {base.id}  candidate {candidate.id}"
+    lines: list[RenderableType] = [
+        Text(title, "bold"),
+        Text(f"{count(pairs.cases, 'case')}, {attempts} {_plural('attempt', attempts)} each, {about}"),
+        *(Text(visible_line(f"warning: {warning}"), "yellow") for warning in comparison.warnings),
+        Text(""),
+        _rows(comparison),
+        Text(""),
+        *_limits(comparison),
+        *_moves(comparison.moved),
+        *_pass_k(comparison),
+        *(_setup(comparison)),
+        Text(comparison.signature, "dim"),
+    ]
+    return Group(*lines)
+
+
+def _plural(noun: str, number: str) -> str:
+    return noun if number == "1" else f"{noun}s"
+
+
+def _rows(comparison: Comparison) -> Rows:
+    rows = Rows(("", "base", "candidate", "change", INTERVAL, "p", "better", "worse", "equal", "verdict"))
+    for row in _informative(comparison):
+        rows.add(
+            row.measure,
+            _value(row, row.base),
+            _value(row, row.candidate),
+            _signed(row, row.difference),
+            f"{_signed(row, row.low)} … {_signed(row, row.high)}" if row.low is not None else DASH,
+            _p(row),
+            *(str(cases or DASH) for cases in (row.better, row.worse, row.equal)),
+            _verdict(row, comparison.margin),
+            style="dim" if row.informational else _STYLES.get(row.verdict or "", ""),
+        )
+    return rows
+
+
+def _informative(comparison: Comparison) -> list[ComparedMeasure]:
+    """Return the rows with a value or a threshold. Other criteria were computed by default and found no data."""
+    return [
+        row for row in comparison.rows if row.base is not None or row.candidate is not None or not row.informational
+    ]
+
+
+def _value(row: ComparedMeasure, value: float | None) -> str:
+    return rate(value) if row.is_rate else number(value)
+
+
+def _signed(row: ComparedMeasure, value: float | None) -> str:
+    if value is None:
+        return DASH
+    if not row.is_rate:
+        return f"+{number(value)}" if value > 0 else number(value)
+    if not value:
+        return "0 %"
+    return f"{100 * value:+.0f} %" if abs(value) >= 0.005 else f"{100 * value:+.1f} %"
+
+
+def _p(row: ComparedMeasure) -> str:
+    p = row.p if row.p_holm is None else row.p_holm
+    if p is None:
+        return DASH
+    star = "" if row.p_holm is None else " *"
+    return f"{p_value(p)}{star}"
+
+
+def p_value(p: float) -> str:
+    """Return a p value with two digits: 0.11, 0.012, or < 1e-12 for everything below."""
+    if p < 1e-12:
+        return "< 1e-12"
+    return f"{p:.2f}" if p >= 0.1 else f"{p:.2g}"
+
+
+def _verdict(row: ComparedMeasure, margin: float | None) -> str:
+    if row.verdict == "equal within the margin":
+        return f"equal within {rate(margin) if row.is_rate else number(margin)}"
+    if row.verdict is None and not row.comparable:
+        return "not comparable"
+    return row.verdict or ""
+
+
+def _limits(comparison: Comparison) -> Iterator[Text]:
+    """Yield the reach of the comparison, and everything that it leaves out."""
+    first = comparison.rows[0]
+    if first.detectable is not None:
+        yield Text(
+            f"This comparison would have shown a difference of {rate(first.detectable)} in cases (power 80 %)."
+            if first.detectable <= 1
+            else "These are too few cases to show any difference in cases (power 80 %)."
+        )
+    for row in _informative(comparison):
+        if row.why:
+            yield Text(visible_line(f"{row.measure}: {row.why}"), "yellow")
+    missing = [
+        f"{row.measure} {row.missing[0]} / {row.missing[1]}" for row in _informative(comparison) if any(row.missing)
+    ]
+    if missing:
+        yield Text(visible_line(f"attempts without a value (base / candidate): {', '.join(missing)}"), "yellow")
+    pairs = comparison.pairs
+    for problem, names in (
+        ("only in the base", pairs.only_base),
+        ("only in the candidate", pairs.only_candidate),
+        ("left out, because the expectation changed", pairs.changed),
+        ("left out, because the id occurs several times", pairs.ambiguous),
+    ):
+        if names:
+            yield Text(visible_line(f"{problem}: {_first_names(names)}"), "yellow")
+    methods = [row.method for row in comparison.rows if row.method]
+    corrected = sum(row.p_holm is not None and row.measure != first.measure for row in comparison.rows)
+    star = f"; * Holm over {count(_family(comparison), 'p value')}" if corrected else ""
+    yield Text(f"{'; '.join(dict.fromkeys(methods))}{star}", "dim")
+
+
+def _family(comparison: Comparison) -> int:
+    fields = dict(part.partition(":")[::2] for part in comparison.signature.split("|"))
+    return int(fields["holm"])
+
+
+def _first_names(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:_NAMES])
+    return f"{shown} … and {len(names) - _NAMES} more" if len(names) > _NAMES else shown
+
+
+def _moves(moves: Sequence[Move]) -> Iterator[Text]:
+    """Yield the cases that broke, the cases that were fixed, and the largest other changes."""
+    for flip, style in (("broken", "red"), ("fixed", "green")):
+        names = [move.case for move in moves if move.flipped == flip]
+        if names:
+            yield Text(visible_line(f"{flip}: {_first_names(names)}"), style)
+    partly = [move for move in moves if move.flipped is None]
+    if partly:
+        texts = [f"{move.case} {_share(move.base)} -> {_share(move.candidate)}" for move in partly[:_MOST]]
+        more = f" … and {len(partly) - _MOST} more" if len(partly) > _MOST else ""
+        yield Text(visible_line(f"moved: {', '.join(texts)}{more}"))
+
+
+def _share(counts: tuple[int, int]) -> str:
+    return f"{counts[0]}/{counts[1]}"
+
+
+def _pass_k(comparison: Comparison) -> Iterator[RenderableType]:
+    for run, table in zip(("base", "candidate"), comparison.pass_k, strict=True):
+        if table:
+            yield Text("")
+            yield pass_k_rows(table, run)
+
+
+def pass_k_rows(table: Sequence[PassK], title: str = "") -> Rows:
+    """Return pass^k and pass@k with their intervals."""
+    rows = Rows((f"{title} attempts".strip(), "all pass (pass^k)", INTERVAL, "any passes (pass@k)", INTERVAL))
+    for entry in table:
+        cells = [text for estimate in (entry.pass_hat, entry.pass_at) for text in _estimate(estimate)]
+        rows.add(str(entry.k), *cells)
+    return rows
+
+
+def _estimate(estimate: IntervalEstimate) -> tuple[str, str]:
+    ends = Estimate(estimate.value, estimate.low, estimate.high)
+    return rate(estimate.value), interval(ends, percent=True) or DASH
+
+
+def _setup(comparison: Comparison) -> Iterator[Text]:
+    for difference in comparison.setup:
+        line = f"{difference.what}: {difference.base} -> {difference.candidate}"
+        yield Text(visible_line(line), "dim")
