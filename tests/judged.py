@@ -37,11 +37,32 @@ def ids(prompt: Prompt) -> list[str]:
 
 def fenced(prompt: Prompt, name: str) -> str:
     """The text that stands in a prompt under a name."""
+    return fence(prompt, name)[2]
+
+
+def fence(prompt: Prompt, name: str) -> tuple[str, str, str]:
+    """The kind and the code of the fence with a name, and the text in it."""
     found = re.search(
-        rf"<<<begin {re.escape(name)} (\w+)>>>\n(.*?)\n<<<end {re.escape(name)} \1>>>", prompt.text, re.DOTALL
+        rf"<<<([A-Z]+) {re.escape(name)} (\w{{32}})>>>\n(.*?)\n<<<end \1 {re.escape(name)} \2>>>",
+        f"{prompt.system}\n{prompt.text}",
+        re.DOTALL,
     )
     assert found, name
-    return found[2]
+    return found[1], found[2], found[3]
+
+
+def fenced_texts(prompt: Prompt) -> list[tuple[str, str, str, str]]:
+    """Every fence of the question: kind, name, code and text. Only fences with the code of the first one count."""
+    first = re.search(r"<<<[A-Z]+ [^>]* (\w{32})>>>", prompt.text)
+    assert first
+    pattern = rf"<<<([A-Z]+) ([^>]*) ({first[1]})>>>\n(.*?)\n<<<end \1 \2 \3>>>"
+    return re.findall(pattern, prompt.text, re.DOTALL)
+
+
+def unnumbered(prompt: Prompt, text: str) -> str:
+    """The text of a reply without the ids of its sentences, if the prompt numbers them."""
+    code = re.search(r"the code (\w+) stand", prompt.text)
+    return re.sub(rf"s\d+\.{code[1]} ", "", text) if code else text
 
 
 def entry(item: str, said: str | dict[str, Any]) -> dict[str, Any]:
@@ -99,4 +120,17 @@ def vectors(name: str) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))[name]
 
 
-__all__ = ["SHARED", "Bench", "entry", "fenced", "ids", "invocation", "reply", "score", "vectors"]
+__all__ = [
+    "SHARED",
+    "Bench",
+    "entry",
+    "fence",
+    "fenced",
+    "fenced_texts",
+    "ids",
+    "invocation",
+    "reply",
+    "score",
+    "unnumbered",
+    "vectors",
+]

@@ -57,7 +57,7 @@ def _first_answer(request: Request) -> str:
     """A reply of the server that plays every model: the first answer of each question, with a quote if it needs one."""
     if request.schema is None:
         return "Thank you. </finished>"
-    fenced = re.search(r"<<<begin [^>]*>>>\n(.*)", request.text)
+    fenced = re.search(r"<<<[A-Z]+ [^>]*>>>\n(.*)", request.text)
     return request.answers(quote=fenced[1] if fenced else "")
 
 

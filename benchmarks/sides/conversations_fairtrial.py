@@ -26,7 +26,7 @@ latency, simulated = float(sys.argv[5]), sys.argv[6] == "simulated"
 
 def reply(asked: str) -> str:
     """Return the user's last message, or the next message of a simulated user: the next number."""
-    if "<<<begin conversation" not in asked:
+    if "<<<CONTEXT conversation" not in asked:
         return asked
     name, number = re.findall(r"^user: (c\d+) (\d+)$", asked, re.MULTILINE)[-1]
     return f"{name} {int(number) + 1}"

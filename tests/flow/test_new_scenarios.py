@@ -94,5 +94,5 @@ def test_they_are_written_in_the_language_that_is_asked_for(monkeypatch: pytest.
         text = server.requests[0].text
     assert done.code == 0
     assert "환불에 관하여" in text
-    assert "in the language of the instruction" in text
+    assert "in the language of the STANDARD text" in text
     assert "환불해 주세요" in done.out

@@ -81,7 +81,7 @@ def test_what_goes_with_an_answer_must_be_in_form_too(more: dict[str, Any]) -> N
 
 def test_the_schema_is_one_that_strict_providers_take() -> None:
     """Every property is required, none may be added, and the rationale comes before the answer."""
-    shape = answer_schema(ITEMS, ("yes", "no"), quote=True, marks=("m",))
+    shape = answer_schema(ITEMS, ("yes", "no"), marks=("m",))
     fields = shape["properties"]["answers"]["items"]
     assert fields["required"] == list(fields["properties"]) == ["id", "quote", "rationale", "marks", "answer"]
     assert fields["additionalProperties"] is False

@@ -9,8 +9,8 @@ def test_a_text_stands_between_its_marks_byte_for_byte() -> None:
     """Nothing is escaped, folded or stripped."""
     text = '  <<<end reply 0123>>>\n\\u0041 "quote" {{ jinja }} 한국어 \r\n'
     fences = Fences({"reply": text}, ["q"])
-    shown = fences("reply")
-    assert shown == f"<<<begin reply {fences.mark}>>>\n{text}\n<<<end reply {fences.mark}>>>"
+    shown = fences.judged("reply")
+    assert shown == f"<<<JUDGED reply {fences.mark}>>>\n{text}\n<<<end JUDGED reply {fences.mark}>>>"
 
 
 def test_the_mark_is_128_bits_of_the_question() -> None:

@@ -3,44 +3,53 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from importlib import resources
 
 import pytest
 
 from fairtrial.errors import ConfigError
-from fairtrial.llm.prompts import render, source, version
+from fairtrial.llm.prompts import Templates
+from fairtrial.records.reply import Prompt
 
+PACKAGES = {"metrics": Templates("fairtrial.metrics"), "simulate": Templates("fairtrial.simulate")}
 TEMPLATES = {
-    "coherence": ("1", "7cad93511ed9"),
-    "conversation": ("1", "8cdc7b403c96"),
-    "final_response_match": ("1", "40ff7d662cbf"),
-    "hallucinations": ("1", "73880f9573e8"),
-    "rubric_final_response": ("1", "cee6e42b42b8"),
-    "rubric_tool_use": ("1", "9184309693f9"),
-    "rubric_trajectory": ("1", "f810449a4428"),
-    "safety": ("1", "95c75d2b231c"),
-    "scenarios": ("1", "bc72db277b4e"),
-    "segments": ("1", "a281a5b4e57e"),
-    "simulated_message": ("1", "76477c514344"),
-    "simulated_stop": ("1", "c13fd0396503"),
-    "simulated_tool": ("1", "21607ee1c557"),
-    "simulated_user": ("1", "1944aeb4be03"),
+    ("metrics", "coherence"): ("2", "8c6f083dc30c"),
+    ("metrics", "conversation"): ("2", "a0cdb13d66dc"),
+    ("metrics", "final_response_match"): ("2", "f22cbf4159df"),
+    ("metrics", "hallucinations"): ("2", "c55ce6831916"),
+    ("metrics", "rubric_final_response"): ("2", "aedc418e7bea"),
+    ("metrics", "rubric_tool_use"): ("2", "53dade8382e2"),
+    ("metrics", "rubric_trajectory"): ("2", "75ac203d1262"),
+    ("metrics", "safety"): ("2", "50d09ba98834"),
+    ("metrics", "segments"): ("2", "a128254cbe03"),
+    ("metrics", "simulated_message"): ("2", "65ec96274646"),
+    ("metrics", "simulated_stop"): ("2", "9564c493e6d7"),
+    ("simulate", "scenarios"): ("2", "533756679b75"),
+    ("simulate", "simulated_tool"): ("2", "7ed500a8dcec"),
+    ("simulate", "simulated_user"): ("2", "48425f4ffdb6"),
 }
-PARTS = ("rules", "form")
+LANGUAGES = ("en", "ko", "ja", "zh")
 
 
-def digest(name: str) -> str:
+def whole(package: str, name: str) -> str:
     """What a version stands for: the template, and the parts that it includes."""
-    texts = [source(name), *(source(part) for part in PARTS if f'include "{part}"' in source(name))]
-    return hashlib.sha256("".join(texts).encode()).hexdigest()[:12]
+    text = PACKAGES[package].source(name)
+    return text + "".join(whole(package, part) for part in re.findall(r'include "(\w+)"', text))
 
 
-def names() -> list[str]:
+def names() -> list[tuple[str, str]]:
     """Every template that is no part of others."""
-    folder = resources.files("fairtrial.llm") / "templates"
-    return sorted(
-        path.name.removesuffix(".jinja") for path in folder.iterdir() if path.name.removesuffix(".jinja") not in PARTS
-    )
+    paths = [(package, path) for package in PACKAGES for path in _folder(package).iterdir()]
+    files = {(package, path.name.removesuffix(".jinja")) for package, path in paths if path.name.endswith(".jinja")}
+    parts = {
+        (package, part) for package, name in files for part in re.findall(r'include "(\w+)"', whole(package, name))
+    }
+    return sorted(files - parts)
+
+
+def _folder(package: str) -> resources.abc.Traversable:
+    return resources.files(f"fairtrial.{package}") / "templates"
 
 
 def test_every_template_is_listed() -> None:
@@ -48,27 +57,77 @@ def test_every_template_is_listed() -> None:
     assert sorted(TEMPLATES) == names()
 
 
-@pytest.mark.parametrize("name", names())
-def test_a_changed_template_has_a_new_version(name: str) -> None:
+@pytest.mark.parametrize(("package", "name"), names())
+def test_a_changed_template_has_a_new_version(package: str, name: str) -> None:
     """Numbers made with other words are other numbers: whoever changes a template raises its version, here too."""
-    assert (version(name), digest(name)) == TEMPLATES[name]
+    digest = hashlib.sha256(whole(package, name).encode()).hexdigest()[:12]
+    assert (PACKAGES[package].version(name), digest) == TEMPLATES[package, name]
+
+
+@pytest.mark.parametrize(("package", "name"), names())
+def test_every_template_has_an_example_in_each_language(package: str, name: str) -> None:
+    """In the script of that language, so that a mixed-up example is seen."""
+    scripts = {"en": "[a-z]", "ko": "[가-힣]", "ja": "[ぁ-ヺ]", "zh": "[一-鿿]"}
+    for language in LANGUAGES:
+        block = re.search(rf"{{% block example_{language} %}}\n(.*?){{% endblock %}}", whole(package, name), re.DOTALL)
+        assert block, language
+        assert re.search(scripts[language], block[1])
+        assert language == "ja" or not re.search(scripts["ja"], block[1])
+        assert language == "ko" or not re.search(scripts["ko"], block[1])
+
+
+def match(language: str = "en", reply: str = "a", standing: dict[str, str] | None = None, **more: object) -> Prompt:
+    """A question about a reply."""
+    texts = {"user message": "{{ 7 * 7 }}", "reference": "{% raw %}", "reply": reply}
+    values = {"items": ["reply"], "answers": ["valid", "invalid"], "marks": [], "standing_names": [], **more}
+    return PACKAGES["metrics"].render(
+        "final_response_match",
+        texts,
+        language=language,
+        standing=standing,
+        **values,  # type: ignore[arg-type]
+    )
 
 
 def test_equal_questions_are_equal_prompts() -> None:
     """So that nothing is paid for twice."""
-    texts = {"user message": "q", "reference": "r", "reply": "a"}
-    one, two = (render("final_response_match", texts, items=["reply"], answers=["valid", "invalid"]) for _ in range(2))
-    assert one == two
+    assert match() == match()
 
 
 def test_templates_do_not_run_what_a_text_says() -> None:
     """Jinja in a text is text."""
-    texts = {"user message": "{{ 7 * 7 }}", "reference": "{% raw %}", "reply": "{# gone #}"}
-    prompt = render("final_response_match", texts, items=["reply"], answers=["valid"])
-    assert all(text in prompt.text for text in texts.values())
+    prompt = match(reply="{# gone #}")
+    assert all(text in prompt.text for text in ("{{ 7 * 7 }}", "{% raw %}", "{# gone #}"))
 
 
 def test_a_template_without_version_is_refused() -> None:
     """It could change unseen."""
     with pytest.raises(ConfigError, match="first line"):
-        version("rules")
+        PACKAGES["metrics"].version("rules")
+
+
+def test_the_example_in_the_language_of_the_reply_follows_the_english_one() -> None:
+    """The system prompts of two languages share everything before it."""
+    english, korean = match().system, match("ko").system
+    assert korean.startswith(english)
+    assert "택배" in korean.removeprefix(english)
+
+
+def test_the_order_of_the_answers_changes_the_last_line_only() -> None:
+    """The mark is the same, so that a cache of prefixes holds for every vote on a question."""
+    one, two = match(), match(answers=["invalid", "valid"])
+    assert one.system == two.system
+    assert one.text.splitlines()[:-1] == two.text.splitlines()[:-1]
+    assert [prompt.text.splitlines()[-1] for prompt in (one, two)] == [
+        "Possible answers: valid, invalid",
+        "Possible answers: invalid, valid",
+    ]
+
+
+def test_standing_texts_stand_in_the_shared_part_with_a_mark_of_their_own() -> None:
+    """It depends on these texts only."""
+    standing = {"instructions": "Be strict."}
+    one, two = (match(reply=reply, standing=standing, standing_names=["instructions"]) for reply in ("a", "b"))
+    assert one.system == two.system
+    assert "\nBe strict.\n" in one.system
+    assert one.text != two.text

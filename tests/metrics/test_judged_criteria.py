@@ -20,7 +20,7 @@ from fairtrial.records.case import EvalCase, Scenario
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.trace import About, AgentDetails, Event, Message, ToolCall, ToolResult, Trace
 from fairtrial.simulate.personas import PERSONAS, persona_of
-from judged import Bench, fenced, invocation, score
+from judged import Bench, fenced, invocation, score, unnumbered
 
 ABOUT = About((AgentDetails("root", "안내원입니다.", ({"name": "get_weather"},)),))
 CALL, RESULT = ToolCall("get_weather", {"city": "서울"}), ToolResult("get_weather", {"날씨": "맑음"})
@@ -142,7 +142,7 @@ def test_sentences_are_labelled_against_what_the_agent_was_told() -> None:
     shown = next(prompt.text for prompt in bench.prompts if "user message 2" in prompt.text)
     assert "맑음" in shown
     assert "찾는 중입니다." not in shown
-    assert "안녕하세요." not in shown.partition("The whole reply")[0]
+    assert "안녕하세요." not in shown.partition("<<<JUDGED reply")[0]
 
 
 def test_the_score_is_the_share_of_grounded_sentences_with_label_and_quote() -> None:
@@ -203,7 +203,10 @@ def test_interim_replies_are_not_labelled_against_later_grounding() -> None:
     bench = label()
     trace = Trace((invocation("맑음", "끝.", *steps, events=events),))
     score(Hallucinations(bench.judge, evaluate_intermediate_nl_responses=True), trace)
-    seen = {fenced(one, "reply"): [name in one.text for name in ("own", "later", "last")] for one in bench.prompts}
+    seen = {
+        unnumbered(one, fenced(one, "reply")): [name in one.text for name in ("own", "later", "last")]
+        for one in bench.prompts
+    }
     assert seen == {"곧 맑아집니다.": [True, False, False], "끝.": [True, True, True]}
 
 

@@ -112,7 +112,9 @@ def rate(vector: dict[str, Any]) -> Score:
 
 
 def _reply_name(prompt: Prompt) -> str:
-    return max(line.split()[1] + " " + line.split()[2] for line in prompt.text.splitlines() if "<<<begin reply" in line)
+    return max(
+        line.split()[1] + " " + line.split()[2] for line in prompt.text.splitlines() if "<<<JUDGED reply" in line
+    )
 
 
 def column(vector: dict[str, Any], number: int, rubric: int) -> str:
@@ -166,7 +168,7 @@ def simulate(vector: dict[str, Any]) -> Score:
     letters = {str(number): sample for number, sample in enumerate(vector["samples_then_stop"], 1)}
 
     def say(prompt: Prompt) -> ModelLine:
-        place = str(sum(line.startswith("<<<begin user message") for line in prompt.text.splitlines()))
+        place = str(sum(line.startswith("<<<CONTEXT user message") for line in prompt.text.splitlines()))
         letter = letters[place][int(prompt.draw) - 1]
         return reply(prompt, lambda *_: VALIDITY[letter]) if letter in VALIDITY else "unreadable"
 

@@ -17,7 +17,6 @@ from fairtrial.errors import ConfigError, UsageError, collecting
 from fairtrial.llm.model import NamedModel
 from fairtrial.llm.model_options import ModelOptions
 from fairtrial.llm.model_pool import check_model
-from fairtrial.llm.prompts import version
 from fairtrial.loading import Criteria, LoadedSet
 from fairtrial.metrics.signature import add_signature, signature
 from fairtrial.planned_case import Environments, PlannedCase, Users
@@ -27,7 +26,7 @@ from fairtrial.simulate.environment import SimulatedEnvironments
 from fairtrial.simulate.environment_options import KEY as TOOLS
 from fairtrial.simulate.environment_options import EnvironmentOptions, environment_options
 from fairtrial.simulate.played import TEMPLATE
-from fairtrial.simulate.user import SimulatedUsers
+from fairtrial.simulate.user import TEMPLATES, SimulatedUsers
 from fairtrial.simulate.user_options import KEY as USERS
 from fairtrial.simulate.user_options import NO_SPEECH, UserOptions
 
@@ -78,7 +77,7 @@ def _configured_users(options: UserOptions, models: ModelOptions) -> tuple[Simul
     with _with_pointer(USERS):
         model = NamedModel(options.model, None, options.model_configuration, options.endpoint, structured=False)
         check_model(model, models)
-    prompt = "custom" if options.custom_instructions is not None else version("simulated_user")
+    prompt = "custom" if options.custom_instructions is not None else TEMPLATES.version("simulated_user")
     return SimulatedUsers(model, options), {**_without_endpoint(without_defaults(options)), "prompt": prompt}
 
 
@@ -138,7 +137,7 @@ def _configured_environments(options: EnvironmentOptions, models: ModelOptions) 
     with _with_pointer(TOOLS):
         model = NamedModel(options.simulation_model, None, settings, options.endpoint, structured=False)
         check_model(model, models)
-    return SimulatedEnvironments(options, model), {**options_signature, "prompt": version(TEMPLATE)}
+    return SimulatedEnvironments(options, model), {**options_signature, "prompt": TEMPLATES.version(TEMPLATE)}
 
 
 def _without_endpoint(options: dict[str, Json]) -> dict[str, Json]:

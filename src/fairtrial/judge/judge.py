@@ -100,7 +100,7 @@ class Judge:
 async def _ask(question: Question, draw: PendingVote) -> None:
     """Request a vote once, and add the reply to the draw."""
     voter = draw.voter
-    prompt = msgspec.structs.replace(question.prompt, draw=str(draw.number), ask=len(draw.calls) + 1)
+    prompt = msgspec.structs.replace(question.prompt_for(draw.turn), draw=str(draw.number), ask=len(draw.calls) + 1)
     key = call_key(voter.signature, prompt)
     try:
         reply = await voter(prompt)

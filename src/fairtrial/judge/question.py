@@ -17,7 +17,8 @@ class Question:
     """One closed set of answers for one or several items.
 
     `items` are the ids of the items in the prompt. `marks` are words that may accompany an answer, for example kinds of
-    hazards. `check` returns the problem of an answer on an item, or an empty string.
+    hazards. `check` returns the problem of an answer on an item, or an empty string. `reordered` is the same prompt
+    with the possible answers in the opposite order, because models prefer the answer at a certain place.
     """
 
     prompt: Prompt
@@ -26,17 +27,18 @@ class Question:
     rule: Rule
     marks: tuple[str, ...] = ()
     check: Callable[[str, JudgeAnswer], str] | None = None
+    reordered: Prompt | None = None
+
+    def prompt_for(self, turn: int) -> Prompt:
+        """Return the prompt of a model's vote. Its first vote has turn 0, and every second vote is reordered."""
+        return self.reordered if turn % 2 and self.reordered is not None else self.prompt
 
 
-def answer_schema(
-    items: Sequence[str], answers: Sequence[Answer], *, quote: bool = False, marks: Sequence[str] = ()
-) -> dict[str, Json]:
-    """Return the JSON schema of a reply: one entry for every item, rationale before answer."""
+def answer_schema(items: Sequence[str], answers: Sequence[Answer], *, marks: Sequence[str] = ()) -> dict[str, Json]:
+    """Return the JSON schema of a reply: one entry for every item, with quote and rationale before the answer."""
     text: dict[str, Json] = {"type": "string"}
     fields: dict[str, Json] = {"id": {"type": "string", "enum": list(items)}}
-    if quote:
-        fields["quote"] = text
-    fields["rationale"] = text
+    fields |= {"quote": text, "rationale": text}
     if marks:
         fields["marks"] = {"type": "array", "items": {"type": "string", "enum": list(marks)}}
     fields["answer"] = {"type": "string", "enum": list(answers)}

@@ -15,11 +15,12 @@ from fairtrial.records.ballot import Answer, Ballot, Decision, JudgeAnswer, Judg
 
 @dataclass(eq=False)
 class PendingVote:
-    """One vote in progress, with the opinions so far."""
+    """One vote in progress, with the opinions so far. `turn` counts the earlier votes of the same model."""
 
     number: int
     voter: NamedModel
     wave: int
+    turn: int = 0
     opinions: dict[str, JudgeAnswer] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
     calls: list[JudgeCall] = field(default_factory=list)
@@ -79,7 +80,10 @@ class VoteScheduler:
         """Return a number of new draws."""
         self.wave += 1
         panel, start = self.panel, len(self.draws)
-        fresh = [PendingVote(draw + 1, panel[draw % len(panel)], self.wave) for draw in range(start, start + number)]
+        fresh = [
+            PendingVote(draw + 1, panel[draw % len(panel)], self.wave, draw // len(panel))
+            for draw in range(start, start + number)
+        ]
         self.draws += fresh
         return fresh
 

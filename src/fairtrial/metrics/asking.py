@@ -1,18 +1,14 @@
-"""How does a criterion ask a judge, and which score follows from the votes?"""
+"""Which score follows from the votes of a judge, and from the scores of the invocations?"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
 from math import inf
 
 from msgspec.structs import replace
 
-from fairtrial.judge.question import Question, answer_schema
-from fairtrial.judge.voting import Rule, majority, middle
-from fairtrial.llm.prompts import render
-from fairtrial.metrics.judge_context import Texts
+from fairtrial.metrics.judged_metric import Scale
 from fairtrial.metrics.pairing import (
     NO_CONVERSATION,
     broke_here,
@@ -21,56 +17,10 @@ from fairtrial.metrics.pairing import (
     positions,
     structural_score,
 )
-from fairtrial.records.ballot import Answer, Ballot, JudgeAnswer
+from fairtrial.records.ballot import Ballot, JudgeAnswer
 from fairtrial.records.case import EvalCase
-from fairtrial.records.record import Json
 from fairtrial.records.score import PartKey, Quote, Score, invocation_key, mean_of
 from fairtrial.records.trace import Invocation, Trace
-
-
-@dataclass(frozen=True)
-class Scale:
-    """A closed set of answers: their values, the answers that mean "does not apply", and the rule of counting."""
-
-    worth: Mapping[Answer, float]
-    absent: tuple[Answer, ...]
-    rule: Rule
-
-    @property
-    def answers(self) -> tuple[Answer, ...]:
-        """All answers, in the order in which the judge sees them."""
-        return (*self.worth, *self.absent)
-
-
-def scale(yes: Sequence[Answer], no: Sequence[Answer], absent: Sequence[Answer] = ()) -> Scale:
-    """Return the scale on which the majority decides between 1.0 and 0.0."""
-    worth = dict.fromkeys(yes, 1.0) | dict.fromkeys(no, 0.0)
-    return Scale(worth, tuple(absent), majority(yes, no, absent))
-
-
-VALIDITY = scale(["valid"], ["invalid"])
-RUBRIC = scale(["yes"], ["no"], ["not_applicable"])
-GRADES = Scale({str(grade): float(grade) for grade in range(1, 6)}, (), middle({str(g): float(g) for g in range(1, 6)}))
-
-
-def question(
-    template: str,
-    texts: Texts,
-    items: Sequence[str],
-    on: Scale,
-    values: Mapping[str, Json] | None = None,
-    *,
-    quote: bool = False,
-    marks: Sequence[str] = (),
-    check: Callable[[str, JudgeAnswer], str] | None = None,
-) -> Question:
-    """Return the question that a template makes from texts. Its items have ids, under which the judge answers.
-
-    `values` are further variables of the template, for example the names of the texts that are context.
-    """
-    shape = answer_schema(items, on.answers, quote=quote, marks=marks)
-    prompt = render(template, texts, schema=shape, items=list(items), answers=list(on.answers), **(values or {}))
-    return Question(prompt, tuple(items), on.answers, on.rule, tuple(marks), check)
 
 
 def scored(ballot: Ballot, item: str, on: Scale, key: PartKey | None = None, *, label: str = "") -> Score:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-from fairtrial.judge.judge import Judge
-from fairtrial.metrics.asking import RUBRIC, Scale, question, scale, scored, unfit
-from fairtrial.metrics.judge_context import agents_at, instructions, tools, whole
+from fairtrial.judge.question import Question
+from fairtrial.metrics.asking import scored, unfit
+from fairtrial.metrics.judge_context import agents_at, all_replies, instructions, tools, whole
+from fairtrial.metrics.judged_metric import RUBRIC, JudgedMetric, scale
 from fairtrial.records.case import EvalCase
 from fairtrial.records.score import PartKey, Score, mean_of
 from fairtrial.records.trace import Trace
@@ -20,7 +22,7 @@ TRAJECTORY = {
     "on_course": "Did every turn of the agent bring the user nearer to the goal, without needless questions, detours "
     "or repetition?",
     "remembers": "Did the agent keep to what was said and found out earlier in the conversation?",
-    "recovers": "Where something went wrong or was misunderstood, did the agent notice it and put it right?",
+    "recovers": "If something went wrong or was misunderstood, did the agent notice it and put it right?",
     "within_rules": "Did the agent keep to its instructions?",
 }
 TOOL_USE = {
@@ -33,45 +35,47 @@ TOOL_USE = {
 }
 
 
-async def _judge(judge: Judge, questions: dict[str, str], trace: Trace, on: Scale = RUBRIC) -> Score:
-    """Return the mean over the questions, each answered about the conversation as a whole."""
-    if unfit_score := unfit(trace):
-        return unfit_score
-    agents = agents_at(trace)
-    context, subject = instructions(agents) | tools(agents), whole(trace)
-    values = {"questions": questions, "context": list(context), "under": list(subject)}
-    ballot = await judge(question("conversation", context | subject, list(questions), on, values))
-    return mean_of(scored(ballot, item, on, PartKey("question", id=item)) for item in questions)
+@dataclass(frozen=True)
+class _Conversation(JudgedMetric):
+    """The mean over questions, each answered about the conversation as a whole."""
+
+    scale = RUBRIC
+    templates = ("conversation",)
+    questions: ClassVar[dict[str, str]]
+
+    async def __call__(self, trace: Trace, case: EvalCase) -> Score:  # noqa: ARG002 - every metric has two arguments
+        """Judge the conversation as a whole."""
+        if unfit_score := unfit(trace):
+            return unfit_score
+        ballot = await self.judge(self.ask_about(trace))
+        return mean_of(scored(ballot, item, self.scale, PartKey("question", id=item)) for item in self.questions)
+
+    def ask_about(self, trace: Trace) -> Question:
+        """Return the question about a conversation."""
+        agents = agents_at(trace)
+        context, subject = instructions(agents) | tools(agents), whole(trace)
+        values = {"context_names": list(context), "judged_names": list(subject), "questions": self.questions}
+        sample = all_replies(trace)
+        return self.question("conversation", context | subject, list(self.questions), sample=sample, values=values)
 
 
 @dataclass(frozen=True)
-class TaskSuccess:
+class TaskSuccess(_Conversation):
     """`multi_turn_task_success_v1`: 1.0 if the conversation reached the user's goal, else 0.0."""
 
-    judge: Judge
-
-    async def __call__(self, trace: Trace, case: EvalCase) -> Score:  # noqa: ARG002 - every metric has two arguments
-        """Judge the conversation as a whole."""
-        return await _judge(self.judge, SUCCESS, trace, YES_OR_NO)
+    scale = YES_OR_NO
+    questions = SUCCESS
 
 
 @dataclass(frozen=True)
-class TrajectoryQuality:
+class TrajectoryQuality(_Conversation):
     """`multi_turn_trajectory_quality_v1`: the share of four questions about the way that are answered yes, 0..1."""
 
-    judge: Judge
-
-    async def __call__(self, trace: Trace, case: EvalCase) -> Score:  # noqa: ARG002 - every metric has two arguments
-        """Judge the conversation as a whole."""
-        return await _judge(self.judge, TRAJECTORY, trace)
+    questions = TRAJECTORY
 
 
 @dataclass(frozen=True)
-class ToolUseQuality:
+class ToolUseQuality(_Conversation):
     """`multi_turn_tool_use_quality_v1`: the share of five questions about the calls that are answered yes, 0..1."""
 
-    judge: Judge
-
-    async def __call__(self, trace: Trace, case: EvalCase) -> Score:  # noqa: ARG002 - every metric has two arguments
-        """Judge the conversation as a whole."""
-        return await _judge(self.judge, TOOL_USE, trace)
+    questions = TOOL_USE

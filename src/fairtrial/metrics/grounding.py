@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple
 
@@ -11,16 +11,17 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from fairtrial.config.reader import check_options
-from fairtrial.judge.judge import Judge
-from fairtrial.llm.prompts import render
+from fairtrial.judge.question import Question
+from fairtrial.llm.fences import numbered
 from fairtrial.llm.structured import read_json
-from fairtrial.metrics.asking import judge_each, question, scale
+from fairtrial.metrics.asking import judge_each
 from fairtrial.metrics.judge_context import Texts, actions, agents_at, earlier, instructions, tools, user_message
+from fairtrial.metrics.judged_metric import TEMPLATES, JudgedMetric, scale
 from fairtrial.records.ballot import Ballot, JudgeAnswer
 from fairtrial.records.case import EvalCase
 from fairtrial.records.score import PartKey, Quote, Score, mean_of
 from fairtrial.records.trace import Invocation, Message, Trace
+from fairtrial.text.language import language_of
 from fairtrial.text.quoting import Haystack
 from fairtrial.text.sentences import sentences
 
@@ -48,14 +49,13 @@ class _Reply(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Hallucinations:
+class Hallucinations(JudgedMetric):
     """`hallucinations_v1`: the share of the sentences of a reply that are grounded, 0..1. A case is the mean.
 
     A sentence is grounded if more votes label it supported or not_applicable than otherwise. A reply without sentences
     is not applicable. The agent's own words are not evidence.
     """
 
-    judge: Judge
     evaluate_intermediate_nl_responses: Annotated[
         bool, Meta(description="also label the messages before the reply, each against the context before it")
     ] = False
@@ -64,23 +64,27 @@ class Hallucinations:
         Meta(description="who cuts a reply into sentences. The pieces of `judge` must give the text back"),
     ] = "local"
 
-    def __post_init__(self) -> None:
-        check_options(self)
+    scale = LABELS
+    templates = ("hallucinations", "segments")
 
     async def __call__(self, trace: Trace, case: EvalCase) -> Score:
         """Label every sentence of every reply, and take the mean."""
-        evidence = {"the case's context": case.context} if case.context else {}
 
         async def score(invocation: Invocation, index: int) -> Score:
-            agents = agents_at(trace, index)
-            before = instructions(agents) | tools(agents) | evidence
-            before |= earlier(trace, index, with_replies=False) | user_message(invocation, index)
+            before = self.context_before(trace, case, index)
             replies = self._replies(invocation, index)
             parts = await asyncio.gather(*(self._score(before, reply) for reply in replies))
             # Without interim messages the sentences stand directly below their invocation.
             return parts[0] if len(parts) == 1 else mean_of(parts)
 
         return await judge_each(trace, score)
+
+    def context_before(self, trace: Trace, case: EvalCase, index: int) -> Texts:
+        """Return the evidence that the agent had when the invocation at `index` began."""
+        agents, invocation = agents_at(trace, index), trace.invocations[index]
+        context = instructions(agents) | tools(agents)
+        context |= {"the case's context": case.context} if case.context else {}
+        return context | earlier(trace, index, with_replies=False) | user_message(invocation, index)
 
     def _replies(self, invocation: Invocation, index: int) -> list[_Reply]:
         """Return the texts to check in their order: the interim messages if they are asked for, then the reply."""
@@ -121,13 +125,19 @@ class Hallucinations:
         """Return the sentences or None, the ids of the ballots about them, and the problem if there are none."""
         if self.segmenter == "local" or not text.strip():
             return sentences(text), (), ""
-        prompt = render("segments", {"reply": text}, schema=_SHAPE)
+        prompt = TEMPLATES.render("segments", {"reply": text}, language=language_of(text), schema=_SHAPE)
         sentence_texts, ballot = await self.judge.write(prompt, lambda reply: _segments(reply, text))
         return sentence_texts, (ballot.id,), ballot.votes[0].problems.get(prompt.id, "")
 
     async def _ask(self, context: Texts, text: str, sentence_texts: Sequence[str], batch: range) -> list[Score]:
         """Return the scores of a batch of sentences, all labelled in one question."""
-        items = {f"s{place + 1}": place for place in batch}
+        ballot = await self.judge(self.ask_about(context, text, sentence_texts, batch))
+        return [_sentence(ballot, f"s{place + 1}", place, sentence_texts[place]) for place in batch]
+
+    def ask_about(self, context: Texts, text: str, sentence_texts: Sequence[str], batch: Sequence[int]) -> Question:
+        """Return the question about the sentences at the places in `batch`. Their ids count from s1 over the reply."""
+        passages = {f"s{place}": sentence for place, sentence in enumerate(sentence_texts, 1)}
+        numbered_reply, code = numbered(text, passages)
         haystack = Haystack(context.values())
 
         def check(_: str, answer: JudgeAnswer) -> str:
@@ -135,12 +145,14 @@ class Hallucinations:
                 return "" if haystack.holds(answer.quote) else "supported, but its quote is not in the context"
             return "" if answer.rationale.strip() else f"{answer.answer} without a reason"
 
-        named_sentences = {f"sentence {item}": sentence_texts[place] for item, place in items.items()}
-        texts = {**context, "reply": text, **named_sentences}
-        values = {"context": list(context)}
-        form = question("hallucinations", texts, list(items), LABELS, values, quote=True, check=check)
-        ballot = await self.judge(form)
-        return [_sentence(ballot, item, place, sentence_texts[place]) for item, place in items.items()]
+        return self.question(
+            "hallucinations",
+            {**context, "reply": numbered_reply},
+            [f"s{place + 1}" for place in batch],
+            sample=text,
+            values={"context_names": list(context), "code": code},
+            check=check,
+        )
 
 
 def _segments(reply: str, text: str) -> tuple[str, ...]:
@@ -154,7 +166,18 @@ def _segments(reply: str, text: str) -> tuple[str, ...]:
         raise ValueError(f"the cut cannot be read: {problem}") from None
     if "".join("".join(pieces).split()) != "".join(text.split()):
         raise ValueError("its cut does not give the reply again")
-    return tuple(sentence.strip() for sentence in pieces if sentence.strip())
+    return tuple(_verbatim(pieces, text))
+
+
+def _verbatim(pieces: Sequence[str], text: str) -> Iterator[str]:
+    """Yield the parts of the text that pieces stand for, which may have other white space than the text."""
+    places = [place for place, char in enumerate(text) if not char.isspace()]
+    start = 0
+    for piece in pieces:
+        end = start + len("".join(piece.split()))
+        if end > start:
+            yield text[places[start] : places[end - 1] + 1]
+        start = end
 
 
 def label_of(counted: dict[str, int], grounded: bool) -> str:

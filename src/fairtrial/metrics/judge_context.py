@@ -95,6 +95,11 @@ def earlier(trace: Trace, index: int, *, with_actions: bool = True, with_replies
     return texts
 
 
+def all_replies(trace: Trace) -> str:
+    """Return the replies of a conversation, one a line."""
+    return "\n".join(invocation.reply for invocation in trace.invocations)
+
+
 def whole(trace: Trace) -> Texts:
     """Return the whole conversation."""
     texts: Texts = {}

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fairtrial.judge.judge import Judge
-from fairtrial.metrics.asking import GRADES, judge_pairs, question, scored
+from fairtrial.judge.question import Question
+from fairtrial.metrics.asking import judge_pairs, scored
 from fairtrial.metrics.expectations import blank_references
+from fairtrial.metrics.judged_metric import GRADES, JudgedMetric
 from fairtrial.records.case import EvalCase
 from fairtrial.records.score import Score
 from fairtrial.records.trace import Invocation, Trace
 
 
 @dataclass(frozen=True)
-class ResponseEvaluation:
+class ResponseEvaluation(JudgedMetric):
     """`response_evaluation_score`: the median grade of a reply's coherence, 1..5. A case is the mean.
 
     No reference: not applicable. An invocation that was never reached: 1.
     """
 
-    judge: Judge
+    scale = GRADES
+    templates = ("coherence",)
 
     async def __call__(self, trace: Trace, case: EvalCase) -> Score:
         """Grade each reply that has a reference, and take the mean."""
@@ -29,7 +31,10 @@ class ResponseEvaluation:
         """Return a problem for each reference that is blank."""
         return tuple(blank_references(case))
 
-    async def _grade(self, actual: Invocation, expected: Invocation) -> Score:
+    def grade(self, actual: Invocation, expected: Invocation) -> Question:
+        """Return the question how coherent a reply is."""
         texts = {"user message": actual.query, "reference": expected.reply, "reply": actual.reply}
-        ballot = await self.judge(question("coherence", texts, ["reply"], GRADES))
-        return scored(ballot, "reply", GRADES)
+        return self.question("coherence", texts, ["reply"], sample=actual.reply)
+
+    async def _grade(self, actual: Invocation, expected: Invocation) -> Score:
+        return scored(await self.judge(self.grade(actual, expected)), "reply", GRADES)

@@ -7,30 +7,29 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from fairtrial.config.reader import check_options
-from fairtrial.judge.judge import Judge
-from fairtrial.metrics.asking import VALIDITY, judge_pairs, question, scored
+from fairtrial.judge.question import Question
+from fairtrial.metrics.asking import judge_pairs, scored
 from fairtrial.metrics.expectations import blank_references
 from fairtrial.metrics.judge_context import full_reply
+from fairtrial.metrics.judged_metric import VALIDITY, JudgedMetric
 from fairtrial.records.case import EvalCase
 from fairtrial.records.score import Score
 from fairtrial.records.trace import Invocation, Trace
 
 
 @dataclass(frozen=True)
-class FinalResponseMatch:
+class FinalResponseMatch(JudgedMetric):
     """`final_response_match_v2`: the share of invocations whose reply is valid against its reference, 0..1.
 
     More votes for valid than for invalid are 1.0, else 0.0. No reference: not applicable.
     """
 
-    judge: Judge
     include_intermediate_responses_in_final: Annotated[
         bool, Meta(description="judge the messages before the reply together with the reply")
     ] = False
 
-    def __post_init__(self) -> None:
-        check_options(self)
+    scale = VALIDITY
+    templates = ("final_response_match",)
 
     async def __call__(self, trace: Trace, case: EvalCase) -> Score:
         """Judge each invocation that has a reference, and take the mean."""
@@ -40,12 +39,15 @@ class FinalResponseMatch:
         """Return a problem for each reference that is blank."""
         return tuple(blank_references(case))
 
-    async def _compare(self, actual: Invocation, expected: Invocation) -> Score:
+    def compare(self, actual: Invocation, expected: Invocation) -> Question:
+        """Return the question whether a reply is right."""
         interim = self.include_intermediate_responses_in_final
         texts = {
             "user message": actual.query,
             "reference": full_reply(expected, interim=interim),
             "reply": full_reply(actual, interim=interim),
         }
-        ballot = await self.judge(question("final_response_match", texts, ["reply"], VALIDITY))
-        return scored(ballot, "reply", VALIDITY)
+        return self.question("final_response_match", texts, ["reply"], sample=texts["reply"])
+
+    async def _compare(self, actual: Invocation, expected: Invocation) -> Score:
+        return scored(await self.judge(self.compare(actual, expected)), "reply", VALIDITY)

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from msgspec import Meta
 
-from fairtrial.config.reader import OptionError, OptionReader, ReadWith, check_options
+from fairtrial.config.reader import OptionError, OptionReader, ReadWith
 from fairtrial.formats.adk.evalset import rubrics as read_rubrics
 from fairtrial.formats.reading import Diagnostics
-from fairtrial.judge.judge import Judge
-from fairtrial.metrics.asking import RUBRIC, judge_each, question, scored, unfit
+from fairtrial.judge.question import Question
+from fairtrial.metrics.asking import judge_each, scored, unfit
 from fairtrial.metrics.judge_context import (
     Texts,
     actions,
     agents_at,
+    all_replies,
     earlier,
     instructions,
     reply,
@@ -24,6 +25,7 @@ from fairtrial.metrics.judge_context import (
     user_message,
     whole,
 )
+from fairtrial.metrics.judged_metric import RUBRIC, JudgedMetric
 from fairtrial.records.case import EvalCase
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.score import PartKey, Score, mean_of
@@ -34,9 +36,6 @@ _CRITERION = "the criterion"
 
 PlacedRubric = tuple[str, Rubric]
 """A rubric behind its origin, for example `("invocation 2", rubric)`."""
-
-Show = Callable[[Invocation, int], tuple[Texts, Texts]]
-"""The texts for an invocation and its index: the context, and the subject of the judgement."""
 
 
 def _read_rubrics(raw: Any, reader: OptionReader, pointer: str) -> tuple[Rubric, ...]:
@@ -62,34 +61,85 @@ Rubrics = Annotated[
 
 
 @dataclass(frozen=True)
-class FinalResponseRubrics:
+class _RubricMetric(JudgedMetric):
+    """A metric that asks the judge yes, no or not applicable about every rubric of a type."""
+
+    rubrics: Rubrics = ()
+
+    scale = RUBRIC
+    kind: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_types(self.rubrics, self.kind)
+
+    def ask_about(self, rubrics: Sequence[Rubric], context: Texts, subject: Texts, *, sample: str) -> Question:
+        """Return the question whether a subject has the properties that rubrics name. Their ids are r1, r2, ..."""
+        items = [f"r{number}" for number in range(1, len(rubrics) + 1)]
+        texts = {f"rubric {item}": rubric.text for item, rubric in zip(items, rubrics, strict=True)}
+        values = {"context_names": list(context), "judged_names": list(subject)}
+        return self.question(self.templates[0], {**context, **subject, **texts}, items, sample=sample, values=values)
+
+    async def _score(self, placed: Sequence[PlacedRubric], notes: Sequence[str], question: Question) -> Score:
+        ballot = await self.judge(question)
+        parts = [
+            scored(ballot, item, RUBRIC, PartKey("rubric", id=rubric.id))
+            for item, (_, rubric) in zip(question.items, placed, strict=True)
+        ]
+        return mean_of(parts, reason="; ".join(notes))
+
+
+@dataclass(frozen=True)
+class _InvocationRubrics(_RubricMetric):
+    """A metric that judges each invocation by the rubrics of criterion, case and invocation together."""
+
+    async def __call__(self, trace: Trace, case: EvalCase) -> Score:
+        """Return the mean over invocations. Nothing is judged if an id stands twice anywhere in the conversation."""
+        selection = [
+            _of_kind([*_shared(self.rubrics, case), *_of_invocation(trace, case, index)], self.kind)
+            for index in range(len(trace.invocations))
+        ]
+        for rubrics, _ in selection:
+            if duplicate := _duplicate(rubrics):
+                return Score(None, duplicate, side="expectation")
+
+        async def score(invocation: Invocation, index: int) -> Score:
+            placed, notes = selection[index]
+            if not placed:
+                return Score(applicable=False, reason="no rubric for this invocation")
+            context, subject = self.show(trace, index)
+            rubrics = [rubric for _, rubric in placed]
+            return await self._score(placed, notes, self.ask_about(rubrics, context, subject, sample=invocation.reply))
+
+        return await judge_each(trace, score)
+
+    def show(self, trace: Trace, index: int) -> tuple[Texts, Texts]:
+        """Return the texts for the invocation at `index`: the context, and the subject of the judgement."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class FinalResponseRubrics(_InvocationRubrics):
     """`rubric_based_final_response_quality_v1`: the mean over invocations of the share of rubrics that hold, 0..1.
 
     The judge answers yes, no or not applicable to every rubric. If "not applicable" gets more votes than yes and no
     together, the rubric does not count.
     """
 
-    judge: Judge
-    rubrics: Rubrics = ()
     include_intermediate_responses_in_final: Annotated[
         bool, Meta(description="judge the messages before the reply together with the reply")
     ] = False
 
-    def __post_init__(self) -> None:
-        check_options(self)
-        _check_types(self.rubrics, FINAL_RESPONSE)
+    templates = ("rubric_final_response",)
+    kind = FINAL_RESPONSE
 
-    async def __call__(self, trace: Trace, case: EvalCase) -> Score:
-        """Judge each invocation by the rubrics of criterion, case and invocation together."""
-
-        def show(invocation: Invocation, index: int) -> tuple[Texts, Texts]:
-            agents = agents_at(trace, index)
-            context = instructions(agents) | tools(agents) | earlier(trace, index)
-            interim = self.include_intermediate_responses_in_final
-            subject = user_message(invocation, index) | actions(invocation, index, messages=not interim)
-            return context, subject | reply(invocation, index, interim=interim)
-
-        return await _judge_each(self.judge, "rubric_final_response", self.rubrics, FINAL_RESPONSE, trace, case, show)
+    def show(self, trace: Trace, index: int) -> tuple[Texts, Texts]:
+        """Return everything that the agent was given and did as the context, and its reply as the subject."""
+        invocation, agents = trace.invocations[index], agents_at(trace, index)
+        interim = self.include_intermediate_responses_in_final
+        context = instructions(agents) | tools(agents) | earlier(trace, index) | user_message(invocation, index)
+        context |= actions(invocation, index, messages=not interim)
+        return context, reply(invocation, index, interim=interim)
 
     def notes(self, trace: Trace, case: EvalCase) -> tuple[str, ...]:
         """Return a note for each rubric of the case, or of an invocation, that has no type."""
@@ -100,36 +150,25 @@ class FinalResponseRubrics:
 
 
 @dataclass(frozen=True)
-class ToolUseRubrics:
+class ToolUseRubrics(_InvocationRubrics):
     """`rubric_based_tool_use_quality_v1`: the same for the calls of an invocation, their arguments and results."""
 
-    judge: Judge
-    rubrics: Rubrics = ()
+    templates = ("rubric_tool_use",)
+    kind = TOOL_USE
 
-    def __post_init__(self) -> None:
-        check_options(self)
-        _check_types(self.rubrics, TOOL_USE)
-
-    async def __call__(self, trace: Trace, case: EvalCase) -> Score:
-        """Judge each invocation by the rubrics of criterion, case and invocation together."""
-
-        def show(invocation: Invocation, index: int) -> tuple[Texts, Texts]:
-            context = tools(agents_at(trace, index)) | earlier(trace, index)
-            return context, user_message(invocation, index) | actions(invocation, index, messages=False)
-
-        return await _judge_each(self.judge, "rubric_tool_use", self.rubrics, TOOL_USE, trace, case, show)
+    def show(self, trace: Trace, index: int) -> tuple[Texts, Texts]:
+        """Return the tools and the conversation as the context, and the calls with their results as the subject."""
+        invocation = trace.invocations[index]
+        context = tools(agents_at(trace, index)) | earlier(trace, index) | user_message(invocation, index)
+        return context, actions(invocation, index, messages=False)
 
 
 @dataclass(frozen=True)
-class TrajectoryRubrics:
+class TrajectoryRubrics(_RubricMetric):
     """`rubric_based_multi_turn_trajectory_quality_v1`: the share of rubrics that hold for the whole conversation."""
 
-    judge: Judge
-    rubrics: Rubrics = ()
-
-    def __post_init__(self) -> None:
-        check_options(self)
-        _check_types(self.rubrics, TRAJECTORY)
+    templates = ("rubric_trajectory",)
+    kind = TRAJECTORY
 
     async def __call__(self, trace: Trace, case: EvalCase) -> Score:
         """Judge the conversation by the rubrics of criterion, case and all invocations together."""
@@ -143,9 +182,15 @@ class TrajectoryRubrics:
             return Score(applicable=False, reason="no rubric for this conversation")
         if unfit_score := unfit(trace):
             return unfit_score
+        context, subject = self.show(trace)
+        sample = all_replies(trace)
+        question = self.ask_about([rubric for _, rubric in rubrics], context, subject, sample=sample)
+        return await self._score(rubrics, notes, question)
+
+    def show(self, trace: Trace) -> tuple[Texts, Texts]:
+        """Return the instructions and tools as the context, and the conversation as the subject."""
         agents = agents_at(trace)
-        context = instructions(agents) | tools(agents)
-        return await _judge(self.judge, "rubric_trajectory", rubrics, notes, context, whole(trace))
+        return instructions(agents) | tools(agents), whole(trace)
 
 
 def _check_types(own: Sequence[Rubric], kind: str) -> None:
@@ -156,39 +201,6 @@ def _check_types(own: Sequence[Rubric], kind: str) -> None:
     ]
     if problems:
         raise OptionError(problems)
-
-
-async def _judge_each(
-    judge: Judge, template: str, own: Sequence[Rubric], kind: str, trace: Trace, case: EvalCase, show: Show
-) -> Score:
-    """Return the mean over invocations. Nothing is judged if an id stands twice anywhere in the conversation."""
-    selection = [
-        _of_kind([*_shared(own, case), *_of_invocation(trace, case, index)], kind)
-        for index in range(len(trace.invocations))
-    ]
-    for rubrics, _ in selection:
-        if duplicate := _duplicate(rubrics):
-            return Score(None, duplicate, side="expectation")
-
-    async def score(invocation: Invocation, index: int) -> Score:
-        rubrics, notes = selection[index]
-        if not rubrics:
-            return Score(applicable=False, reason="no rubric for this invocation")
-        context, subject = show(invocation, index)
-        return await _judge(judge, template, rubrics, notes, context, subject)
-
-    return await judge_each(trace, score)
-
-
-async def _judge(
-    judge: Judge, template: str, placed: Sequence[PlacedRubric], notes: Sequence[str], context: Texts, subject: Texts
-) -> Score:
-    items = {f"r{number}": rubric for number, (_, rubric) in enumerate(placed, 1)}
-    texts = {f"rubric {item}": rubric.text for item, rubric in items.items()}
-    values = {"context": list(context), "under": list(subject)}
-    ballot = await judge(question(template, {**context, **subject, **texts}, list(items), RUBRIC, values))
-    parts = [scored(ballot, item, RUBRIC, PartKey("rubric", id=rubric.id)) for item, rubric in items.items()]
-    return mean_of(parts, reason="; ".join(notes))
 
 
 def _shared(own: Sequence[Rubric], case: EvalCase) -> list[PlacedRubric]:

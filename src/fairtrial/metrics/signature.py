@@ -10,18 +10,21 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+from fairtrial.metrics.judged_metric import JudgedMetric
 from fairtrial.records.record import Json
 
 
 def signature(metric: Any) -> dict[str, Json]:
     """Return the signature of a metric or of an object that it calls, such as a judge.
 
-    For a dataclass it consists of the qualified name and the fields, and callable fields have their own signature. For
-    a function it consists of the qualified name and the SHA-256 of the source.
+    For a dataclass it consists of the qualified name and the fields, and callable fields have their own signature. A
+    metric with a judge adds the versions of its prompts. For a function it consists of the qualified name and the
+    SHA-256 of the source.
     """
     if dataclasses.is_dataclass(metric) and not isinstance(metric, type):
         fields = {field.name: _value(getattr(metric, field.name)) for field in dataclasses.fields(metric) if field.repr}
-        return {"metric": f"{type(metric).__module__}:{type(metric).__qualname__}", "options": fields}
+        prompts = {"prompts": metric.prompts} if isinstance(metric, JudgedMetric) else {}
+        return {"metric": f"{type(metric).__module__}:{type(metric).__qualname__}", "options": fields, **prompts}
     if isinstance(metric, functools.partial):
         return {**signature(metric.func), "args": _value(metric.args), "keywords": _value(metric.keywords)}
     code = metric if hasattr(metric, "__qualname__") else type(metric)

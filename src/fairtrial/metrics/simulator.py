@@ -10,10 +10,10 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from fairtrial.config.option import NOT_BLANK
-from fairtrial.config.reader import check_options
-from fairtrial.judge.judge import Judge
-from fairtrial.metrics.asking import VALIDITY, question, scored, unfit
+from fairtrial.judge.question import Question
+from fairtrial.metrics.asking import scored, unfit
 from fairtrial.metrics.judge_context import Texts, earlier
+from fairtrial.metrics.judged_metric import VALIDITY, JudgedMetric
 from fairtrial.metrics.pairing import broke_here
 from fairtrial.records.case import EvalCase, Scenario
 from fairtrial.records.score import Score, invocation_key, mean_of
@@ -23,7 +23,7 @@ from fairtrial.simulate.user_options import STOP_SIGNAL
 
 
 @dataclass(frozen=True)
-class UserSimulatorQuality:
+class UserSimulatorQuality(JudgedMetric):
     """`per_turn_user_simulator_quality_v1`: the share of the user's messages that are valid, 0..1.
 
     The first message must equal the starting prompt, except for white space around it. Each later message is judged
@@ -32,13 +32,12 @@ class UserSimulatorQuality:
     ended the conversation, because it may have been the moment to stop.
     """
 
-    judge: Judge
     stop_signal: Annotated[
         str, Meta(pattern=NOT_BLANK, description="the text with which the simulated user ends the conversation")
     ] = STOP_SIGNAL
 
-    def __post_init__(self) -> None:
-        check_options(self)
+    scale = VALIDITY
+    templates = ("simulated_message", "simulated_stop")
 
     async def __call__(self, trace: Trace, case: EvalCase) -> Score:
         """Judge every message of the user, and the stop."""
@@ -70,32 +69,38 @@ class UserSimulatorQuality:
     async def _message(self, scenario: Scenario, trace: Trace, index: int) -> Score:
         if index == 0:
             return _first(scenario, trace)
-        texts, persona, violations = self._plan(scenario, violations=True)
-        before = earlier(trace, index, with_actions=False)
-        texts |= before | {"message": trace.invocations[index].query}
-        values = {"under": list(before), "persona": list(persona), "violations": list(violations)}
-        ballot = await self.judge(question("simulated_message", texts, ["message"], VALIDITY, values))
+        ballot = await self.judge(self.ask_about_message(scenario, trace, index))
         return scored(ballot, "message", VALIDITY)
 
     async def _stop(self, scenario: Scenario, trace: Trace) -> Score:
-        texts, persona, _ = self._plan(scenario, violations=False)
-        before = earlier(trace, len(trace.invocations), with_actions=False)
-        texts |= before | {"message": self.stop_signal}
-        values = {"under": list(before), "persona": list(persona)}
-        ballot = await self.judge(question("simulated_stop", texts, ["message"], VALIDITY, values))
-        return scored(ballot, "message", VALIDITY)
+        return scored(await self.judge(self.ask_about_stop(scenario, trace)), "message", VALIDITY)
 
-    def _plan(self, scenario: Scenario, *, violations: bool) -> tuple[Texts, Texts, Texts]:
-        """Return all texts about the user, the texts about the persona, and the rubrics of forbidden behaviour."""
+    def ask_about_message(self, scenario: Scenario, trace: Trace, index: int) -> Question:
+        """Return the question whether the user's message in the invocation at `index` is valid."""
+        message = trace.invocations[index].query
+        standards = self._standards_of(scenario, violations=True)
+        return self._ask("simulated_message", scenario, standards, earlier(trace, index, with_actions=False), message)
+
+    def ask_about_stop(self, scenario: Scenario, trace: Trace) -> Question:
+        """Return the question whether it was right to end the conversation after its last invocation."""
+        before = earlier(trace, len(trace.invocations), with_actions=False)
+        standards = self._standards_of(scenario, violations=False)
+        return self._ask("simulated_stop", scenario, standards, before, self.stop_signal)
+
+    def _ask(self, template: str, scenario: Scenario, standards: Texts, before: Texts, message: str) -> Question:
+        texts = {"plan": scenario.conversation_plan, **standards, **before, "message": message}
+        values = {"standard_names": list(standards), "context_names": list(before)}
+        return self.question(template, texts, ["message"], sample=scenario.starting_prompt, values=values)
+
+    def _standards_of(self, scenario: Scenario, *, violations: bool) -> Texts:
+        """Return the texts about the persona: its description, and on request the rubrics of forbidden behaviour."""
         persona = persona_of(scenario, stop_signal=self.stop_signal)
-        described: Texts = {}
-        violation_texts: Texts = {}
-        if persona is not None:
-            habits = [f"- {habit.name}: {habit.description}" for habit in persona.behaviors]
-            described = {"persona": "\n".join([persona.description, *habits])}
-            rubrics = [text for habit in persona.behaviors for text in habit.violation_rubrics] if violations else []
-            violation_texts = {f"violation {number}": rubric for number, rubric in enumerate(rubrics, 1)}
-        return {"plan": scenario.conversation_plan, **described, **violation_texts}, described, violation_texts
+        if persona is None:
+            return {}
+        habits = [f"- {habit.name}: {habit.description}" for habit in persona.behaviors]
+        rubrics = [text for habit in persona.behaviors for text in habit.violation_rubrics] if violations else []
+        violation_texts = {f"violation {number}": rubric for number, rubric in enumerate(rubrics, 1)}
+        return {"persona": "\n".join([persona.description, *habits]), **violation_texts}
 
 
 def _first(scenario: Scenario, trace: Trace) -> Score:

@@ -156,17 +156,17 @@ def custom_prompt(
 
     Raises SimulatorError if the template fails, or if the prompt is far longer than the texts in it.
     """
-    fenced = Fences(texts, ["custom_instructions", template, stop_signal])
+    fences = Fences(texts, ["custom_instructions", template, stop_signal])
     values: dict[str, Any] = {
         "stop_signal": stop_signal,
-        "conversation_plan": fenced("plan"),
-        "conversation_history": fenced("conversation"),
+        "conversation_plan": fences.standard("plan"),
+        "conversation_history": fences.context("conversation"),
         "persona": "",
     }
     if persona is not None:
         behaviors = tuple(map(_template_behavior, persona.behaviors))
-        values["persona"] = _TemplatePersona(persona.id, persona.description, behaviors, fenced("persona"))
-    most = _TIMES * (len(template) + sum(len(fenced(name)) for name in texts))
+        values["persona"] = _TemplatePersona(persona.id, persona.description, behaviors, fences.standard("persona"))
+    most = _TIMES * (len(template) + sum(len(fences.context(name)) for name in texts))
     try:
         text = "".join(_bounded(_sandbox().from_string(template).generate(values), most))
     except Exception as error:

@@ -7,15 +7,16 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from fairtrial.errors import SimulatedToolError
-from fairtrial.llm.prompts import render
+from fairtrial.llm.prompts import Templates
 from fairtrial.llm.structured import read_json
 from fairtrial.protocols import Model
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.record import Json
 from fairtrial.records.trace import ToolCall
 from fairtrial.text.display import compact, shortened
+from fairtrial.text.language import language_of
 
-TEMPLATE = "simulated_tool"
+TEMPLATES, TEMPLATE = Templates("fairtrial.simulate"), "simulated_tool"
 _ATTEMPTS = 2
 _LONGEST = 10_000
 """The number of characters of an earlier answer in the prompt."""
@@ -54,7 +55,9 @@ class Player:
             "call": compact({"tool": call.name, "args": call.args}),
         }
         present: dict[str, Json] = {name: bool(texts[name]) for name in ("data", "tracing", "earlier")}
-        prompt = replace(render(TEMPLATE, texts, schema=None, **present), draw=draw)
+        prompt = replace(
+            TEMPLATES.render(TEMPLATE, texts, language=language_of("".join(texts.values())), **present), draw=draw
+        )
         problem = ""
         for ask in range(1, _ATTEMPTS + 1):
             reply = await self._model(replace(prompt, ask=ask))

@@ -9,13 +9,15 @@ import msgspec
 from msgspec.structs import replace
 
 from fairtrial.errors import SimulatorError
-from fairtrial.llm.prompts import render
+from fairtrial.llm.prompts import Templates
 from fairtrial.llm.structured import read_json
 from fairtrial.protocols import Model
 from fairtrial.records.case import Scenario
 from fairtrial.records.record import Json
+from fairtrial.text.language import language_of
 from fairtrial.text.rouge import characters, rouge
 
+TEMPLATES = Templates("fairtrial.simulate")
 _BATCH = 10
 _ALIKE = 0.7
 """Plans with at least this F of ROUGE-1 ask for the same thing."""
@@ -59,9 +61,10 @@ async def write_scenarios(model: Model, assistant: str, *, count: int, instructi
         if len(scenarios) >= count:
             break
         texts = {"assistant": assistant, "instruction": instruction, "earlier": _listed(scenarios)}
-        prompt = render(
+        prompt = TEMPLATES.render(
             "scenarios",
             texts,
+            language=language_of(instruction or assistant),
             schema=_SCHEMA,
             count=min(_BATCH, count - len(scenarios)),
             instruction=bool(instruction),

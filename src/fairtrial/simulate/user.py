@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from fairtrial.errors import ConfigError, SimulatorError
 from fairtrial.llm.model import NamedModel
 from fairtrial.llm.model_pool import ModelPool
-from fairtrial.llm.prompts import render
+from fairtrial.llm.prompts import Templates
 from fairtrial.protocols import Model
 from fairtrial.records.case import EvalCase, Persona, Scenario
 from fairtrial.records.model_usage import ModelUsage
@@ -20,6 +20,9 @@ from fairtrial.simulate.instructions import custom_prompt, validated
 from fairtrial.simulate.personas import persona_of
 from fairtrial.simulate.user_options import KEY, UserOptions
 from fairtrial.text.display import compact
+from fairtrial.text.language import language_of
+
+TEMPLATES = Templates("fairtrial.simulate")
 
 
 @dataclass(frozen=True)
@@ -93,15 +96,21 @@ class SimulatedUser:
     def prompt(self, so_far: Trace) -> Prompt:
         """Return the prompt of the model. Raises SimulatorError if the custom instructions fail."""
         options = self._options
-        texts = {
-            "plan": self._scenario.conversation_plan,
-            "conversation": history(so_far, calls=options.include_function_calls),
-        }
+        conversation = {"conversation": history(so_far, calls=options.include_function_calls)}
+        standing = {"plan": self._scenario.conversation_plan}
         if self._persona is not None:
-            texts["persona"] = described(self._persona)
+            standing["persona"] = described(self._persona)
         if options.custom_instructions is None:
-            prompt = render("simulated_user", texts, stop_signal=options.stop_signal, persona=self._persona is not None)
+            prompt = TEMPLATES.render(
+                "simulated_user",
+                conversation,
+                language=language_of(self._scenario.starting_prompt),
+                standing=standing,
+                stop_signal=options.stop_signal,
+                persona=self._persona is not None,
+            )
         else:
+            texts = standing | conversation
             prompt = custom_prompt(
                 options.custom_instructions, texts, stop_signal=options.stop_signal, persona=self._persona
             )

@@ -1,0 +1,32 @@
+"""In which of four languages is a text: English, Korean, Japanese or Chinese?"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import regex
+
+Language = Literal["en", "ko", "ja", "zh"]
+
+_HANGUL = regex.compile(r"\p{Hangul}")
+_KANA = regex.compile(r"[\p{Hiragana}\p{Katakana}]")
+_HAN = regex.compile(r"\p{Han}")
+_LETTER = regex.compile(r"\p{L}")
+_SHARE = 0.2
+"""The smallest share of East Asian letters. A name in an English text has fewer, and a Korean text with English has
+more, because one Korean letter is a syllable."""
+
+
+def language_of(text: str) -> Language:
+    """Return the language by the script of the letters. Every other language counts as English.
+
+    For example, "서울은 맑습니다." is Korean, and "The name of the city is 서울 in Korean." is English. Han characters
+    are Japanese if kana stand beside them, else Chinese.
+    """
+    hangul, kana, han = (len(script.findall(text)) for script in (_HANGUL, _KANA, _HAN))
+    if hangul + kana + han <= _SHARE * len(_LETTER.findall(text)):
+        return "en"
+    if hangul > kana + han:
+        return "ko"
+    # Chinese may name a Japanese product, but a Japanese sentence has kana in every phrase.
+    return "ja" if kana > 0.1 * (kana + han) else "zh"
