@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from fairtrial.aggregation import aggregate
 from fairtrial.records.attempt import Recording
+from fairtrial.records.calibration import Calibration
 from fairtrial.records.expectation import ExpectedCase
 from fairtrial.records.result import CaseResult
 from fairtrial.records.run import RunInfo
@@ -21,6 +22,7 @@ class FinishedRun:
     results: Sequence[CaseResult]
     expectations: Sequence[ExpectedCase] = ()
     recorded: Sequence[tuple[int, Recording]] = ()
+    calibrations: Sequence[Calibration] = ()
 
     @property
     def summary(self) -> Summary:

@@ -23,9 +23,11 @@ _HOMES = {
     "Agent": "fairtrial.protocols",
     "AgentDetails": "fairtrial.records.trace",
     "AgentError": "fairtrial.errors",
+    "Agreement": "fairtrial.records.calibration",
     "Ballot": "fairtrial.records.ballot",
     "Behavior": "fairtrial.records.case",
     "Budget": "fairtrial.llm.budget",
+    "Calibration": "fairtrial.records.calibration",
     "CallError": "fairtrial.llm.model",
     "CaseError": "fairtrial.errors",
     "CaseKey": "fairtrial.records.keys",
@@ -54,7 +56,9 @@ _HOMES = {
     "Judge": "fairtrial.judge.judge",
     "JudgeError": "fairtrial.errors",
     "JudgeOptions": "fairtrial.judge.judge_options",
+    "JudgeState": "fairtrial.records.calibration",
     "Judges": "fairtrial.judge.judges",
+    "Label": "fairtrial.records.label",
     "Message": "fairtrial.records.trace",
     "Metric": "fairtrial.records.result",
     "MetricError": "fairtrial.errors",
@@ -108,6 +112,7 @@ _HOMES = {
     "UserSimulatorQuality": "fairtrial.metrics.simulator",
     "VectorCache": "fairtrial.valuation.novelty",
     "Verdict": "fairtrial.records.result",
+    "calibrate": "fairtrial.api.calibrating",
     "compare": "fairtrial.api.comparing",
     "evaluate": "fairtrial.api.evaluation",
     "iter_recordings": "fairtrial.api.eval_files",
@@ -120,6 +125,7 @@ _HOMES = {
 __all__ = sorted(_HOMES)  # noqa: PLE0605  (names are imported when first used: `import fairtrial` stays light)
 
 if TYPE_CHECKING:
+    from fairtrial.api.calibrating import calibrate as calibrate
     from fairtrial.api.comparing import compare as compare
     from fairtrial.api.eval_files import iter_recordings as iter_recordings
     from fairtrial.api.eval_files import load_eval_set as load_eval_set
@@ -175,6 +181,9 @@ if TYPE_CHECKING:
     from fairtrial.records.attempt import Failure as Failure
     from fairtrial.records.attempt import Recording as Recording
     from fairtrial.records.ballot import Ballot as Ballot
+    from fairtrial.records.calibration import Agreement as Agreement
+    from fairtrial.records.calibration import Calibration as Calibration
+    from fairtrial.records.calibration import JudgeState as JudgeState
     from fairtrial.records.case import Behavior as Behavior
     from fairtrial.records.case import EvalCase as EvalCase
     from fairtrial.records.case import EvalSet as EvalSet
@@ -182,6 +191,7 @@ if TYPE_CHECKING:
     from fairtrial.records.case import Scenario as Scenario
     from fairtrial.records.case import SessionInput as SessionInput
     from fairtrial.records.keys import CaseKey as CaseKey
+    from fairtrial.records.label import Label as Label
     from fairtrial.records.model_usage import ModelUsage as ModelUsage
     from fairtrial.records.reasoning import ReasoningTrace as ReasoningTrace
     from fairtrial.records.reply import Prompt as Prompt

@@ -94,7 +94,18 @@ RUN = RunInfo(
 REPLY = Reply('{"1": "yes"}', "judge-1", 100, 5, 0.00625, 0.5)
 _VOTE = Vote(1, "judge", 1, {"1": JudgeAnswer("yes", "It is.")}, {}, (JudgeCall("k-1", "judge", "judge-1", 100, 5),))
 BALLOT = Ballot("b-1", "rubrics", 5, 3, (_VOTE,), {"1": Decision(VoteResult(1.0), {"yes": 3}, 0, (1, 2, 3))})
-LABEL = Label(CASES[0].key, 1, "match", PartKey("invocation", 0), 1.0, "ann", "2026-01-02T00:00:00Z", "means the same")
+LABEL = Label(
+    CASES[0].key,
+    1,
+    "match",
+    PartKey("invocation", 0),
+    1.0,
+    "ann",
+    "2026-01-02T00:00:00Z",
+    "means the same",
+    "0123456789abcdef",
+    2.5,
+)
 
 
 def fill(store: Store) -> None:

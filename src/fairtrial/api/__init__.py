@@ -27,6 +27,10 @@ _HOMES = {
     "REPORTS": "fairtrial.reports.report_table",
     "Report": "fairtrial.reports.report_table",
     "Run": "fairtrial.api.stored_runs",
+    "add_labels": "fairtrial.api.labelling",
+    "calibrate": "fairtrial.api.calibrating",
+    "calibration_json": "fairtrial.reports.calibration_report",
+    "calibration_tables": "fairtrial.reports.calibration_report",
     "check": "fairtrial.api.checking",
     "compare": "fairtrial.api.comparing",
     "compare_all": "fairtrial.api.comparing",
@@ -55,6 +59,8 @@ _HOMES = {
     "resume": "fairtrial.api.planning",
     "resume_command": "fairtrial.api.stored_runs",
     "runs": "fairtrial.api.stored_runs",
+    "sample_file": "fairtrial.api.labelling",
+    "sample_outcomes": "fairtrial.api.labelling",
     "save_eval_set": "fairtrial.api.eval_files",
     "scenarios": "fairtrial.api.new_scenarios",
     "scenarios_file": "fairtrial.api.new_scenarios",
@@ -68,6 +74,7 @@ _HOMES = {
 __all__ = sorted(_HOMES)  # noqa: PLE0605  (names are imported when first used)
 
 if TYPE_CHECKING:
+    from fairtrial.api.calibrating import calibrate as calibrate
     from fairtrial.api.checking import Checked as Checked
     from fairtrial.api.checking import check as check
     from fairtrial.api.comparing import compare as compare
@@ -82,6 +89,9 @@ if TYPE_CHECKING:
     from fairtrial.api.evaluation import evaluate as evaluate
     from fairtrial.api.evaluation import score as score
     from fairtrial.api.execution import execute as execute
+    from fairtrial.api.labelling import add_labels as add_labels
+    from fairtrial.api.labelling import sample_file as sample_file
+    from fairtrial.api.labelling import sample_outcomes as sample_outcomes
     from fairtrial.api.new_scenarios import scenarios as scenarios
     from fairtrial.api.new_scenarios import scenarios_file as scenarios_file
     from fairtrial.api.pinging import cost_of as cost_of
@@ -116,6 +126,8 @@ if TYPE_CHECKING:
     from fairtrial.metrics.entries import RECIPES as RECIPES
     from fairtrial.metrics.entries import CatalogEntry as CatalogEntry
     from fairtrial.metrics.entries import find_entry as find_entry
+    from fairtrial.reports.calibration_report import calibration_json as calibration_json
+    from fairtrial.reports.calibration_report import calibration_tables as calibration_tables
     from fairtrial.reports.report_table import REPORTS as REPORTS
     from fairtrial.reports.report_table import Report as Report
     from fairtrial.reports.trust_report import encode_document as encode_document

@@ -20,7 +20,16 @@ def print_run(console: Console, run: Run, *, everything: bool = False, show: str
     """
     large = sum(run.summary.cases.values()) > LISTED and not everything
     results = run.not_passed(limit=DETAILED) if large else run.cases
-    print_report(console, run.info, run.summary, results, repeated=run.repeated, everything=everything, show=show)
+    print_report(
+        console,
+        run.info,
+        run.summary,
+        results,
+        repeated=run.repeated,
+        calibrations=run.calibrations,
+        everything=everything,
+        show=show,
+    )
 
 
 def print_verdict(console: Console, run: Run, *, show: str = "") -> None:

@@ -6,13 +6,16 @@ import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from fairtrial.aggregation import aggregate
+from fairtrial.api.calibrations import calibrations
 from fairtrial.measured_run import MeasuredRun, measure_run
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot
+from fairtrial.records.calibration import Calibration
 from fairtrial.records.expectation import ExpectedCase
 from fairtrial.records.label import Label
 from fairtrial.records.reply import Reply
@@ -95,6 +98,11 @@ class Run:
     def labels(self) -> list[Label]:
         """The labels that people gave to its attempts, in the order in which they were added."""
         return self._store.labels(self.info.id)
+
+    @cached_property
+    def calibrations(self) -> tuple[Calibration, ...]:
+        """How far its judges may be believed, for each criterion that was judged or labelled. Computed once."""
+        return tuple(calibrations(self._store, self.info, self.summary))
 
     def add_label(self, label: Label) -> None:
         """Store a label. Earlier labels of the same attempt stay."""

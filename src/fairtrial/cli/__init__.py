@@ -27,7 +27,7 @@ COMMANDS = {
     "convert": "Write an eval set in another format.",
     "criteria": "Show the criteria, explain one, or print a config for a situation.",
     "runs": "List the runs in the store, remove, export or import them.",
-    "judge": "Check whether the model that judges is ready.",
+    "judge": "Check whether a judge is ready, and whether it agrees with people.",
     "show": "Show a run of the store, or one of its cases.",
     "compare": "Compare runs case by case, with intervals and verdicts.",
 }

@@ -1,4 +1,4 @@
-"""`fairtrial judge`: is the judge ready?"""
+"""`fairtrial judge`: is the judge ready, and can it be believed?"""
 
 from __future__ import annotations
 
@@ -8,15 +8,22 @@ import click
 
 from fairtrial.api import DEFAULT_MODEL
 from fairtrial.cli import exit_codes, flags
+from fairtrial.cli.judge_label_commands import calibrate, sample
 
 
 @click.group()
 def judge() -> None:
-    """Check the models that judge.
+    """Check the models that judge: do they answer in form, and do they agree with people?
 
     \b
     fairtrial judge ping --judge-model openai/my-model
+    fairtrial judge sample 20260102 --criterion final_response_match_v2 -o labels.csv
+    fairtrial judge calibrate 20260102 --labels labels.csv
     """  # noqa: D301
+
+
+judge.add_command(sample)
+judge.add_command(calibrate)
 
 
 @judge.command()

@@ -1,4 +1,4 @@
-"""The identity of a case in any run: its eval set, its id, and a digest of its expectations."""
+"""The identity of a case in any run: its eval set, its id, and a digest of its expectations. And that of an outcome."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ import msgspec
 from fairtrial.records.case import Behavior, EvalCase, Persona, Scenario, SessionInput
 from fairtrial.records.record import Json, Record, default_values
 from fairtrial.records.rubric import Rubric
-from fairtrial.records.trace import Invocation, Message, Part, Thought, ToolCall, ToolResult
+from fairtrial.records.trace import Invocation, Message, Part, Thought, ToolCall, ToolResult, Trace
 
 _SHORT_LENGTH = 12
+_KEY_LENGTH = 16
 _SAME_IN_JSON = frozenset({str, int, bool, type(None)})
 
 KEY_FIELDS: dict[type[msgspec.Struct], tuple[str, ...]] = {
@@ -76,6 +77,15 @@ def digest(case: EvalCase) -> str:
     """
     text = json.dumps(_canonical(case), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def outcome_key(criterion: str, case_digest: str, trace: Trace) -> str:
+    """Return the key of an outcome, 16 hexadecimal digits of a SHA-256: the criterion, the case and the recorded trace.
+
+    The key stays the same when the trace is judged again, and no other reply has it.
+    """
+    text = msgspec.json.encode([criterion, case_digest, trace], order="sorted")
+    return hashlib.sha256(text).hexdigest()[:_KEY_LENGTH]
 
 
 def _canonical(value: Any) -> Json:

@@ -12,6 +12,10 @@ class Label(Record, frozen=True):
 
     `part` is the key of the part of the score that is meant, or None if the label is about the whole outcome. A label
     with `value` None is a note without a judgement. `at` is the time in ISO 8601.
+
+    `key` identifies the outcome by its criterion, its case and its recorded trace, so that the label also counts in
+    other runs with the same outcome. It is empty if the label counts in its own run only. `weight` is the number of
+    outcomes that the labelled one stands for in its sample.
     """
 
     case: CaseKey
@@ -22,3 +26,5 @@ class Label(Record, frozen=True):
     author: str = ""
     at: str = ""
     note: str = ""
+    key: str = ""
+    weight: float = 1.0

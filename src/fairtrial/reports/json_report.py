@@ -8,11 +8,13 @@ from typing import Any, BinaryIO, Literal
 import msgspec
 
 from fairtrial.records.attempt import EndedBy, Side
+from fairtrial.records.calibration import Calibration
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.result import CaseResult, Fault, InvocationInjection, Outcome, Verdict
 from fairtrial.records.run_comparison import PassK
 from fairtrial.records.score import FaultSide, PartKey, PartKind, Score
 from fairtrial.records.summary import CriterionSummary, Estimate, Valid
+from fairtrial.reports.judge_states import describe
 from fairtrial.reports.report_table import ReportedRun
 
 CaseVerdict = Literal["passed", "failed", "error", "unscored", "informational"]
@@ -148,7 +150,7 @@ class CaseShape(Shape, frozen=True):
 
 
 class RateShape(Shape, frozen=True):
-    """A rate in 0..1 with its 95 % interval."""
+    """A number with its 95 % interval: a rate in 0..1, or a mean in the range of its criterion."""
 
     value: float | None
     low: float | None
@@ -173,8 +175,21 @@ class RangeShape(Shape, frozen=True):
     high: float | None
 
 
+class JudgeStateShape(Shape, frozen=True):
+    """The state of a judge, and its sentence for people. `labels` counts the outcomes that people have labelled."""
+
+    state: Literal["unchecked", "too few", "useless", "biased", "good"]
+    judge: str
+    message: str
+    labels: int
+
+
 class SummaryShape(Shape, frozen=True):
-    """One criterion over the run. `low` and `high` are the 95 % interval of `mean`, computed by `method`."""
+    """One criterion over the run. `low` and `high` are the 95 % interval of `mean`, computed by `method`.
+
+    `judge_state` says how far the judge may be believed. `corrected` is the pass rate, or the mean of a graded
+    criterion, that people would give. Both are null for a criterion that is neither judged nor labelled.
+    """
 
     criterion: str
     mean: float | None
@@ -194,6 +209,8 @@ class SummaryShape(Shape, frozen=True):
     threshold: float | None
     lower_is_better: bool
     range: RangeShape
+    judge_state: JudgeStateShape | None
+    corrected: RateShape | None
 
 
 class ReportShape(Shape, frozen=True):
@@ -227,7 +244,10 @@ def write(stream: BinaryIO, run: ReportedRun, *, allow_unscored: bool = False) -
     about = RunShape(info.id, info.started, info.version, info.config, info.signatures)
     stream.write(b'{"run": %s,\n "verdict": %s,\n "cases": [' % (_json(about), _json(verdict)))
     stream.writelines((b",\n  " if i else b"\n  ") + _json(_case(result)) for i, result in enumerate(run.cases))
-    rows = b",\n  ".join(_json(_summary(criterion)) for criterion in summary.criteria)
+    calibrations = {calibration.criterion: calibration for calibration in run.calibrations}
+    rows = b",\n  ".join(
+        _json(_summary(criterion, calibrations.get(criterion.criterion))) for criterion in summary.criteria
+    )
     usage = summary.spending
     spending = SpendingShape(*map(_usage, (usage.agent, usage.judge, usage.simulator, usage.environment)))
     end = (rows, _json(spending), _json(info.finished is not None), _json(summary.pass_k))
@@ -301,7 +321,7 @@ def _key(key: PartKey | None) -> KeyShape | None:
     return None if key is None else KeyShape(key.kind, key.index, key.id)
 
 
-def _summary(summary: CriterionSummary) -> SummaryShape:
+def _summary(summary: CriterionSummary, calibration: Calibration | None) -> SummaryShape:
     return SummaryShape(
         summary.criterion,
         summary.mean.value,
@@ -321,6 +341,17 @@ def _summary(summary: CriterionSummary) -> SummaryShape:
         summary.threshold,
         summary.lower_is_better,
         RangeShape(summary.range.low, summary.range.high),
+        _judge_state(calibration) if calibration else None,
+        _rate(calibration.corrected) if calibration else None,
+    )
+
+
+def _judge_state(calibration: Calibration) -> JudgeStateShape:
+    return JudgeStateShape(
+        calibration.state.value,
+        calibration.judge,
+        describe(calibration),
+        calibration.labels,
     )
 
 

@@ -11,10 +11,12 @@ from typing import BinaryIO
 from xml.sax.saxutils import XMLGenerator
 from xml.sax.xmlreader import AttributesImpl
 
+from fairtrial.records.calibration import Calibration
 from fairtrial.records.result import CaseResult, Fault, Outcome, Verdict
 from fairtrial.records.summary import Summary
 from fairtrial.reports.attempts import attempts
-from fairtrial.reports.numbers import count, describe_outcome, rate
+from fairtrial.reports.judge_states import describe
+from fairtrial.reports.numbers import count, describe_outcome, interval, number, rate
 from fairtrial.reports.report_table import ReportedRun
 from fairtrial.text.display import visible, visible_line
 
@@ -42,7 +44,8 @@ def write(stream: BinaryIO, run: ReportedRun, *, allow_unscored: bool = False) -
         for result, several in attempts(run.cases):
             _case(xml, result, several=several, allow_unscored=allow_unscored)
         with _element(xml, "system-out", {}):
-            xml.characters(visible("\n".join([summary.verdict, *summary.reasons, *_valid(summary)])))
+            lines = [summary.verdict, *summary.reasons, *_valid(summary), *_judges(run.calibrations)]
+            xml.characters(visible("\n".join(lines)))
 
 
 @contextmanager
@@ -81,6 +84,17 @@ def _valid(summary: Summary) -> Iterator[str]:
         if criterion.valid is not None and criterion.threshold is not None:
             rates = f"pass rate {rate(criterion.valid.pass_rate.value)}, of all {rate(criterion.pass_rate.value)}"
             yield f"{criterion.criterion} over {count(criterion.valid.n, 'valid attempt')}: {rates}"
+
+
+def _judges(calibrations: Sequence[Calibration]) -> Iterator[str]:
+    """Yield the state of each judge, with the corrected number if there is one."""
+    for calibration in calibrations:
+        yield f"{calibration.criterion}: {describe(calibration)}"
+        estimate = calibration.corrected
+        if estimate.value is not None:
+            value = number(estimate.value) if calibration.graded else rate(estimate.value)
+            ends = interval(estimate, percent=not calibration.graded)
+            yield f"{calibration.criterion} corrected by labels of people: {value} ({ends})"
 
 
 def _problem(result: CaseResult) -> tuple[str, str, str]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 if TYPE_CHECKING:
     from fairtrial.records.attempt import Recording
+    from fairtrial.records.calibration import Calibration
     from fairtrial.records.expectation import ExpectedCase
     from fairtrial.records.result import CaseResult
     from fairtrial.records.run import RunInfo
@@ -27,6 +28,11 @@ class ReportedRun(Protocol):
     @property
     def summary(self) -> Summary:
         """The numbers over all attempts."""
+        ...
+
+    @property
+    def calibrations(self) -> Sequence[Calibration]:
+        """How far its judges may be believed, for each criterion that was judged or labelled."""
         ...
 
     @property

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from fairtrial.records.calibration import Calibration, JudgeState
 from fairtrial.records.result import Verdict
 from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import CriterionSummary, RunUsage, Summary
+from fairtrial.reports.judge_states import judge_states
 from fairtrial.reports.numbers import DASH, beside, count, interval, rate
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.reports.spending import spending_rows
@@ -33,11 +35,19 @@ _COUNTS = {
 }
 
 
-def tables(summary: Summary) -> RenderableType:
-    """Return the numbers over all attempts, the numbers over valid attempts if some are invalid, and model usage."""
+def tables(summary: Summary, calibrations: Sequence[Calibration] = ()) -> RenderableType:
+    """Return the numbers over all attempts, the numbers over valid attempts if some are invalid, and model usage.
+
+    `calibrations` say how far the judges may be believed. If a judge is biased, the corrected numbers stand first.
+    """
     if not summary.criteria:
         return Text("")
-    sections = [_criteria(summary)]
+    useless = {own.criterion for own in calibrations if own.state is JudgeState.USELESS}
+    sections: list[RenderableType] = [_criteria(summary, useless)]
+    states = judge_states(calibrations)
+    if states is not None:
+        is_biased = any(own.state is JudgeState.BIASED for own in calibrations)
+        sections.insert(0 if is_biased else 1, states)
     if summary.invalid:
         sections.append(_valid(summary))
     if any(criterion.calls is not None for criterion in summary.criteria):
@@ -47,7 +57,7 @@ def tables(summary: Summary) -> RenderableType:
     return Group(*(part for table in sections for part in (Text(""), table)))
 
 
-def _criteria(summary: Summary) -> Rows:
+def _criteria(summary: Summary, useless: Collection[str]) -> Rows:
     # A column that would be 0 for every criterion is left out.
     verdicts = [name for name in _COUNTS if any(getattr(criterion, name) for criterion in summary.criteria)]
     rows = Rows(("criterion", "mean", INTERVAL, "pass rate", INTERVAL, *(_COUNTS[name] for name in verdicts)))
@@ -59,7 +69,7 @@ def _criteria(summary: Summary) -> Rows:
             rate(criterion.pass_rate.value),
             interval(criterion.pass_rate, percent=True) or DASH,
             *(str(getattr(criterion, name) or DASH) for name in verdicts),
-            style=_style(criterion),
+            style="dim" if criterion.criterion in useless else _style(criterion),
         )
     return rows
 

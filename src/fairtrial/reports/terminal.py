@@ -15,6 +15,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from fairtrial.records.calibration import Calibration
 from fairtrial.records.result import CaseResult, InvocationInjection, Outcome, Verdict
 from fairtrial.records.run import RunInfo
 from fairtrial.records.score import Quote, Score
@@ -43,6 +44,7 @@ def print_report(
     results: Iterable[CaseResult],
     *,
     repeated: Collection[int] = (),
+    calibrations: Sequence[Calibration] = (),
     everything: bool = False,
     show: str = "",
 ) -> None:
@@ -64,7 +66,7 @@ def print_report(
     if large and hidden:
         hint = f"`{show} --all` lists them all" if show else "--json FILE holds them all"
         console.print(Text(f"… and {hidden:,} more that did not pass; {hint}", "dim"))
-    console.print(tables(summary))
+    console.print(tables(summary, calibrations))
     console.print(closing(info, summary, show=show))
 
 

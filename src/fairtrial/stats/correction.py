@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fairtrial.stats.agreement import NORMAL
 from fairtrial.stats.interval import LEVEL, Interval
@@ -62,27 +62,30 @@ class _Fit:
         return self.centre + self.slope * (judged_mean - self.judge_centre)
 
 
-def corrected_mean(labels: Sequence[Labelled], judged: Judged, *, graded: bool = False) -> CorrectedMean | None:
+def corrected_mean(
+    labels: Sequence[Labelled], judged: Judged, *, graded: bool = False, labels_only: bool = False
+) -> CorrectedMean | None:
     """Return the mean over all outcomes that people would give, or None below 10 labels.
 
     The labels must be drawn at random from the outcomes. The estimate is the mean of the labels plus slope times the
     difference between the judge's mean over all outcomes and over the labels. The slope is that of people's values on
     the judge's, between 0 and 1, so a useless judge changes nothing. The interval adds two labels at which people and
-    judge contradict each other, and treats a case as the unit.
+    judge contradict each other, and treats a case as the unit. With `labels_only` the slope is 0.
     Sources: PPI++ (Angelopoulos et al. 2023, arXiv 2311.01453) with its best lambda; for pass or fail also the
     efficient estimator (Chen et al. 2026, arXiv 2601.05420).
     """
     if len(labels) < FEWEST_LABELS:
         return None
-    fit = _fit(labels)
-    value = min(1.0, max(0.0, fit.at(judged.mean)))
     widened = [*labels, *_contradictions(labels, graded=graded)]
-    wide_fit = _fit(widened)
+    fit, wide_fit = _fit(labels), _fit(widened)
+    if labels_only:
+        fit, wide_fit = replace(fit, slope=0.0), replace(wide_fit, slope=0.0)
+    value = _clip(fit.at(judged.mean))
     noise = _squared_error(widened, wide_fit) + wide_fit.slope**2 * judged.variance / judged.number
     centre = wide_fit.at(judged.mean)
     half = _quantile(widened) * math.sqrt(noise)
     interval = (max(0.0, min(value, centre - half)), min(1.0, max(value, centre + half)))
-    alone = _squared_error(widened, _Fit(wide_fit.centre, wide_fit.judge_centre, 0.0))
+    alone = _squared_error(widened, replace(wide_fit, slope=0.0))
     return CorrectedMean(value, interval, fit.slope, alone / noise)
 
 

@@ -121,6 +121,8 @@ LABELS = sa.Table(
     sa.Column("author", sa.Text, nullable=False),
     sa.Column("at", sa.String(40), nullable=False),
     sa.Column("note", sa.Text, nullable=False),
+    sa.Column("key", sa.String(16), nullable=False, index=True),
+    sa.Column("weight", sa.Double, nullable=False),
 )
 
 OF_RUNS = (CRITERIA, CASES, RECORDINGS, RESULTS, SCORES, REPLIES, BALLOTS, LABELS)

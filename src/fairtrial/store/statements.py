@@ -72,3 +72,8 @@ def _replacing(dialect: str, table: sa.Table) -> list[sa.Insert | sa.Delete]:
             set_={name: insert.excluded[name] for name in changed},
         )
     ]
+
+
+def storable(text: str) -> str:
+    """Return a text without NUL, which the text of Postgres cannot hold."""
+    return text.replace("\x00", "\ufffd")

@@ -22,11 +22,11 @@ from fairtrial.records.label import Label
 from fairtrial.records.reply import Reply
 from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.records.run import RunInfo
-from fairtrial.records.score import PartKey
 from fairtrial.records.summary import Summary
 from fairtrial.store.bodies import BodyDecoder, encode
 from fairtrial.store.connections import Connections
 from fairtrial.store.database_errors import shown_url
+from fairtrial.store.label_rows import label_of, label_row
 from fairtrial.store.mappings import StoredMapping
 from fairtrial.store.opening import open_engine
 from fairtrial.store.result_rows import ResultBody, Terms, result_of, result_row, score_rows, terms_of
@@ -42,7 +42,7 @@ from fairtrial.store.schema import (
     RUNS,
     SCORES,
 )
-from fairtrial.store.statements import Row, replacing
+from fairtrial.store.statements import Row, replacing, storable
 
 DEFAULT_URL = "sqlite:///.fairtrial/fairtrial.db"
 SECONDS = 0.25
@@ -139,19 +139,7 @@ class Store:
 
     def add_label(self, run_id: str, label: Label) -> None:
         """Store the label of a person on an attempt of a run. Earlier labels stay."""
-        row = {
-            "run": self._number(run_id),
-            "eval_set": _storable(label.case.eval_set),
-            "case_id": _storable(label.case.case),
-            "digest": label.case.digest,
-            "attempt": label.attempt,
-            "criterion": _storable(label.criterion),
-            "part": _part_text(label.part),
-            "value": label.value,
-            "author": _storable(label.author),
-            "at": label.at,
-            "note": _storable(label.note),
-        }
+        row = label_row(label, self._number(run_id))
         self._connections.transact(lambda connection: connection.execute(sa.insert(LABELS), [row]))
 
     def remove(self, run_id: str) -> None:
@@ -225,6 +213,13 @@ class Store:
         for row in self._connections.rows(query):
             yield msgspec.structs.replace(decoder.decode(row.body), digest=row.digest)
 
+    def positions(self, run_id: str) -> Iterator[tuple[int, CaseKey]]:
+        """Yield the position and the key of each case of a run. No body is read."""
+        self.commit()
+        query = sa.select(CASES.c.position, CASES.c.eval_set, CASES.c.case_id, CASES.c.digest)
+        for row in self._connections.rows(query.where(CASES.c.run == self._number(run_id))):
+            yield row.position, CaseKey(row.eval_set, row.case_id, row.digest)
+
     def case_names(self, run_id: str, name: str | None = None) -> list[tuple[int, str, str]]:
         """Return position, id and name of the cases of a run, in file order, or only of those with an id or name."""
         self.commit()
@@ -234,11 +229,13 @@ class Store:
         query = query.where(CASES.c.run == self._number(run_id)).order_by(CASES.c.position)
         return [(row.position, row.case_id, row.name) for row in self._connections.rows(query)]
 
-    def recordings(self, run_id: str) -> Iterator[tuple[int, Recording]]:
-        """Yield the recordings of a run with the positions of their cases, in file order."""
+    def recordings(self, run_id: str, *, positions: Collection[int] | None = None) -> Iterator[tuple[int, Recording]]:
+        """Yield the recordings of a run with the positions of their cases, in file order: all, or of some positions."""
         self.commit()
         decoder = BodyDecoder(Recording)
         query = sa.select(RECORDINGS).where(RECORDINGS.c.run == self._number(run_id))
+        if positions is not None:
+            query = query.where(RECORDINGS.c.position.in_(positions))
         for row in self._connections.rows(query.order_by(RECORDINGS.c.position, RECORDINGS.c.attempt)):
             yield row.position, decoder.decode(row.body)
 
@@ -284,7 +281,7 @@ class Store:
         """Yield the key and the name of each case of a run, in file order."""
         self.commit()
         query = sa.select(CASES.c.eval_set, CASES.c.case_id, CASES.c.digest, CASES.c.name)
-        for row in self._rows(query.where(CASES.c.run == self._number(run_id)).order_by(CASES.c.position)):
+        for row in self._connections.rows(query.where(CASES.c.run == self._number(run_id)).order_by(CASES.c.position)):
             yield CaseKey(row.eval_set, row.case_id, row.digest), row.name
 
     def attempt_rows(self, run_id: str) -> Iterator[AttemptRow]:
@@ -299,10 +296,11 @@ class Store:
         failed = self._failed_by_agent(number)
         place = (SCORES.c.position, SCORES.c.attempt)
         query = sa.select(*place, SCORES.c.criterion, SCORES.c.value, SCORES.c.verdict).where(SCORES.c.run == number)
-        scores = groupby(self._rows(query.order_by(*place, SCORES.c.criterion)), key=lambda row: (row[0], row[1]))
+        rows = self._connections.rows(query.order_by(*place, SCORES.c.criterion))
+        scores = groupby(rows, key=lambda row: (row[0], row[1]))
         next_place, next_scores = next(scores, (None, iter(())))
         columns = (RESULTS.c.position, RESULTS.c.attempt, RESULTS.c.verdict, RESULTS.c.valid)
-        for position, attempt, verdict, valid in self._rows(
+        for position, attempt, verdict, valid in self._connections.rows(
             sa.select(*columns).where(RESULTS.c.run == number).order_by(*columns[:2])
         ):
             outcomes: list[OutcomeRow] = []
@@ -322,12 +320,21 @@ class Store:
         )
         query = sa.select(RESULTS.c.position, RESULTS.c.attempt, RESULTS.c.body).where(RESULTS.c.run == number)
         decoder = BodyDecoder(ResultBody)
-        bodies = self._rows(query.where(sa.or_(RESULTS.c.verdict == Verdict.ERROR.value, unscored)))
+        bodies = self._connections.rows(query.where(sa.or_(RESULTS.c.verdict == Verdict.ERROR.value, unscored)))
         return {
             (row.position, row.attempt)
             for row in bodies
             if (failure := decoder.decode(row.body).failure) is not None and failure.side == "agent"
         }
+
+    def scores(self, run_id: str, criterion: str) -> Iterator[tuple[int, int, float | None, Verdict]]:
+        """Yield position, attempt, value and verdict of each outcome of a criterion, in file order. No body is read."""
+        self.commit()
+        number = self._number(run_id)
+        of_name = sa.select(CRITERIA.c.number).where(CRITERIA.c.run == number, CRITERIA.c.name == storable(criterion))
+        query = sa.select(SCORES).where(SCORES.c.run == number, SCORES.c.criterion.in_(of_name))
+        for row in self._connections.rows(query.order_by(SCORES.c.position, SCORES.c.attempt)):
+            yield row.position, row.attempt, row.value, Verdict(row.verdict)
 
     def repeated(self, run_id: str) -> set[int]:
         """Return the positions of the cases that were attempted more than once."""
@@ -338,19 +345,19 @@ class Store:
     def labels(self, run_id: str) -> list[Label]:
         """Return the labels of a run, in the order in which they were added."""
         query = sa.select(LABELS).where(LABELS.c.run == self._number(run_id)).order_by(LABELS.c.number)
-        return [
-            Label(
-                CaseKey(row.eval_set, row.case_id, row.digest),
-                row.attempt,
-                row.criterion,
-                _part_of(row.part),
-                row.value,
-                row.author,
-                row.at,
-                row.note,
-            )
-            for row in self._connections.rows(query)
-        ]
+        return list(map(label_of, self._connections.rows(query)))
+
+    def labels_elsewhere(self, run_id: str) -> Iterator[tuple[str, Label]]:
+        """Yield the labels of other runs that may count in this run, each with the id of its run.
+
+        They have a key, and their criterion is a criterion of this run.
+        """
+        number = self._number(run_id)
+        names = sa.select(CRITERIA.c.name).where(CRITERIA.c.run == number)
+        query = sa.select(LABELS, RUNS.c.id).join(RUNS, RUNS.c.number == LABELS.c.run)
+        query = query.where(LABELS.c.run != number, LABELS.c.key != "", LABELS.c.criterion.in_(names))
+        for row in self._connections.rows(query.order_by(LABELS.c.number)):
+            yield row.id, label_of(row)
 
     def replies(self, run_id: str) -> StoredMapping[Reply]:
         """Return the replies of a run's models, by the key of their call. Writes commit immediately."""
@@ -375,7 +382,7 @@ class Store:
         """Return the number of a criterion in a run, and store its terms if they are new."""
         numbers = self._terms.setdefault(run, {})
         while terms not in numbers:
-            row = {"run": run, "number": len(numbers), "name": _storable(terms.name), "body": encode(terms)}
+            row = {"run": run, "number": len(numbers), "name": storable(terms.name), "body": encode(terms)}
             try:
                 self._changes(sa.insert(CRITERIA).values(row))
                 numbers[terms] = len(numbers)
@@ -398,27 +405,9 @@ def _case_row(run: int, case: ExpectedCase) -> Row:
     return {
         "run": run,
         "position": case.position,
-        "eval_set": _storable(case.eval_set),
-        "case_id": _storable(case.case.id),
+        "eval_set": storable(case.eval_set),
+        "case_id": storable(case.case.id),
         "digest": case.digest,
-        "name": _storable(case.name),
+        "name": storable(case.name),
         "body": encode(msgspec.structs.replace(case, digest="")),
     }
-
-
-def _part_text(part: PartKey | None) -> str:
-    """Return the key of a part as text, such as `invocation/1/` or `rubric//polite`. A whole outcome has ""."""
-    if part is None:
-        return ""
-    return _storable(f"{part.kind}/{'' if part.index is None else part.index}/{part.id}")
-
-
-def _part_of(text: str) -> PartKey | None:
-    if not text:
-        return None
-    kind, index, name = text.split("/", 2)
-    return msgspec.convert({"kind": kind, "index": int(index) if index else None, "id": name}, PartKey)
-
-
-def _storable(text: str) -> str:
-    return text.replace("\x00", "�")  # Postgres text cannot hold a NUL

@@ -1,0 +1,137 @@
+"""Which labels count in a run, and how far may its judges be believed?"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from fairtrial.calibration import Place, assumed, calibrate_criterion, unchecked
+from fairtrial.records.calibration import Calibration
+from fairtrial.records.keys import CaseKey, outcome_key
+from fairtrial.records.label import Label
+from fairtrial.records.result import Outcome
+from fairtrial.records.run import RunInfo
+from fairtrial.records.summary import CriterionSummary, Summary
+from fairtrial.records.trace import Trace
+
+if TYPE_CHECKING:
+    from fairtrial.store import Store
+
+ByPlace = dict[Place, list[Label]]
+_BATCH = 500
+
+
+def calibrations(store: Store, info: RunInfo, summary: Summary, *, alone: bool = False) -> Iterator[Calibration]:
+    """Yield the calibration of each criterion of a run that was judged or labelled.
+
+    A criterion without labels is corrected by the labels of another run with the same judge if there are any, unless
+    `alone`.
+    """
+    own, elsewhere = store.labels(info.id), [] if alone else list(store.labels_elsewhere(info.id))
+    labels = _labels_by_place(store, info.id, own, [label for _, label in elsewhere])
+    for criterion in summary.criteria:
+        name = criterion.criterion
+        judge = judge_of(info.signatures.get(name), name)
+        calibration = _labelled(store, info, criterion, judge, labels[name]) if labels.get(name) else None
+        if calibration is None:
+            runs = Counter(run for run, label in elsewhere if label.criterion == name)
+            calibration = _assumed(store, info, unchecked(criterion, judge), [run for run, _ in runs.most_common()])
+        if calibration is None and criterion.calls is not None:
+            calibration = unchecked(criterion, judge)
+        if calibration is not None:
+            yield calibration
+
+
+def judge_of(signature: Any, criterion: str) -> str:
+    """Return the name of a judge, from the signature of its criterion: its models, or else the metric."""
+    options = signature.get("options", {}) if isinstance(signature, dict) else {}
+    judge = options.get("judge", {}) if isinstance(options, dict) else {}
+    panel = judge.get("options", {}).get("panel", []) if isinstance(judge, dict) else []
+    models = [voter["options"]["name"] for voter in panel if "name" in voter.get("options", {})]
+    return ", ".join(models) or criterion
+
+
+def _labelled(
+    store: Store, info: RunInfo, criterion: CriterionSummary, judge: str, labels: ByPlace
+) -> Calibration | None:
+    outcomes = _outcomes(store, info.id, criterion.criterion, labels)
+    if not outcomes:
+        return None
+    scores = store.scores(info.id, criterion.criterion)
+    return calibrate_criterion(criterion, judge, labels, scores, outcomes, store.ballots(info.id))
+
+
+def _outcomes(store: Store, run: str, criterion: str, labels: ByPlace) -> dict[Place, Outcome]:
+    """Return the labelled outcomes of a criterion."""
+    outcomes: dict[Place, Outcome] = {}
+    for positions in _batches(sorted({position for position, _ in labels})):
+        for result in store.results(run, positions=positions):
+            place = (result.position, result.attempt)
+            for outcome in result.outcomes:
+                if place in labels and outcome.criterion == criterion:
+                    outcomes[place] = outcome
+    return outcomes
+
+
+def traces_at(store: Store, run: str, positions: Iterable[int]) -> Iterator[tuple[int, int, Trace]]:
+    """Yield position, attempt and trace of the recordings at some positions."""
+    for batch in _batches(sorted(positions)):
+        for position, recording in store.recordings(run, positions=batch):
+            yield position, recording.attempt, recording.trace
+
+
+def _batches(positions: list[int]) -> Iterator[list[int]]:
+    return (positions[start : start + _BATCH] for start in range(0, len(positions), _BATCH))
+
+
+def _labels_by_place(store: Store, run: str, own: Iterable[Label], elsewhere: Iterable[Label]) -> dict[str, ByPlace]:
+    """Return the labels of whole outcomes of a run, by criterion and outcome, in the order in which they were added."""
+    by_place: dict[str, ByPlace] = defaultdict(lambda: defaultdict(list))
+    whole, foreign = [label for label in own if label.part is None], list(elsewhere)
+    if whole or foreign:
+        positions = list(store.positions(run))
+        _add_foreign(by_place, store, run, foreign, positions)
+        _add_own(by_place, whole, positions)
+    return by_place
+
+
+def _add_own(by_place: dict[str, ByPlace], labels: Iterable[Label], positions: Iterable[tuple[int, CaseKey]]) -> None:
+    """Add the labels of the run itself, which name their case and their attempt."""
+    position_of = {key: position for position, key in reversed(list(positions))}
+    for label in labels:
+        if label.case in position_of:
+            by_place[label.criterion][position_of[label.case], label.attempt].append(label)
+
+
+def _add_foreign(
+    by_place: dict[str, ByPlace],
+    store: Store,
+    run: str,
+    labels: Iterable[Label],
+    positions: Iterable[tuple[int, CaseKey]],
+) -> None:
+    """Add the labels of other runs whose key is that of an outcome here. Only recordings of their cases are read."""
+    by_digest: defaultdict[str, list[Label]] = defaultdict(list)
+    for label in labels:
+        by_digest[label.case.digest].append(label)
+    digests = {position: key.digest for position, key in positions if key.digest in by_digest}
+    for position, attempt, trace in traces_at(store, run, digests):
+        for label in by_digest[digests[position]]:
+            if label.key == outcome_key(label.criterion, digests[position], trace):
+                by_place[label.criterion][position, attempt].append(label)
+
+
+def _assumed(store: Store, info: RunInfo, calibration: Calibration, runs: Iterable[str]) -> Calibration | None:
+    """Return a calibration that is corrected by the labels of the first other run with the same judge, or None."""
+    name = calibration.criterion
+    signature = info.signatures.get(name)
+    for run in runs:
+        other, summary = store.run(run), store.summary(run)
+        if signature is None or summary is None or other.signatures.get(name) != signature:
+            continue
+        for own in calibrations(store, other, summary, alone=True):
+            corrected = assumed(calibration, own, run, store.scores(info.id, name)) if own.criterion == name else None
+            if corrected is not None:
+                return corrected
+    return None

@@ -1,0 +1,370 @@
+"""Labels of people beside the outcomes of a judge -> Calibration: how far may the judge be believed?"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from msgspec.structs import replace
+
+from fairtrial.judge.ballot_costs import ballots_of
+from fairtrial.records.average import mean
+from fairtrial.records.ballot import Ballot
+from fairtrial.records.calibration import (
+    FEWEST_LABELS,
+    FEWEST_OF_EACH,
+    Agreement,
+    AgreementTable,
+    Calibration,
+    JudgeState,
+)
+from fairtrial.records.label import Label
+from fairtrial.records.result import Outcome, Verdict
+from fairtrial.records.score import Range
+from fairtrial.records.summary import CriterionSummary, Estimate
+from fairtrial.stats import agreement as stats
+from fairtrial.stats.correction import (
+    CORRECTED,
+    ROGAN_GLADEN,
+    Judged,
+    Labelled,
+    corrected_mean,
+    flattery,
+    rogan_gladen,
+)
+from fairtrial.stats.interval import Interval, effective_trials
+
+Place = tuple[int, int]
+"""The position of a case and the number of an attempt."""
+
+_WILSON = "Wilson"
+_LEAVE_ONE_OUT = "leave one out on atanh"
+_MOVER = "MOVER"
+_STUDENT = "two extra labels, t"
+_MOST_GRADES = 20
+"""With more different values, a table of grades says nothing."""
+
+
+Row = tuple[int, int, "float | None", Verdict]
+"""The position of a case, the number of an attempt, and the value and the verdict of an outcome."""
+
+
+def calibrate_criterion(
+    summary: CriterionSummary,
+    judge: str,
+    labels: Mapping[Place, Sequence[Label]],
+    scores: Iterable[Row],
+    outcomes: Mapping[Place, Outcome],
+    ballots: Mapping[str, Ballot],
+) -> Calibration:
+    """Return the calibration of one criterion of a run.
+
+    `labels` holds the labels of people by outcome. Of several labels by one author, the last counts. `scores` are all
+    outcomes of the criterion, `outcomes` the labelled ones in full, with at least one of them. `judge` is the name of
+    the judge.
+    """
+    return _Sample(labels, scores, outcomes).calibration(summary, judge, ballots)
+
+
+def unchecked(summary: CriterionSummary, judge: str) -> Calibration:
+    """Return the calibration of a criterion without labels."""
+    judged = summary.mean if summary.threshold is None else summary.pass_rate
+    return Calibration(summary.criterion, judge, JudgeState.UNCHECKED, summary.threshold is None, judged=judged)
+
+
+def assumed(calibration: Calibration, other: Calibration, run: str, scores: Iterable[Row]) -> Calibration | None:
+    """Return a calibration of pass or fail that assumes the judge to err as it did on another run.
+
+    `other` is the calibration of that run, `scores` are all outcomes of this run. None if it is not known how the judge
+    errs: the labels are too few, or do not show that it is better than guessing.
+    """
+    table, agreement = other.agreement.table, other.agreement
+    known = table is not None and other.state in (JudgeState.GOOD, JudgeState.BIASED) and not other.graded
+    if not known or table is None or calibration.judged.value is None:
+        return None
+    passes: defaultdict[int, list[float]] = defaultdict(list)
+    for position, _, _, verdict in scores:
+        if verdict in (Verdict.PASSED, Verdict.FAILED):
+            passes[position].append(float(verdict is Verdict.PASSED))
+    trials = effective_trials([mean(own) for own in passes.values()], sum(map(len, passes.values())))
+    corrected = rogan_gladen(
+        calibration.judged.value,
+        trials,
+        (agreement.sensitivity.value or 0.0, table.people_pass),
+        (agreement.specificity.value or 0.0, table.people_fail),
+    )
+    if corrected is None:
+        return None
+    value, ends = corrected
+    return replace(calibration, corrected=Estimate(value, *ends, ROGAN_GLADEN), assumed_from=run)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One labelled outcome: the values of people and of the judge, and whether each of them passes it."""
+
+    people: float
+    judge: float
+    people_pass: bool | None
+    judge_pass: bool | None
+    case: int
+    weight: float = 1.0
+
+
+class _Sample:
+    """The labelled outcomes of one criterion, and the values of all its scored outcomes."""
+
+    def __init__(
+        self, labels: Mapping[Place, Sequence[Label]], scores: Iterable[Row], outcomes: Mapping[Place, Outcome]
+    ) -> None:
+        self._labels = {place: list({label.author: label for label in own}.values()) for place, own in labels.items()}
+        self._outcomes = outcomes
+        self._terms = next(iter(outcomes.values()))
+        self._verdicts: Counter[bool] = Counter()
+        self._values: Counter[float] = Counter()
+        for _, _, value, verdict in scores:
+            passed = _passes(value, verdict, self._terms)
+            if passed is not None:
+                self._verdicts[passed] += 1
+            if value is not None:
+                self._values[value] += 1
+
+    def calibration(self, summary: CriterionSummary, judge: str, ballots: Mapping[str, Ballot]) -> Calibration:
+        """Return the calibration."""
+        terms, graded = self._terms, self._is_graded
+        pairs, left_out = self._pairs(graded=graded)
+        agreement = measure_agreement(pairs, self._answers(), self._votes(ballots), graded=graded)
+        scale = terms.range if graded else Range()
+        labelled, judged = _labelled(pairs, scale), self._judged(scale, graded=graded)
+        bias = flattery(labelled)
+        if bias is not None and graded and terms.lower_is_better:
+            bias = -bias[0], (-bias[1][1], -bias[1][0])
+        state = state_of(pairs, agreement, bias, graded=graded)
+        useless = state is JudgeState.USELESS
+        corrected = judged and corrected_mean(labelled, judged, graded=graded, labels_only=useless)
+        return Calibration(
+            summary.criterion,
+            judge,
+            state,
+            graded,
+            len(pairs),
+            len({label.author for own in self._labels.values() for label in own}),
+            *left_out,
+            agreement,
+            summary.mean if graded else summary.pass_rate,
+            _scaled((corrected.value, corrected.interval), scale, CORRECTED) if corrected else Estimate(),
+            _scaled(bias, Range(0.0, _width(scale)), _STUDENT) if bias else Estimate(),
+            corrected.worth if corrected else None,
+        )
+
+    @property
+    def _is_graded(self) -> bool:
+        """Return whether labels are numbers of the range rather than pass or fail."""
+        numbers = {label.value for own in self._labels.values() for label in own if label.value is not None}
+        if self._terms.threshold is None:
+            numbers |= self._values.keys()
+        return self._terms.range.bounds != (0.0, 1.0) or not numbers <= {0.0, 1.0}
+
+    def _pairs(self, *, graded: bool) -> tuple[list[Pair], tuple[int, int, int]]:
+        """Return the outcomes with a value of both sides, and the numbers of ties, unsure and unscored outcomes."""
+        pairs: list[Pair] = []
+        ties = unsure = unscored = 0
+        for place, labels in sorted(self._labels.items()):
+            values = [label.value for label in labels if label.value is not None]
+            people = _consensus(values, graded=graded)
+            outcome = self._outcomes.get(place)
+            judge_pass = None if outcome is None else _passes(outcome.score.value, outcome.verdict, outcome)
+            judge = outcome.score.value if outcome is not None and graded else _number(judge_pass)
+            if not values:
+                unsure += 1
+            elif people is None:
+                ties += 1
+            elif judge is None:
+                unscored += 1
+            else:
+                people_pass = _clears(people, self._terms) if graded else people == 1.0
+                pairs.append(Pair(people, judge, people_pass, judge_pass, place[0], labels[0].weight))
+        return pairs, (ties, unsure, unscored)
+
+    def _judged(self, scale: Range, *, graded: bool) -> Judged | None:
+        """Return the judge's numbers over all scored outcomes, in 0..1, or None below two outcomes."""
+        values = self._values if graded else Counter({float(passed): n for passed, n in self._verdicts.items()})
+        number, width = values.total(), _width(scale)
+        if number < 2 or not width:
+            return None
+        counts = {(value - scale.bounds[0]) / width: count for value, count in values.items()}
+        middle = math.fsum(value * count for value, count in counts.items()) / number
+        squares = math.fsum(count * (value - middle) ** 2 for value, count in counts.items())
+        return Judged(number, middle, squares / (number - 1))
+
+    def _answers(self) -> list[list[float]]:
+        """Return the answers of people to each outcome."""
+        return [[label.value for label in own if label.value is not None] for own in self._labels.values()]
+
+    def _votes(self, ballots: Mapping[str, Ballot]) -> list[list[float]]:
+        """Return the first votes of the judge on each item of the labelled outcomes, as numbers of their answers.
+
+        Later votes are requested only while a result is open, so they would make the agreement look worse.
+        """
+        numbers: defaultdict[str, int] = defaultdict(lambda: len(numbers))
+        names = {name for outcome in self._outcomes.values() for name in ballots_of(outcome.score)}
+        votes: list[list[float]] = []
+        for ballot in (ballots[name] for name in sorted(names) if name in ballots):
+            first = [vote for vote in ballot.votes if vote.draw <= ballot.first_wave]
+            for item in ballot.decisions:
+                answers = [vote.opinions[item].answer for vote in first if item in vote.opinions]
+                votes.append([float(numbers[answer]) for answer in answers])
+        return votes
+
+
+def state_of(
+    pairs: Sequence[Pair], agreement: Agreement, bias: tuple[float, Interval] | None, *, graded: bool
+) -> JudgeState:
+    """Return the state of a judge that labels show.
+
+    Without a threshold, graded values cannot be better or worse than guessing a verdict. Quadratic kappa then takes the
+    place of Youden's J.
+    """
+    table, skill = agreement.table, agreement.youden
+    if graded and table is None:
+        skill = agreement.quadratic_kappa
+    few_of_one = table is not None and min(table.people_pass, table.people_fail) < FEWEST_OF_EACH
+    if len(pairs) < FEWEST_LABELS or few_of_one or bias is None:
+        return JudgeState.TOO_FEW
+    if skill.low is None or skill.low <= 0:
+        return JudgeState.USELESS
+    low, high = bias[1]
+    return JudgeState.GOOD if low <= 0 <= high else JudgeState.BIASED
+
+
+def measure_agreement(
+    pairs: Sequence[Pair], answers: Sequence[Sequence[float]], votes: Sequence[Sequence[float]], *, graded: bool
+) -> Agreement:
+    """Return every measure of agreement that exists for labelled outcomes, and the reasons of the others.
+
+    `answers` are the labels of people to each outcome, `votes` the first votes of the judge on each item.
+    """
+    reasons: dict[str, str] = {}
+    alpha = stats.krippendorff(answers, "interval" if graded else "nominal")
+    if alpha is None:
+        reasons["people_alpha"] = "needs outcomes with two labels that are not all equal"
+    votes_alpha = stats.krippendorff(votes)
+    if votes_alpha is None:
+        reasons["votes_alpha"] = "needs items with two first votes that are not all equal"
+    verdicts = [
+        (int(not pair.people_pass), int(not pair.judge_pass), pair.weight)
+        for pair in pairs
+        if pair.people_pass is not None and pair.judge_pass is not None
+    ]
+    fields: dict[str, Any] = _of_verdicts(verdicts, reasons) if verdicts else {}
+    if graded:
+        fields |= _of_grades(pairs, reasons)
+    return Agreement(**fields, people_alpha=alpha, votes_alpha=votes_alpha, reasons=reasons)
+
+
+def _of_verdicts(verdicts: Sequence[stats.Pair], reasons: dict[str, str]) -> dict[str, Any]:
+    """Return the measures of pass or fail: category 0 is pass."""
+    counts = Counter((people, judge) for people, judge, _ in verdicts)
+    table = AgreementTable(counts[0, 0], counts[0, 1], counts[1, 0], counts[1, 1])
+    heaviest = max(weight for *_, weight in verdicts)
+    shares = {
+        "accuracy": [(people == judge, weight) for people, judge, weight in verdicts],
+        "sensitivity": [(judge == 0, weight) for people, judge, weight in verdicts if people == 0],
+        "specificity": [(judge == 1, weight) for people, judge, weight in verdicts if people == 1],
+    }
+    numbers = {name: stats.share_interval(hits, heaviest) for name, hits in shares.items()}
+    for name, side in (("sensitivity", "pass"), ("specificity", "fail")):
+        if numbers[name] is None:
+            reasons[name] = reasons["youden"] = f"people {side} none of the labelled outcomes"
+    fields: dict[str, Any] = {name: _interval(share, _WILSON) for name, share in numbers.items()}
+    sensitivity, specificity = numbers["sensitivity"], numbers["specificity"]
+    if sensitivity is not None and specificity is not None:
+        fields["youden"] = _interval(stats.youden(sensitivity, specificity), _MOVER)
+    if stats.has_empty_margin(stats.table_of(verdicts, 2)):
+        reasons["kappa"] = reasons["mcc"] = "people or the judge give every labelled outcome the same verdict"
+    else:
+        fields["kappa"] = _jackknife(stats.kappa, verdicts, 2)
+        fields["mcc"] = _jackknife(stats.matthews, verdicts, 2)
+    return {"table": table, **fields}
+
+
+def _of_grades(pairs: Sequence[Pair], reasons: dict[str, str]) -> dict[str, Any]:
+    """Return the measures of graded values."""
+    rank = stats.spearman([pair.people for pair in pairs], [pair.judge for pair in pairs])
+    if rank is None:
+        reasons["spearman"] = "needs values of people and of the judge that vary"
+    grades = {
+        value: n for n, value in enumerate(sorted({value for pair in pairs for value in (pair.people, pair.judge)}))
+    }
+    if not 1 < len(grades) <= _MOST_GRADES:
+        reasons["quadratic_kappa"] = f"needs from 2 to {_MOST_GRADES} different values, got {len(grades)}"
+        return {"spearman": rank}
+    graded = [(grades[pair.people], grades[pair.judge], pair.weight) for pair in pairs]
+    return {"spearman": rank, "quadratic_kappa": _jackknife(stats.quadratic_kappa, graded, len(grades))}
+
+
+def _jackknife(statistic: stats.Statistic, pairs: Sequence[stats.Pair], categories: int) -> Estimate:
+    value = statistic(stats.table_of(pairs, categories))
+    ends = stats.agreement_interval(statistic, pairs, categories)
+    return Estimate() if value is None or ends is None else Estimate(value, *ends, _LEAVE_ONE_OUT)
+
+
+def _interval(share: tuple[float, float, float] | None, method: str) -> Estimate:
+    return Estimate() if share is None else Estimate(*share, method)
+
+
+def _scaled(estimate: tuple[float, Interval], scale: Range, method: str) -> Estimate:
+    """Return an estimate in 0..1, or a difference of them, on the scale of the criterion."""
+    start, width = scale.bounds[0], _width(scale)
+    value, (low, high) = estimate
+    return Estimate(start + width * value, start + width * low, start + width * high, method)
+
+
+def _labelled(pairs: Sequence[Pair], scale: Range) -> list[Labelled]:
+    """Return labelled outcomes in 0..1, or nothing if the scale is unbounded."""
+    start, width = scale.bounds[0], _width(scale)
+    if not width:
+        return []
+    return [
+        Labelled((pair.people - start) / width, (pair.judge - start) / width, pair.case, pair.weight) for pair in pairs
+    ]
+
+
+def _width(scale: Range) -> float:
+    """Return the width of a range, or 0 if it is unbounded."""
+    low, high = scale.bounds
+    return high - low if math.isfinite(high - low) else 0.0
+
+
+def _passes(value: float | None, verdict: Verdict, terms: Outcome) -> bool | None:
+    """Return whether the judge passes an outcome. Without a threshold the better end of the range 0..1 passes."""
+    if verdict in (Verdict.PASSED, Verdict.FAILED):
+        return verdict is Verdict.PASSED
+    if terms.threshold is not None or terms.range.bounds != (0.0, 1.0) or value not in (0.0, 1.0):
+        return None
+    return (value == 1.0) != terms.lower_is_better
+
+
+def _clears(value: float, terms: Outcome) -> bool | None:
+    """Return whether a number of people passes the threshold, or None without a threshold."""
+    if terms.threshold is None:
+        return None
+    return value <= terms.threshold if terms.lower_is_better else value >= terms.threshold
+
+
+def _consensus(values: Sequence[float], *, graded: bool) -> float | None:
+    """Return the majority of people, or the median of their grades. None without a value, and at a tie."""
+    if not values:
+        return None
+    if graded:
+        return float(median(values))
+    passes = 2 * sum(values) - len(values)
+    return None if not passes else float(passes > 0)
+
+
+def _number(passed: bool | None) -> float | None:
+    return None if passed is None else float(passed)

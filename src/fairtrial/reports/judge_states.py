@@ -1,0 +1,102 @@
+"""May the judges of a run be believed? The sentence about each state, and the table of corrected numbers."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from fairtrial.records.calibration import FEWEST_LABELS, FEWEST_OF_EACH, Calibration, JudgeState
+from fairtrial.records.summary import Estimate
+from fairtrial.reports.numbers import DASH, count, interval, number, rate
+from fairtrial.reports.rows import INTERVAL, Rows
+from fairtrial.text.display import visible_line
+
+STYLES = {
+    JudgeState.UNCHECKED: "yellow",
+    JudgeState.TOO_FEW: "yellow",
+    JudgeState.USELESS: "red",
+    JudgeState.BIASED: "yellow",
+    JudgeState.GOOD: "green",
+}
+
+
+def describe(calibration: Calibration) -> str:
+    """Return the state of a judge as a sentence."""
+    judge = visible_line(calibration.judge)
+    if calibration.state is JudgeState.UNCHECKED:
+        if calibration.assumed_from is not None:
+            run = calibration.assumed_from
+            return f"judged by {judge}, not checked on this run; the correction assumes the judge errs here as on {run}"
+        return f"judged by {judge}, not checked against people: the interval does not contain the judge's own errors"
+    if calibration.state is JudgeState.TOO_FEW:
+        return f"{judge} is not checked enough: it needs {_needs(calibration)}"
+    if calibration.state is JudgeState.USELESS:
+        return f"{judge} is not shown to be better than guessing; the corrected number is that of the labels"
+    value, ends = calibration.flattery.value or 0.0, _difference(calibration.flattery)
+    if calibration.state is JudgeState.BIASED:
+        verb = "flatters" if value > 0 else "is too strict"
+        return f"{judge} {verb} by {ends}"
+    worth = "" if calibration.worth is None else f"; each label is worth {number(calibration.worth)} labels without it"
+    return f"{judge} agrees with people{worth}"
+
+
+def _difference(estimate: Estimate) -> str:
+    """Return the size of a difference with its interval, both without the sign of the difference."""
+    value, low, high = estimate.value or 0.0, estimate.low or 0.0, estimate.high or 0.0
+    low, high = (low, high) if value > 0 else (-high, -low)
+    return f"{abs(value):.2f} ({low:.2f} … {high:.2f})"
+
+
+def _needs(calibration: Calibration) -> str:
+    """Return how many more labels of which kind are missing."""
+    needs = []
+    if calibration.labels < FEWEST_LABELS:
+        needs.append(count(FEWEST_LABELS - calibration.labels, "more label"))
+    table = calibration.agreement.table
+    if table is not None:
+        for number_of, verb in ((table.people_pass, "pass"), (table.people_fail, "fail")):
+            if number_of < FEWEST_OF_EACH:
+                needs.append(f"{FEWEST_OF_EACH - number_of} more that people {verb}")
+    return ", and ".join(needs) or "more labels"
+
+
+def judge_states(calibrations: Sequence[Calibration]) -> RenderableType | None:
+    """Return the corrected numbers beside the judged ones, and a sentence for each state. None without a judge."""
+    if not calibrations:
+        return None
+    corrected = [calibration for calibration in calibrations if calibration.corrected.value is not None]
+    parts: list[RenderableType] = [corrected_rows(corrected)] if corrected else []
+    return Group(*parts, *sentences(calibrations))
+
+
+def corrected_rows(calibrations: Sequence[Calibration]) -> Rows:
+    """Return what people would say of the run beside what the judges say."""
+    rows = Rows(("as people would judge", "corrected", INTERVAL, "judged", INTERVAL, "labels"))
+    for calibration in calibrations:
+        rows.add(
+            calibration.criterion,
+            *_estimate(calibration.corrected, graded=calibration.graded),
+            *_estimate(calibration.judged, graded=calibration.graded),
+            f"{calibration.labels:,}" if calibration.labels else DASH,
+            style="dim" if calibration.state is JudgeState.USELESS else "",
+        )
+    return rows
+
+
+def _estimate(estimate: Estimate, *, graded: bool) -> tuple[str, str]:
+    value = number(estimate.value) if graded else rate(estimate.value)
+    return value, interval(estimate, percent=not graded) or DASH
+
+
+def sentences(calibrations: Sequence[Calibration]) -> Iterator[Text]:
+    """Yield the sentences. Criteria that share a sentence share a line."""
+    names: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for calibration in calibrations:
+        names[STYLES[calibration.state], describe(calibration)].append(visible_line(calibration.criterion))
+    for (style, sentence), criteria in names.items():
+        # Without a model, the criterion itself is the judge, and its name begins the sentence.
+        name = "" if sentence.startswith(f"{criteria[0]} ") else f"{', '.join(criteria)}: "
+        yield Text.assemble((name, "bold"), sentence, style=style)

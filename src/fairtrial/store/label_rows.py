@@ -1,0 +1,61 @@
+"""How does the label of a person become a row, and how does the row become the label again?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from fairtrial.records.keys import CaseKey
+from fairtrial.records.label import Label
+from fairtrial.records.score import PartKey
+from fairtrial.store.statements import Row, storable
+
+
+def label_row(label: Label, run: int) -> Row:
+    """Return the row of a label."""
+    return {
+        "run": run,
+        "eval_set": storable(label.case.eval_set),
+        "case_id": storable(label.case.case),
+        "digest": label.case.digest,
+        "attempt": label.attempt,
+        "criterion": storable(label.criterion),
+        "part": _part_text(label.part),
+        "value": label.value,
+        "author": storable(label.author),
+        "at": label.at,
+        "note": storable(label.note),
+        "key": label.key,
+        "weight": label.weight,
+    }
+
+
+def label_of(row: Any) -> Label:
+    """Return the label that a row holds."""
+    return Label(
+        CaseKey(row.eval_set, row.case_id, row.digest),
+        row.attempt,
+        row.criterion,
+        _part_of(row.part),
+        row.value,
+        row.author,
+        row.at,
+        row.note,
+        row.key,
+        row.weight,
+    )
+
+
+def _part_text(part: PartKey | None) -> str:
+    """Return the key of a part as text, such as `invocation/1/` or `rubric//polite`. A whole outcome has ""."""
+    if part is None:
+        return ""
+    return storable(f"{part.kind}/{'' if part.index is None else part.index}/{part.id}")
+
+
+def _part_of(text: str) -> PartKey | None:
+    if not text:
+        return None
+    kind, index, name = text.split("/", 2)
+    return msgspec.convert({"kind": kind, "index": int(index) if index else None, "id": name}, PartKey)
