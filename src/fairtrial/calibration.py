@@ -76,15 +76,15 @@ def unchecked(summary: CriterionSummary, judge: str) -> Calibration:
     return Calibration(summary.criterion, judge, JudgeState.UNCHECKED, summary.threshold is None, judged=judged)
 
 
-def assumed(calibration: Calibration, other: Calibration, run: str, scores: Iterable[Row]) -> Calibration | None:
+def assumed(calibration: Calibration, labelled_run: Calibration, run: str, scores: Iterable[Row]) -> Calibration | None:
     """Return a calibration of pass or fail that assumes the judge to err as it did on another run.
 
-    `other` is the calibration of that run, `scores` are all outcomes of this run. None if it is not known how the judge
-    errs: the labels are too few, or do not show that it is better than guessing.
+    `labelled_run` is the calibration of that run, `scores` are all outcomes of this run. None if it is not known how
+    the judge errs: the labels are too few, or do not show that it is better than guessing.
     """
-    table, agreement = other.agreement.table, other.agreement
-    known = table is not None and other.state in (JudgeState.GOOD, JudgeState.BIASED) and not other.graded
-    if not known or table is None or calibration.judged.value is None:
+    table, agreement = labelled_run.agreement.table, labelled_run.agreement
+    is_usable = labelled_run.state in (JudgeState.GOOD, JudgeState.BIASED) and not labelled_run.graded
+    if not is_usable or table is None or calibration.judged.value is None:
         return None
     passes: defaultdict[int, list[float]] = defaultdict(list)
     for position, _, _, verdict in scores:
@@ -136,7 +136,7 @@ class _Sample:
     def calibration(self, summary: CriterionSummary, judge: str, ballots: Mapping[str, Ballot]) -> Calibration:
         """Return the calibration."""
         terms, graded = self._terms, self._is_graded
-        pairs, left_out = self._pairs(graded=graded)
+        pairs, exclusions = self._pairs(graded=graded)
         agreement = measure_agreement(pairs, self._answers(), self._votes(ballots), graded=graded)
         scale = terms.range if graded else Range()
         labelled, judged = _labelled(pairs, scale), self._judged(scale, graded=graded)
@@ -153,7 +153,7 @@ class _Sample:
             graded,
             len(pairs),
             len({label.author for own in self._labels.values() for label in own}),
-            *left_out,
+            *exclusions,
             agreement,
             summary.mean if graded else summary.pass_rate,
             _scaled((corrected.value, corrected.interval), scale, CORRECTED) if corrected else Estimate(),

@@ -75,7 +75,7 @@ def test_the_keys_are_those_of_the_contract(reports: list[Any]) -> None:
     assert [*report["spending"]] == ["agent", "judge", "simulator", "environment"]
     assert [*outcome["parts"][0]] == ["label", "key", "value", "applicable", "reason", "quotes", "parts"]
     counts = "passed failed unscored not_applicable informational errors self_agreement panel_agreement valid"
-    terms = "threshold lower_is_better range"
+    terms = "threshold lower_is_better range judge_state corrected"
     summary = report["summary"][0]
     assert [*summary] == ["criterion", "mean", "low", "high", "method", "pass_rate", *counts.split(), *terms.split()]
     assert [*summary["pass_rate"]] == ["value", "low", "high", "method"]

@@ -127,10 +127,10 @@ def _assumed(store: Store, info: RunInfo, calibration: Calibration, runs: Iterab
     name = calibration.criterion
     signature = info.signatures.get(name)
     for run in runs:
-        other, summary = store.run(run), store.summary(run)
-        if signature is None or summary is None or other.signatures.get(name) != signature:
+        info_of_run, summary = store.run(run), store.summary(run)
+        if signature is None or summary is None or info_of_run.signatures.get(name) != signature:
             continue
-        for own in calibrations(store, other, summary, alone=True):
+        for own in calibrations(store, info_of_run, summary, alone=True):
             corrected = assumed(calibration, own, run, store.scores(info.id, name)) if own.criterion == name else None
             if corrected is not None:
                 return corrected

@@ -40,16 +40,16 @@ def sample_outcomes(
     """
     with closing(open_store(store, create=False)) as run_store:
         run = run_store.run(run_id).id
-        scored = [
+        outcomes = [
             ((position, attempt), verdict)
             for position, attempt, value, verdict in run_store.scores(run, criterion)
             if value is not None and verdict is not Verdict.UNSCORED
         ]
-        if not scored:
+        if not outcomes:
             raise UsageError(_no_outcome(run_store, run, criterion))
-        drawn = _draw(scored, number, random.Random(seed), balance=balance)  # noqa: S311  (a sample, not a secret)
-        rows = _rows(run_store, run, criterion, drawn)
-    return [rows[place] for place in drawn]
+        sample = _draw(outcomes, number, random.Random(seed), balance=balance)  # noqa: S311  (a sample, not a secret)
+        rows = _rows(run_store, run, criterion, sample)
+    return [rows[place] for place in sample]
 
 
 def sample_file(rows: Iterable[dict[str, Any]], path: Path) -> None:
@@ -66,31 +66,31 @@ def _no_outcome(store: Store, run: str, criterion: str) -> str:
 
 
 def _draw(
-    scored: Sequence[tuple[Place, Verdict]], number: int, random_source: random.Random, *, balance: bool
+    outcomes: Sequence[tuple[Place, Verdict]], number: int, random_source: random.Random, *, balance: bool
 ) -> dict[Place, float]:
     """Return places in random order, each with the number of outcomes that it stands for."""
     if not balance:
-        places = [place for place, _ in scored]
+        places = [place for place, _ in outcomes]
         return dict.fromkeys(random_source.sample(places, min(number, len(places))), 1.0)
-    passed = [place for place, verdict in scored if verdict is Verdict.PASSED]
-    others = [place for place, verdict in scored if verdict is not Verdict.PASSED]
+    passed = [place for place, verdict in outcomes if verdict is Verdict.PASSED]
+    not_passed = [place for place, verdict in outcomes if verdict is not Verdict.PASSED]
     # A verdict with too few outcomes leaves its places to the other one.
-    of_passed = min(len(passed), max(number // 2, number - len(others)))
-    drawn: list[tuple[Place, float]] = []
-    for stratum, size in ((passed, of_passed), (others, min(len(others), number - of_passed))):
-        drawn += [(place, len(stratum) / size) for place in random_source.sample(stratum, size)]
-    random_source.shuffle(drawn)
-    return dict(drawn)
+    of_passed = min(len(passed), max(number // 2, number - len(not_passed)))
+    sample: list[tuple[Place, float]] = []
+    for stratum, size in ((passed, of_passed), (not_passed, min(len(not_passed), number - of_passed))):
+        sample += [(place, len(stratum) / size) for place in random_source.sample(stratum, size)]
+    random_source.shuffle(sample)
+    return dict(sample)
 
 
-def _rows(store: Store, run: str, criterion: str, drawn: dict[Place, float]) -> dict[Place, dict[str, Any]]:
+def _rows(store: Store, run: str, criterion: str, sample: dict[Place, float]) -> dict[Place, dict[str, Any]]:
     """Return a row for each place. Only its case and its recording are read."""
-    positions = {position for position, _ in drawn}
+    positions = {position for position, _ in sample}
     cases = {case.position: case for case in store.cases(run) if case.position in positions}
     rows: dict[Place, dict[str, Any]] = {}
     for position, attempt, trace in traces_at(store, run, positions):
         place, case = (position, attempt), cases[position]
-        if place in drawn:
+        if place in sample:
             rows[place] = {
                 "key": outcome_key(criterion, case.digest, trace),
                 "case": case.name or case.case.id,
@@ -102,7 +102,7 @@ def _rows(store: Store, run: str, criterion: str, drawn: dict[Place, float]) -> 
                 "label": "",
                 "labeler": "",
                 "note": "",
-                "weight": drawn[place],
+                "weight": sample[place],
             }
     return rows
 
@@ -145,14 +145,14 @@ def add_labels(run: Run, files: Sequence[str | Path], *, ignore_unknown: bool = 
     return unknown
 
 
-Known = tuple[str, CaseKey, int, Range]
+LabelledOutcome = tuple[str, CaseKey, int, Range]
 """The criterion, the case and the attempt of an outcome, and the range of the criterion."""
 
 
-def _outcomes_by_key(store: Store, run: str, rows: Sequence[LabelRow]) -> dict[str, Known]:
+def _outcomes_by_key(store: Store, run: str, rows: Sequence[LabelRow]) -> dict[str, LabelledOutcome]:
     """Return the outcomes of a run that have the key of a row. Every recording is read once."""
     keys, names = {row.key for row in rows}, {row.criterion for row in rows}
-    outcomes: dict[str, Known] = {}
+    outcomes: dict[str, LabelledOutcome] = {}
     scales = {name: scale for name, scale in _scales(store, run).items() if name in names or "" in names}
     cases = dict(store.positions(run))
     for position, recording in store.recordings(run) if scales else ():
@@ -176,7 +176,7 @@ def _scales(store: Store, run: str) -> dict[str, Range]:
 
 
 def _checked(
-    rows: Sequence[LabelRow], outcomes: dict[str, Known], problems: list[str], *, ignore_unknown: bool
+    rows: Sequence[LabelRow], outcomes: dict[str, LabelledOutcome], problems: list[str], *, ignore_unknown: bool
 ) -> tuple[list[Label], int]:
     """Return the labels of rows, and the number of rows with an unknown key. Problems are appended."""
     labels: list[Label] = []
@@ -198,8 +198,8 @@ def _checked(
         labels.append(
             Label(case, attempt, criterion, None, value, row.labeler, note=row.note, key=row.key, weight=weight)
         )
-    for (key, labeler), rows_of_one in places.items():
-        if len({value for _, value in rows_of_one}) > 1:
-            where = " and ".join(place for place, _ in rows_of_one)
+    for (key, labeler), own_rows in places.items():
+        if len({value for _, value in own_rows}) > 1:
+            where = " and ".join(place for place, _ in own_rows)
             problems.append(f"{where}: labeler {labeler!r} gives {key} different labels; keep one of the rows")
     return labels, unknown
