@@ -22,7 +22,7 @@ from fairtrial.records.ballot import Ballot
 from fairtrial.records.case import EvalCase
 from fairtrial.records.result import CaseResult, Criterion, InvocationInjection, Outcome, Verdict
 from fairtrial.records.score import FaultSide, Score
-from fairtrial.records.trace import ToolResult, Trace
+from fairtrial.records.trace import Invocation, ToolResult, Trace
 from fairtrial.text.display import described, shortened
 
 EarlierResults = Mapping[tuple[int, int], CaseResult]
@@ -112,7 +112,7 @@ async def _outcome(criterion: Criterion, trace: Trace, case: EvalCase, ballots: 
     if criterion.aggregation == "value" and score.value is not None and score.value not in criterion.range:
         reason = f"must be {criterion.range}, got {score.value:g}"
         score = replace(score, value=None, reason=reason, side="infrastructure")
-    return Outcome(
+    outcome = Outcome(
         criterion.name,
         score,
         criterion.threshold,
@@ -121,6 +121,17 @@ async def _outcome(criterion: Criterion, trace: Trace, case: EvalCase, ballots: 
         aggregation=criterion.aggregation,
         judge_stats=judge_stats(score, ballots),
     )
+    is_ours = criterion.aggregation == "parts"
+    if is_ours and outcome.verdict is Verdict.PASSED and not any(map(_has_action, trace.invocations)):
+        # For example, an agent that returns None calls no tool, as expected. That does not speak for the agent.
+        return replace(outcome, score=Score(None, "the agent neither replied nor called a tool"))
+    return outcome
+
+
+def _has_action(invocation: Invocation) -> bool:
+    """Whether the agent did anything in an invocation, or the recording does not say."""
+    reply = invocation.final_response
+    return invocation.steps is None or bool(invocation.steps) or (reply is not None and bool(reply.text or reply.parts))
 
 
 async def _call_metric(criterion: Criterion, trace: Trace, case: EvalCase) -> Score:

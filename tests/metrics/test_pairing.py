@@ -26,9 +26,28 @@ def test_a_recording_of_nothing_has_the_worst_value() -> None:
 
 def test_a_surplus_invocation_is_not_applicable() -> None:
     """It is reported, and leaves the mean."""
-    found = ToolTrajectory()(trace(A, turn(call("B"))), case(A))
+    found = ToolTrajectory(match_type="IN_ORDER")(trace(A, turn(call("B"))), case(A))
     assert (found.value, values(found)) == (1, [1, None])
     assert "surplus" in found.parts[1].reason
+
+
+def test_a_surplus_invocation_without_calls_is_not_applicable_to_an_exact_match() -> None:
+    """There is no call that the case does not expect."""
+    assert values(ToolTrajectory()(trace(A, turn(reply="b")), case(A))) == [1, None]
+
+
+def test_a_call_in_a_surplus_invocation_breaks_an_exact_match() -> None:
+    """EXACT allows no call that is not expected, in whichever invocation."""
+    found = ToolTrajectory()(trace(A, turn(call("B"))), case(A))
+    assert (found.value, values(found)) == (0.5, [1, 0])
+
+
+def test_a_forbidden_tool_in_a_surplus_invocation_counts() -> None:
+    """The tool was called, whether or not the case goes so far; an optional tool may be forbidden, too."""
+    metric = ToolTrajectory(match_type="ANY_ORDER", forbidden_tools=("B",), optional_tools=("B",))
+    found = metric(trace(A, turn(call("B"))), case(A))
+    assert (found.value, values(found)) == (0.5, [1, 0])
+    assert "forbidden tool called: B" in found.parts[1].reason
 
 
 def test_completed_invocations_of_a_broken_recording_are_scored() -> None:

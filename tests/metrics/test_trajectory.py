@@ -95,6 +95,14 @@ def test_unknown_steps_of_a_recording_are_no_calls() -> None:
     assert ToolTrajectory()(trace(unknown_turn()), case(turn(A))).value == 0
 
 
+@pytest.mark.parametrize("scope", ["invocation", "conversation"])
+@pytest.mark.parametrize("options", [{}, {"match_type": "ANY_ORDER", "forbidden_tools": ("A",)}])
+def test_a_recording_that_says_nothing_of_steps_cannot_pass(scope: Any, options: dict[str, Any]) -> None:
+    """Nobody knows that no tool, or no forbidden tool, was called."""
+    found = ToolTrajectory(scope=scope, **options)(trace(unknown_turn()), case(turn()))
+    assert (found.value, found.applicable) == (None, True)
+
+
 @pytest.mark.parametrize(
     ("matcher", "actual", "expected", "same"),
     [

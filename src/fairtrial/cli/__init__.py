@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import importlib
-import os
 import sys
 import threading
 import time
@@ -15,6 +14,7 @@ import click
 
 from fairtrial.cli import exit_codes
 from fairtrial.errors import FairtrialError, StoreError, nearest
+from fairtrial.process_end import end_process, process_kept
 from fairtrial.version import __version__
 
 COMMANDS = {
@@ -33,6 +33,7 @@ COMMANDS = {
 }
 _PATIENCE = 5.0
 """The time in seconds that the process may take to end after its work is done."""
+_PROTECTION = contextlib.ExitStack()
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """The error numbers of a full disk."""
 
@@ -84,6 +85,8 @@ def fairtrial() -> None:
 def command() -> None:
     """Run the command line as a process of its own. Threads that agents left running cannot keep it alive."""
     code: object = 1
+    # The protection never ends: functions that agents registered with `atexit` must not change the exit code either.
+    _PROTECTION.enter_context(process_kept())
     try:
         main()
     except SystemExit as exit_request:
@@ -100,7 +103,7 @@ def _exit_after_patience(code: int) -> None:
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
             stream.flush()
-    os._exit(code)
+    end_process(code)
 
 
 def main(args: Sequence[str] | None = None) -> None:
@@ -109,19 +112,30 @@ def main(args: Sequence[str] | None = None) -> None:
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="backslashreplace")
+    sys.exit(_exit_code(args))
+
+
+def _exit_code(args: Sequence[str] | None) -> int:
+    """Run a command, and return the exit code that the command decides. SystemExit of other code does not decide it."""
     try:
-        sys.exit(fairtrial.main(args, prog_name="fairtrial", standalone_mode=False) or 0)
+        with process_kept():
+            return int(fairtrial.main(args, prog_name="fairtrial", standalone_mode=False) or exit_codes.OK)
+    except SystemExit as error:
+        from fairtrial.text.display import described, visible
+
+        click.echo(f"fairtrial: not finished: the agent or a metric raised {visible(described(error))}", err=True)
+        return exit_codes.FAILED
     except click.ClickException as error:
         error.show()
-        sys.exit(error.exit_code)
+        return error.exit_code
     except click.Abort:
         click.echo("interrupted", err=True)
-        sys.exit(exit_codes.INTERRUPTED)
+        return exit_codes.INTERRUPTED
     except FairtrialError as error:
         from fairtrial.text.display import visible
 
         click.echo(f"fairtrial: {visible(str(error))}", err=True)
-        sys.exit(exit_codes.STORE if isinstance(error, StoreError) else exit_codes.USAGE)
+        return exit_codes.STORE if isinstance(error, StoreError) else exit_codes.USAGE
     except OSError as error:
         if error.filename is None and error.errno not in _DISK_FULL:
             raise
@@ -131,4 +145,4 @@ def main(args: Sequence[str] | None = None) -> None:
         sys.stdout = None
         subject = visible(shortened(str(error.filename or "cannot write"), 200))
         click.echo(f"fairtrial: {subject}: {error.strerror}", err=True)
-        sys.exit(exit_codes.USAGE)
+        return exit_codes.USAGE

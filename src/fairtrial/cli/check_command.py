@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from fairtrial import api
@@ -14,7 +12,7 @@ from fairtrial.text.display import visible_line
 @click.command()
 @click.argument("file", nargs=-1, required=True)
 @flags.lenient
-def check(file: tuple[str, ...], lenient: bool) -> None:
+def check(file: tuple[str, ...], lenient: bool) -> int:
     """Name the format of each file, the number of its cases, and every problem in it.
 
     FILE is a file, a folder (all its JSON), or - for standard input. The exit code is 0 if every file can be used,
@@ -31,4 +29,4 @@ def check(file: tuple[str, ...], lenient: bool) -> None:
             click.echo(f"    error: {visible_line(problem)}")
         for warning in checked.warnings:
             click.echo(f"    warning: {visible_line(warning)}")
-    sys.exit(exit_codes.OK if usable else exit_codes.USAGE)
+    return exit_codes.OK if usable else exit_codes.USAGE

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from fairtrial.api import DEFAULT_MODEL
@@ -33,7 +31,7 @@ judge.add_command(calibrate)
 @click.option("--config", metavar="FILE", help="Check the models that the criteria of an EvalConfig name.")
 @click.option("--run", metavar="RUN", help="Also print the cost of judging this run of the store.")
 @flags.stored
-def ping(judge_model: str | None, config: str | None, run: str | None, store: str) -> None:
+def ping(judge_model: str | None, config: str | None, run: str | None, store: str) -> int:
     """Send one question of each kind to the judge, and check the form of its answers.
 
     Exit codes: 0 every answer has the right form, 1 some answer does not, 2 the judge cannot be called.
@@ -61,4 +59,4 @@ def ping(judge_model: str | None, config: str | None, run: str | None, store: st
             calls, run_cost = api.cost_of(run, store, name)
             price = "an unknown price" if run_cost is None else f"${run_cost:.4f}"
             click.echo(f"run {run}: {calls} calls, with {visible(name)} {price}")
-    sys.exit(exit_codes.FAILED if any(result.problem for result in results) else exit_codes.OK)
+    return exit_codes.FAILED if any(result.problem for result in results) else exit_codes.OK

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -56,7 +55,7 @@ def record(
     concurrency: int,
     quiet: bool,
     **calls: Any,
-) -> None:
+) -> int:
     """Run an agent on eval sets, and write its conversations to a file. Nothing is scored.
 
     \b
@@ -105,9 +104,9 @@ def record(
             count = api.write_recordings(plan, output, on_recording=on_recording)
     except KeyboardInterrupt:
         click.echo(f"\ninterrupted; finished conversations are in {output}", err=True)
-        sys.exit(exit_codes.INTERRUPTED)
+        return exit_codes.INTERRUPTED
     if not quiet:
         click.echo(f"{count} of {plan.total} conversations recorded in {output}, {broken_count} broken")
     for failure in failures:
         click.echo(visible_line(failure), err=True)
-    sys.exit(exit_codes.FAILED if broken_count else exit_codes.OK)
+    return exit_codes.FAILED if broken_count else exit_codes.OK

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import click
@@ -41,7 +40,7 @@ def run(
     resume: str | None,
     common: Common,
     **judge: Any,
-) -> None:
+) -> int:
     """Run an agent on eval sets, and score its conversations.
 
     EVALSET is a file, a folder (its *.test.json, *.evalset.json, ...), FILE:case1,case2, or - for standard input.
@@ -89,7 +88,7 @@ def run(
         )
     if earlier:
         plan = api.resume(plan, earlier)
-    code = run_and_report(
+    return run_and_report(
         plan,
         common.store,
         common.output,
@@ -97,7 +96,6 @@ def run(
         resumed=earlier is not None,
         reuse=judge["reuse"],
     )
-    sys.exit(code)
 
 
 def _earlier(store: str, run_id: str) -> RunInfo:

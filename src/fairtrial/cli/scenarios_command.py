@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from fairtrial.errors import CaseError, UsageError
 @click.option("--model", default=DEFAULT_MODEL, show_default=True, metavar="NAME", help="The model that writes them.")
 @click.option("-o", "--output", metavar="FILE", type=FileToWrite(), help="The file to write.  [default: stdout]")
 @call_options
-def scenarios(agent: str, count: int, instruction: str, model: str, output: Path | None, **calls: Any) -> None:
+def scenarios(agent: str, count: int, instruction: str, model: str, output: Path | None, **calls: Any) -> int:
     """Write new scenarios for an agent with a language model, varied and without repetitions.
 
     AGENT is a target as for `fairtrial run`. The model sees its instructions, tools and documentation. `fairtrial run`
@@ -58,4 +57,4 @@ def scenarios(agent: str, count: int, instruction: str, model: str, output: Path
             raise UsageError(f"{output}: {error.strerror}") from None
     if len(new_scenarios) < count:
         click.echo(f"{len(new_scenarios)} of {count}: the model repeated itself", err=True)
-    sys.exit(exit_codes.OK if len(new_scenarios) == count else exit_codes.FAILED)
+    return exit_codes.OK if len(new_scenarios) == count else exit_codes.FAILED

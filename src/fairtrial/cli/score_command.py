@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import click
@@ -40,7 +39,7 @@ def score(
     jobs: int,
     common: Common,
     **judge: Any,
-) -> None:
+) -> int:
     """Score recordings of an agent.
 
     RECORDED is a file, a folder, or - for standard input: ADK's .evalset_result.json and session files, eval sets that
@@ -66,5 +65,4 @@ def score(
             lenient=common.lenient,
             judges=judges_of(judge),
         )
-    code = run_and_report(plan, common.store, common.output, environment_files=environment_files, reuse=judge["reuse"])
-    sys.exit(code)
+    return run_and_report(plan, common.store, common.output, environment_files=environment_files, reuse=judge["reuse"])

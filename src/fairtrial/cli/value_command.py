@@ -52,7 +52,7 @@ _OPTIONS = ("profile", "novelty", "index", "extend", "ttl", "embedder", "confide
 @click.option("--from-run", metavar="RUN", help="Value the traces of a stored run; its verdicts are their success.")
 @click.option("--store", help="The store of --from-run: a SQLAlchemy URL.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Processes to use. Default: one for each core.")
-def value(files: tuple[str, ...], **options: Any) -> None:
+def value(files: tuple[str, ...], **options: Any) -> int:
     """Compute the value of reasoning traces, 0 to 1, and explain it.
 
     FILE is JSON, JSON lines, a folder of both, or - for JSON lines on standard input: ReasoningTraces, or any trace
@@ -63,14 +63,14 @@ def value(files: tuple[str, ...], **options: Any) -> None:
     fairtrial value traces/ --threshold 0.6 --keep worth_sharing.jsonl --json
     """  # noqa: D301
     try:
-        sys.exit(_value(files, options))
+        return _value(files, options)
     except BrokenPipeError:
         raise
     except OSError as error:
         raise UsageError(f"{error.filename or 'file'}: {error.strerror or error}") from error
     except KeyboardInterrupt:
         click.echo("\ninterrupted; continue an --output with --resume", err=True)
-        sys.exit(exit_codes.INTERRUPTED)
+        return exit_codes.INTERRUPTED
 
 
 def _value(files: tuple[str, ...], options: dict[str, Any]) -> int:

@@ -14,6 +14,9 @@ NO_CONVERSATION = Score(applicable=False, reason="the case holds no fixed conver
 Compare = Callable[[Invocation, Invocation, PartKey], Score]
 """Scores an actual invocation against the expected invocation at the same position, and gives the score its key."""
 
+Surplus = Callable[[Invocation, PartKey], Score | None]
+"""Scores an actual invocation that is not expected. The result is None if the invocation does not count."""
+
 Excluded = Callable[[Invocation], str]
 """Returns the reason why an expected invocation cannot be compared with, or an empty text if it can."""
 
@@ -59,16 +62,26 @@ def broke_here(trace: Trace, index: int) -> Score | None:
     return None
 
 
-def compare_each(trace: Trace, case: EvalCase, compare: Compare, *, excluded: Excluded) -> Score:
-    """Return the mean over the invocations of a fixed conversation. An invocation that was never reached is 0."""
+def compare_each(
+    trace: Trace, case: EvalCase, compare: Compare, *, excluded: Excluded, surplus: Surplus = lambda *_: None
+) -> Score:
+    """Return the mean over the invocations of a fixed conversation. An invocation that was never reached is 0.
+
+    A surplus invocation counts if `surplus` gives it a score.
+    """
     expected = case.conversation
     if expected is None:
         return NO_CONVERSATION
     if len(trace.invocations) == len(expected) and not trace.broken and not any(map(excluded, expected)):
         # The common case, in which the structure settles nothing, and a run spends most of its time.
         return mean_of(map(compare, trace.invocations, expected, map(invocation_key, range(len(expected)))))
+
+    def is_surplus(index: int) -> bool:
+        return len(expected) <= index < len(trace.invocations)
+
     return mean_of(
-        structural_score(trace, case, index, excluded=excluded, worst=0.0)
+        (surplus(trace.invocations[index], invocation_key(index)) if is_surplus(index) else None)
+        or structural_score(trace, case, index, excluded=excluded, worst=0.0)
         or compare(trace.invocations[index], expected[index], invocation_key(index))
         for index in positions(trace, case)
     )

@@ -73,10 +73,14 @@ class ToolTrajectory:
         object.__setattr__(self, "_matcher", matcher)
 
     def __call__(self, trace: Trace, case: EvalCase) -> Score:
-        """Score each invocation, or the whole conversation, against the expected calls."""
+        """Score each invocation, or the whole conversation, against the expected calls.
+
+        Calls in a surplus invocation count against the agent if they are forbidden, or if the match type does not allow
+        surplus calls. If the calls of an invocation are not recorded, it cannot have the full score.
+        """
         if self.scope == "conversation":
             return self._conversation(trace, case)
-        return compare_each(trace, case, self._compare, excluded=_no_expected_calls)
+        return compare_each(trace, case, self._compare, excluded=_no_expected_calls, surplus=self._surplus)
 
     def expected(self, case: EvalCase) -> tuple[ToolCall, ...] | None:
         """Return all calls that are expected in a case, in order, or None if the case does not say."""
@@ -93,7 +97,12 @@ class ToolTrajectory:
         return (*undeclared_tools(names, trace), *forbidden_tools(names, self.forbidden_tools), *counts)
 
     def _compare(self, actual: Invocation, expected: Invocation, key: PartKey) -> Score:
-        return self._score(actual.tool_calls, expected.tool_calls, key)
+        return _unless_unknown(self._score(actual.tool_calls, expected.tool_calls, key), [actual])
+
+    def _surplus(self, actual: Invocation, key: PartKey) -> Score | None:
+        """Return the score of an invocation that is not expected, or None if its calls do not count."""
+        score = self._score(actual.tool_calls, (), key)
+        return None if score.value == 1 else score
 
     def _conversation(self, trace: Trace, case: EvalCase) -> Score:
         expected = self.expected(case)
@@ -101,7 +110,8 @@ class ToolTrajectory:
             return Score(applicable=False, reason=_NOTHING_EXPECTED)
         if trace.broken:
             return Score(None, f"the conversation broke: {trace.broken}")
-        return self._score([call for invocation in trace.invocations for call in invocation.tool_calls], expected, None)
+        actual = [call for invocation in trace.invocations for call in invocation.tool_calls]
+        return _unless_unknown(self._score(actual, expected, None), trace.invocations)
 
     def _score(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall], key: PartKey | None) -> Score:
         forbidden = self.forbidden_tools and [call.name for call in actual if call.name in self.forbidden_tools]
@@ -139,6 +149,13 @@ class ToolTrajectory:
 def _no_expected_calls(expected: Invocation) -> str:
     """Return why the calls of an invocation cannot be compared, or an empty text."""
     return _NOTHING_EXPECTED if expected.steps is None else ""
+
+
+def _unless_unknown(score: Score, invocations: Sequence[Invocation]) -> Score:
+    """Return a score, but no full score if the recording does not say which tools an invocation called."""
+    if score.value == 1 and any(invocation.steps is None for invocation in invocations):
+        return Score(None, "the recording does not say which tools were called", key=score.key)
+    return score
 
 
 def _paired(actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: CallMatcher) -> int:
