@@ -12,10 +12,11 @@ def mean(values: Sequence[float]) -> float:
     The sum is rounded once (`math.fsum`), and the result is clamped to [min, max]: three values of 0.7 have the mean
     0.7, which a threshold of 0.7 passes.
     """
-    if len(values) == 1:
-        return values[0]
+    low, high = min(values), max(values)
+    if low == high:
+        return low
     try:
         middle = math.fsum(values) / len(values)
     except OverflowError:  # the sum is out of range, but the mean is not
         middle = math.fsum(value / len(values) for value in values)
-    return min(max(middle, min(values)), max(values))
+    return min(max(middle, low), high)
