@@ -271,3 +271,11 @@ def test_a_recorded_conversation_is_written_as_the_same() -> None:
     (before,), (after,) = found.recordings, again(found).recordings
     assert after.trace == before.trace
     assert isinstance((after.trace.invocations[1].steps or ())[0], ToolCall)
+
+
+def test_responses_without_a_prompt_are_a_problem_and_no_crash() -> None:
+    """Nobody can know which message they answer."""
+    (found,) = problems(
+        {"eval_cases": [{"eval_case_id": "a", "responses": [{"response": {"parts": [{"text": "x"}]}}]}]}
+    )
+    assert "must have one of 'prompt'" in found

@@ -129,14 +129,13 @@ def test_tau_bench() -> None:
 
 
 def test_images_sounds_and_files_are_parts_of_a_message() -> None:
-    """At a URL or in base64; a part of another type is skipped, its text is read."""
+    """At a URL or in base64."""
     content = [
         {"type": "text", "text": "see"},
         {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}},
         {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}},
         {"type": "input_audio", "input_audio": {"data": "AQ==", "format": "wav"}},
         {"type": "file", "file": {"file_data": "data:application/pdf;base64,Ag==", "filename": "a.pdf"}},
-        {"type": "other"},
     ]
     media = (
         Part("image/png", data="AA=="),

@@ -138,6 +138,71 @@ TEMPLATES: list[Any] = [
             "traj": [{"role": "user", "content": "x"}],
         }
     ],
+    {
+        "system": "Be kind.",
+        "tools": [{"name": "f"}],
+        "messages": [
+            {"role": "user", "content": [{"type": "image", "source": {"data": "AA=="}}]},
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "f", "input": {"x": 1}}]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "1", "content": [{"text": "2"}]}]},
+        ],
+    },
+    [
+        {"role": "user", "content": [{"text": "hi"}, {"image": {"format": "png", "source": {"bytes": "AA=="}}}]},
+        {"role": "assistant", "content": [{"toolUse": {"toolUseId": "1", "name": "f", "input": {}}}]},
+        {"role": "user", "content": [{"toolResult": {"toolUseId": "1", "content": [{"json": {}}]}}]},
+        {
+            "role": "assistant",
+            "content": [{"citationsContent": {"content": [{"text": "a"}]}}],
+            "metadata": {"usage": {}},
+        },
+    ],
+    {
+        "systemInstruction": {"parts": [{"text": "Be kind."}]},
+        "contents": [
+            {"role": "user", "parts": [{"text": "hi"}]},
+            {"role": "model", "parts": [{"executableCode": {"code": "1"}}, {"codeExecutionResult": {"outcome": "x"}}]},
+            {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {}}}]},
+        ],
+    },
+    [
+        {"role": "user", "content": [{"type": "input_text", "text": "hi"}, {"type": "input_image", "image_url": "x"}]},
+        {"type": "reasoning", "summary": [{"text": "hm"}]},
+        {"type": "function_call", "call_id": "1", "name": "f", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "1", "output": [{"type": "input_text", "text": "2"}]},
+        {"type": "web_search_call", "id": "2", "action": {"query": "x"}},
+    ],
+    [
+        {"lc": 1, "type": "constructor", "id": ["x", "HumanMessage"], "kwargs": {"content": "hi"}},
+        {
+            "type": "ai",
+            "data": {
+                "content": [{"type": "text", "text": "a"}, {"type": "image", "base64": "AA=="}],
+                "tool_calls": [{"name": "f", "args": {}, "id": "1"}],
+                "additional_kwargs": {"tool_calls": [{"function": {"name": "f"}}]},
+                "usage_metadata": {"input_tokens": 1},
+            },
+        },
+        {"type": "tool", "content": "2", "tool_call_id": "1", "status": "error"},
+    ],
+    [
+        {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": ["hi", {"url": "x"}]}]},
+        {
+            "kind": "response",
+            "parts": [{"part_kind": "tool-call", "tool_name": "f", "args": "{}", "tool_call_id": "1"}],
+            "usage": {"input_tokens": 1, "details": {"reasoning_tokens": 1}},
+        },
+        {"kind": "request", "parts": [{"part_kind": "tool-return", "tool_name": "f", "content": {}}]},
+    ],
+    [
+        {"role": "user", "parts": [{"type": "text", "text": "hi"}, {"type": "file", "url": "https://x.example"}]},
+        {"role": "assistant", "content": [{"type": "tool-call", "toolCallId": "1", "toolName": "f", "input": {}}]},
+        {
+            "role": "tool",
+            "content": [{"type": "tool-result", "toolCallId": "1", "output": {"type": "text", "value": "2"}}],
+        },
+        {"role": "assistant", "parts": [{"type": "tool-f", "input": {}, "output": {}}]},
+    ],
 ]
 
 ARGS = (

@@ -43,8 +43,8 @@ def score(
     """Score recordings of an agent.
 
     RECORDED is a file, a folder, or - for standard input: ADK's .evalset_result.json and session files, eval sets that
-    were recorded, OpenAI chat messages (JSON, JSON lines), tau-bench results. If a file holds both conversations and
-    expectations, --against is not needed.
+    were recorded, message lists of OpenAI, Anthropic, Gemini, Bedrock, LangChain, Pydantic AI and the Vercel AI SDK
+    (JSON, JSON lines), tau-bench results. If a file holds both conversations and expectations, --against is not needed.
 
     \b
     fairtrial score app_shop_1760000000.evalset_result.json

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from fairtrial.formats import knowledgepulse, messages
 from fairtrial.formats import recordings as own_format
+from fairtrial.formats.chats import dialects
 from fairtrial.formats.reading import Diagnostics, Place, pointer
 from fairtrial.formats.values import NotStreamableError, iter_values
 from fairtrial.records.attempt import Recording
@@ -40,7 +41,7 @@ REASONING = ItemFormat("reasoning traces", _read_reasoning)
 def _read_chat(raw: Any, at: Place, reading: Diagnostics) -> Recording:
     """Return a conversation: a list of messages, or an object that holds a list. The first is named `FILE-1`."""
     _, index = at
-    return messages.conversation(raw, at, reading, name=f"{stem_of(reading.path)}-{index + 1}")
+    return dialects.conversation(raw, at, reading, name=f"{stem_of(reading.path)}-{index + 1}")
 
 
 CHATS = ItemFormat("chat messages", _read_chat)
@@ -66,8 +67,8 @@ def is_chat(item: Any) -> bool:
     if isinstance(item, dict):
         # The other keys belong to tau-bench and to the old list forms of ADK, which also hold what was expected.
         is_other = messages.is_tau(item) or "query" in item or item.keys() >= {"data", "name"}
-        return "messages" in item and not is_other
-    return isinstance(item, list) and bool(item) and messages.is_message(item[0])
+        return not is_other and ("messages" in item or dialects.is_request(item))
+    return isinstance(item, list) and bool(item) and dialects.is_message(item[0])
 
 
 def iter_recordings(blocks: Iterable[bytes], reading: Diagnostics) -> Iterator[Recording]:

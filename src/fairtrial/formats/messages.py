@@ -26,6 +26,8 @@ from fairtrial.records.trace import (
 )
 
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
+_PARTS = ("text", "refusal", "image_url", "input_audio", "file", "thinking")
+"""The types of parts. `thinking` is Mistral's, which otherwise writes messages as OpenAI does."""
 _TAU_STOP = "###STOP###"
 
 
@@ -34,27 +36,19 @@ def is_message(value: Any) -> bool:
     return isinstance(value, dict) and isinstance(value.get("role"), str) and "user_content" not in value
 
 
-def conversation(raw: Any, at: Place, reading: Diagnostics, *, name: str) -> Recording:
-    """Return a recorded conversation: a list of messages, or an object with `messages`, `id`, `tools` and `reward`."""
-    extra: dict[str, Any] = {}
-    reward: float | None = None
-    tools: list[Any] = []
-    messages_at = at
-    if isinstance(raw, dict):
-        extra = {key: value for key, value in raw.items() if key not in ("messages", "id", "tools", "reward")}
-        name = name if raw.get("id") is None else str(raw["id"])
-        tools, reward = reading.array(raw, "tools", at), reading.number(raw, "reward", at)
-        messages_at, raw = (at, "messages"), reading.array(raw, "messages", at)
-    if type(raw) is not list:
-        reading.wrong_type(at, "a conversation: an array of messages, or an object with 'messages'", raw)
-        raw = []
-    session = msgspec.structs.replace(trace(raw, messages_at, reading, tools=tools), session_id=name)
-    return Recording(name, msgspec.structs.replace(session, extra=extra or None, reward=reward))
+def trace(
+    raw: list[Any],
+    at: Place,
+    reading: Diagnostics,
+    *,
+    instructions: str = "",
+    declarations: tuple[dict[str, Any], ...] = (),
+) -> Trace:
+    """Return the messages as invocations. A user's message starts an invocation, the assistant's last text ends it.
 
-
-def trace(raw: list[Any], at: Place, reading: Diagnostics, *, tools: list[Any] | None = None) -> Trace:
-    """Return the messages as invocations. A user's message starts an invocation, the assistant's last text ends it."""
-    instructions: list[str] = []
+    `instructions` and `declarations` are the agent's instructions and tools that stand beside the messages.
+    """
+    texts = [instructions] if instructions else []
     invocations: list[Invocation] = []
     user: Message | None = None
     steps: list[Step] = []
@@ -66,7 +60,7 @@ def trace(raw: list[Any], at: Place, reading: Diagnostics, *, tools: list[Any] |
             continue
         role, text = message["role"], _text(message.get("content"), (place, "content"), reading)
         if role in ("system", "developer"):
-            instructions.append(text)
+            texts.append(text)
         elif role == "user":
             if user is not None:
                 invocations.append(_invocation(user, steps))
@@ -76,9 +70,8 @@ def trace(raw: list[Any], at: Place, reading: Diagnostics, *, tools: list[Any] |
             steps += _steps(message, role, text, place, reading, names)
     if user is not None or steps:
         invocations.append(_invocation(user or Message(""), steps))
-    declarations = tuple(_declaration(tool) for tool in tools or [] if isinstance(tool, dict))
-    agent = AgentDetails("assistant", "\n".join(instructions), declarations)
-    if invocations and (instructions or declarations):
+    agent = AgentDetails("assistant", "\n".join(texts), declarations)
+    if invocations and (texts or declarations):
         invocations[0] = msgspec.structs.replace(invocations[0], about=About((agent,)))
     return Trace(tuple(invocations))
 
@@ -97,10 +90,6 @@ def steps_of(raw: list[Any], at: Place, reading: Diagnostics) -> list[Step]:
     return steps
 
 
-def _declaration(tool: dict[str, Any]) -> dict[str, Any]:
-    return tool["function"] if isinstance(tool.get("function"), dict) else tool
-
-
 def _invocation(user: Message, steps: list[Step]) -> Invocation:
     steps_before, reply = split_reply(steps)
     return Invocation(user, steps_before, reply)
@@ -110,18 +99,36 @@ def _text(content: Any, at: Place, reading: Diagnostics) -> str:
     if content is None or type(content) is str:
         return content or ""
     if type(content) is list:
-        return "\n".join(str(part.get("text", "")) for part in content if isinstance(part, dict) and "text" in part)
+        for i, part in enumerate(content):
+            _check_part(part, (at, i), reading)
+        return "\n".join(
+            str(part.get("text", part.get("refusal", ""))) for part in content if _kind(part) in ("text", "refusal")
+        )
     reading.wrong_type(at, "a string, an array of parts or null", content)
     return ""
+
+
+def _kind(part: Any) -> Any:
+    """Return the type of a part. A part with a text needs no type."""
+    if not isinstance(part, dict):
+        return None
+    return part.get("type", "text" if "text" in part else None)
+
+
+def _check_part(part: Any, at: Place, reading: Diagnostics) -> None:
+    """Note a part that OpenAI does not have. It may be a call of another provider, which must not vanish."""
+    if _kind(part) not in _PARTS:
+        problem = f"is a part of the type {_kind(part)!r}" if isinstance(part, dict) and "type" in part else "is a part"
+        reading.error(at, f"{problem}, which OpenAI chat messages do not have; known are {', '.join(_PARTS)}")
 
 
 def _media(content: Any) -> tuple[Part, ...]:
     """Return the images, sounds and files among the parts of a message."""
     parts = content if type(content) is list else []
-    return tuple(medium for part in parts if isinstance(part, dict) and (medium := _medium(part)) is not None)
+    return tuple(medium for part in parts if isinstance(part, dict) and (medium := medium_of(part)) is not None)
 
 
-def _medium(part: dict[str, Any]) -> Part | None:
+def medium_of(part: dict[str, Any]) -> Part | None:
     """Return an OpenAI part of type `image_url`, `input_audio` or `file`, or None."""
     kind = part.get("type")
     fields = part.get(kind) if isinstance(kind, str) else None
@@ -156,6 +163,7 @@ def _steps(
     steps: list[Step] = []
     if isinstance(message.get("reasoning_content"), str):
         steps.append(Thought(message["reasoning_content"]))
+    steps += _thoughts(message.get("content"))
     calls = reading.array(message, "tool_calls", at)
     if message.get("function_call"):
         calls = [*calls, {"function": message["function_call"]}]
@@ -172,6 +180,18 @@ def _steps(
         names[call_id] = function["name"]
         steps.append(ToolCall(function["name"], _arguments(function.get("arguments"), place, reading), call_id))
     return steps
+
+
+def _thoughts(content: Any) -> list[Step]:
+    """Return the thoughts among the parts of a message, for example `{"type": "thinking", "thinking": [...]}`."""
+    parts = content if isinstance(content, list) else []
+    texts = [part["thinking"] for part in parts if _kind(part) == "thinking" and "thinking" in part]
+    return [Thought(_joined(text)) for text in texts]
+
+
+def _joined(text: Any) -> str:
+    inner = text if isinstance(text, list) else [{"text": text}]
+    return "\n".join(str(part.get("text", "")) for part in inner if isinstance(part, dict))
 
 
 def _arguments(raw: Any, at: Place, reading: Diagnostics) -> dict[str, Any]:

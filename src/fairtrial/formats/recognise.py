@@ -15,6 +15,8 @@ from fairtrial.formats.adk import config_file, evalset, evalset_result, legacy, 
 from fairtrial.formats.adk.write import scenario_json
 from fairtrial.formats.agents_cli import config as agents_cli_config
 from fairtrial.formats.agents_cli import dataset
+from fairtrial.formats.chats import dialects
+from fairtrial.formats.chats.responses_items import is_response
 from fairtrial.formats.items import CHATS, ItemFormat, is_chat, own_or_reasoning, stem_of
 from fairtrial.formats.jsontext import (
     decode,
@@ -35,6 +37,10 @@ _EVAL_SET = "eval set"
 _DATASET = "agents-cli dataset"
 _BY_HAND = (_EVAL_SET, _DATASET, "test file (old list form)", "eval set (old list form)", "scenarios", "EvalConfig")
 """Kinds of files that people write. A duplicate key is a mistake in them."""
+_ONLY_RESPONSES = (
+    "/: holds responses of OpenAI's Responses API, without the user's messages and the results of tools; give the "
+    "items of the conversation"
+)
 _REFUSED = {
     "resourceSpans": "OpenTelemetry spans (OTLP)",
     "batches": "OpenTelemetry spans (a Tempo export)",
@@ -129,10 +135,16 @@ def _object(top: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
         return Loaded(reading.path, "EvalConfig", config=agents_cli_config.config(whole, reading))
     if keys & {"criteria", "custom_metrics", "customMetrics"}:
         return Loaded(reading.path, "EvalConfig", config=config_file.config(whole, reading))
-    for key, read_list in (("scenarios", _scenarios), ("events", _session), ("messages", _chat)):
+    return _recorded_object(whole, reading, stem)
+
+
+def _recorded_object(whole: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
+    for key, read_list in (("scenarios", _scenarios), ("events", _session)):
         if isinstance(whole.get(key), list):
             return read_list(whole, reading, stem)
-    if messages.is_tau(whole):
+    if dialects.is_request(whole):
+        return _messages(whole, reading, stem)
+    if messages.is_tau(whole) or is_response(whole):
         return _array([whole], reading, stem)
     for key, content in _REFUSED.items():
         if isinstance(whole.get(key), list):
@@ -144,8 +156,10 @@ def _session(top: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
     return Loaded(reading.path, "session", recordings=(session.recording(top, reading, stem=stem),))
 
 
-def _chat(top: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
-    return Loaded(reading.path, "chat messages", recordings=(messages.conversation(top, (), reading, name=stem),))
+def _messages(raw: Any, reading: Diagnostics, stem: str) -> Loaded:
+    """Return the conversation in a list of messages, or in a request."""
+    kind = dialects.name_of(raw)
+    return Loaded(reading.path, kind, recordings=(dialects.conversation(raw, (), reading, name=stem),))
 
 
 def _eval_set(top: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
@@ -237,6 +251,8 @@ def _array(top: list[Any], reading: Diagnostics, stem: str) -> Loaded:
     if messages.is_tau(first):
         tasks, recordings = messages.tau_bench(items, reading)
         return Loaded(path, "tau-bench results", tasks, recordings)
+    if is_response(first):
+        raise FormatError(path, [_ONLY_RESPONSES])
     if is_chat(first):
         return _items(items, CHATS, reading)
     if isinstance(first, dict):
@@ -247,8 +263,8 @@ def _array(top: list[Any], reading: Diagnostics, stem: str) -> Loaded:
             cases = [legacy.case(item, ((), i), reading) for i, item in enumerate(items)]
             _check_unique(cases, (), "name", reading)
             return Loaded(path, "eval set (old list form)", EvalSet(stem, tuple(cases)))
-        if messages.is_message(first):
-            return Loaded(path, "chat messages", recordings=(messages.conversation(items, (), reading, name=stem),))
+        if dialects.is_message(first):
+            return _messages(items, reading, stem)
         if first.keys() & {"metricName", "metric_name"}:
             raise FormatError(
                 path, ["/: holds tRPC-Agent-Go metrics; write them as an EvalConfig: {'criteria': {NAME: THRESHOLD}}"]

@@ -150,7 +150,12 @@ def _part(raw: Any, at: Place, reading: Diagnostics) -> dict[str, Any]:
 
 def steps_of(parts: list[Any], author: str, at: Place, reading: Diagnostics) -> list[Step]:
     """Return one step for each part, in order."""
-    return [_step(_part(part, (at, i), reading), author, (at, i), reading) for i, part in enumerate(parts)]
+    return [step_of(part, author, (at, i), reading) for i, part in enumerate(parts)]
+
+
+def step_of(part: Any, author: str, at: Place, reading: Diagnostics) -> Step:
+    """Return the step in a part."""
+    return _step(_part(part, at, reading), author, at, reading)
 
 
 def _step(part: dict[str, Any], author: str, at: Place, reading: Diagnostics) -> Step:

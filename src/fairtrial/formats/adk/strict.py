@@ -76,14 +76,14 @@ def _pruned(value: Json, shape: _Shape) -> Json:
         return [_pruned(item, shape) for item in value]
     if not isinstance(value, dict):
         return value
-    known = {
+    fields = {
         key: inner if shape[key] is None else _pruned(inner, shape[key]) for key, inner in value.items() if key in shape
     }
-    if shape is _RESULT and not isinstance(known.get("response"), dict | None):
-        known["response"] = {"result": known["response"]}
-    if shape is _PART and not _has_readable_data(known):
-        return {"text": f"[{known['inline_data'].get('mime_type') or 'data'} that is not base64]"}
-    return known
+    if shape is _RESULT and not isinstance(fields.get("response"), dict | None):
+        fields["response"] = {"result": fields["response"]}
+    if shape is _PART and not _has_readable_data(fields):
+        return {"text": f"[{fields['inline_data'].get('mime_type') or 'data'} that is not base64]"}
+    return fields
 
 
 def _has_readable_data(part: dict[str, Json]) -> bool:

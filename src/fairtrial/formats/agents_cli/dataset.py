@@ -73,13 +73,11 @@ def case(raw: Any, place: int, at: Place, reading: Diagnostics) -> DatasetCase:
         context=_context(fields, at, reading),
         extra=extra,
     )
-    responses = _responses(fields, at, reading)
+    responses = _responses(fields, at, reading) if invocations else []
     traces = [Trace((*invocations[:-1], replace(invocations[-1], final_response=reply))) for reply in responses]
     if ends_with_agent and not traces:
         traces = [Trace(invocations)]
-    return DatasetCase(
-        case, tuple(Recording(case_id, trace, attempt) for attempt, trace in enumerate(traces, 1) if invocations)
-    )
+    return DatasetCase(case, tuple(Recording(case_id, trace, attempt) for attempt, trace in enumerate(traces, 1)))
 
 
 def _conversation(fields: dict[str, Any], at: Place, reading: Diagnostics) -> tuple[tuple[Invocation, ...], bool]:

@@ -1,0 +1,112 @@
+"""Which entries does a message of Anthropic's Messages API hold?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairtrial.formats.chats.assembly import (
+    Dialect,
+    Entry,
+    Instruction,
+    joined_texts,
+    object_at,
+    result,
+    text_at,
+    thoughts,
+    unknown_part,
+    unknown_role,
+    user_message,
+)
+from fairtrial.formats.messages import arguments_of, response_of
+from fairtrial.formats.reading import Diagnostics, Place
+from fairtrial.formats.tool_failures import stated_failure
+from fairtrial.records.record import Json
+from fairtrial.records.trace import Message, Part, Step, ToolCall, ToolResult
+
+_NAME = "Anthropic messages"
+_CALLS = ("tool_use", "server_tool_use", "mcp_tool_use")
+_THOUGHTS = ("thinking", "redacted_thinking")
+_MEDIA = ("image", "document", "search_result", "container_upload")
+_PART_TYPES = ("text", *_MEDIA, *_THOUGHTS, *_CALLS, "tool_result", "*_tool_result")
+_ROLES = ("user", "assistant", "system")
+
+
+def _is_message(message: dict[str, Any]) -> bool:
+    content = message.get("content")
+    parts = content if isinstance(content, list) and "role" in message else []
+    return any(isinstance(part, dict) and _is_mark(part) for part in parts)
+
+
+def _is_mark(part: dict[str, Any]) -> bool:
+    kind = part.get("type")
+    return (
+        kind in (*_CALLS, *_THOUGHTS) or _is_result(kind) or (kind in _MEDIA and isinstance(part.get("source"), dict))
+    )
+
+
+def _is_result(kind: Any) -> bool:
+    return isinstance(kind, str) and (kind == "tool_result" or kind.endswith("_tool_result"))
+
+
+def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[Entry]:
+    role = message.get("role")
+    if role not in _ROLES:
+        unknown_role(message, at, reading, _NAME, _ROLES)
+        return []
+    content = message.get("content")
+    if isinstance(content, str):
+        content = [{"type": "text", "text": content}]
+    steps: list[Step] = []
+    for i, part in enumerate(reading.array({"content": content}, "content", at)):
+        steps += _steps(part, ((at, "content"), i), reading)
+    if role == "assistant":
+        return list(joined_texts(steps))
+    messages = [step for step in steps if isinstance(step, Message)]
+    texts = [step.text for step in messages if step.text]
+    if role == "system":
+        return [Instruction("\n".join(texts))]
+    media = [part for step in messages for part in step.parts]
+    return [*(step for step in steps if isinstance(step, ToolResult)), *user_message(texts, media)]
+
+
+def _steps(part: Any, at: Place, reading: Diagnostics) -> list[Step]:
+    kind = part.get("type") if isinstance(part, dict) else None
+    if kind == "text":
+        return [Message(text_at(part, "text"))]
+    if kind in _MEDIA:
+        return [Message("", parts=(_medium(part),))]
+    if kind in _THOUGHTS:
+        return thoughts(part.get("thinking"))
+    if kind in _CALLS:
+        return [ToolCall(text_at(part, "name"), arguments_of(part.get("input")), text_at(part, "id"))]
+    if _is_result(kind):
+        return [_result(part)]
+    unknown_part(part, at, reading, _NAME, _PART_TYPES)
+    return []
+
+
+def _result(part: dict[str, Any]) -> ToolResult:
+    return result("", response(part.get("content")), text_at(part, "tool_use_id"), stated=stated_failure(part))
+
+
+def response(content: Any) -> Json:
+    """Return the answer of a tool: the JSON in its text, or the parts if they are not all text."""
+    if isinstance(content, str):
+        return response_of(content)
+    if isinstance(content, list) and content and all(_is_text(part) for part in content):
+        return response_of("\n".join(part["text"] for part in content))
+    return content
+
+
+def _is_text(part: Any) -> bool:
+    return isinstance(part, dict) and isinstance(part.get("text"), str) and part.get("type", "text") == "text"
+
+
+def _medium(part: dict[str, Any]) -> Part:
+    """Return an image or a document. Its source holds base64, a URL, a text, or the id of a file."""
+    source = object_at(part, "source")
+    uri = text_at(source, "url") or text_at(source, "file_id") or text_at(part, "file_id")
+    return Part(text_at(source, "media_type"), uri, text_at(source, "data"), text_at(part, "title"))
+
+
+ANTHROPIC = Dialect(_NAME, _is_message, _entries)

@@ -1,0 +1,168 @@
+"""How do the messages of any provider become a trace? Each dialect turns its messages into the same entries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from fairtrial.formats.reading import Diagnostics, Place
+from fairtrial.formats.tool_failures import is_failure
+from fairtrial.records.record import Json, Record
+from fairtrial.records.trace import (
+    About,
+    AgentDetails,
+    Invocation,
+    Message,
+    Part,
+    Step,
+    Thought,
+    ToolCall,
+    ToolResult,
+    Trace,
+    Usage,
+    split_reply,
+)
+
+
+class UserMessage(Record, frozen=True):
+    """A message of the user.
+
+    A result of a tool is not a message of the user, even if a provider gives it the user's role.
+    """
+
+    message: Message
+
+
+class Instruction(Record, frozen=True):
+    """A text that tells the agent how to behave, for example a system message."""
+
+    text: str
+
+
+Entry = UserMessage | Instruction | Step | Usage
+"""One thing that a message holds. A usage is the usage of the model call that wrote the message."""
+
+
+class Dialect(NamedTuple):
+    """A shape of messages.
+
+    `is_message` says whether a message has a mark that no other dialect has. `entries` reads one message. A part or a
+    role that it does not know is an error, because its content would be lost.
+    """
+
+    name: str
+    is_message: Callable[[dict[str, Any]], bool]
+    entries: Callable[[dict[str, Any], Place, Diagnostics], Sequence[Entry]]
+
+
+def assemble(entries: Iterable[Entry], instructions: str, declarations: tuple[dict[str, Any], ...]) -> Trace:
+    """Return entries as invocations. A user's message starts an invocation, the agent's last text is the reply.
+
+    User messages that follow one another without a step between them are one message.
+    """
+    texts = [instructions] if instructions else []
+    turns: list[tuple[Message, list[Step], list[Usage]]] = []
+    names: dict[str, str] = {}
+    for entry in entries:
+        if isinstance(entry, Instruction):
+            texts.append(entry.text)
+        elif isinstance(entry, UserMessage):
+            if turns and not turns[-1][1] and not turns[-1][2]:
+                turns[-1] = (_joined(turns[-1][0], entry.message), [], [])
+            else:
+                turns.append((entry.message, [], []))
+        else:
+            if not turns:
+                turns.append((Message(""), [], []))
+            _, steps, usages = turns[-1]
+            if isinstance(entry, Usage):
+                usages.append(entry)
+            else:
+                steps.append(_with_name(entry, names))
+    invocations = [_invocation(*turn) for turn in turns]
+    if invocations and (texts or declarations):
+        about = About((AgentDetails("assistant", "\n".join(texts), declarations),))
+        invocations[0] = replace(invocations[0], about=about)
+    return Trace(tuple(invocations))
+
+
+def _joined(first: Message, second: Message) -> Message:
+    return Message("\n\n".join(filter(None, (first.text, second.text))), parts=(*first.parts, *second.parts))
+
+
+def _with_name(step: Step, names: dict[str, str]) -> Step:
+    """Return a step. A result that names only the id of its call gets the name of the call."""
+    if isinstance(step, ToolCall) and step.id:
+        names[step.id] = step.name
+    if isinstance(step, ToolResult) and not step.name:
+        return replace(step, name=names.get(step.id, ""))
+    return step
+
+
+def _invocation(user: Message, steps: list[Step], usages: list[Usage]) -> Invocation:
+    before, reply = split_reply(steps)
+    return Invocation(user, before, reply, usages=tuple(usages) or None)
+
+
+def unknown_part(part: Any, at: Place, reading: Diagnostics, dialect: str, part_types: Iterable[str]) -> None:
+    """Note a part that a dialect does not have. Its content would be lost, so that it is an error."""
+    if isinstance(part, dict) and isinstance(part.get("type"), str):
+        problem = f"is a part of the type {part['type']!r}, which is not read in {dialect}"
+    elif isinstance(part, dict):
+        problem = f"is a part with the keys {', '.join(map(repr, list(part)[:5]))}, which is not read in {dialect}"
+    else:
+        reading.wrong_type(at, f"a part of {dialect}", part)
+        return
+    reading.error(at, f"{problem}; known are {', '.join(part_types)}")
+
+
+def unknown_role(message: dict[str, Any], at: Place, reading: Diagnostics, dialect: str, roles: Iterable[str]) -> None:
+    """Note a message whose role a dialect does not have."""
+    reading.wrong_type((at, "role"), f"one of {', '.join(roles)} in {dialect}", message.get("role"))
+
+
+def user_message(texts: Sequence[str], media: Sequence[Part]) -> list[Entry]:
+    """Return the user's message, or nothing if it has no content, for example because it held only results."""
+    return [UserMessage(Message("\n".join(texts), parts=tuple(media)))] if texts or media else []
+
+
+def joined_texts(steps: Iterable[Step]) -> list[Step]:
+    """Return steps with texts that follow one another joined. A provider splits a text, for example at citations."""
+    joined: list[Step] = []
+    for step in steps:
+        last = joined[-1] if joined else None
+        if type(step) is Message and type(last) is Message:
+            joined[-1] = replace(last, text=last.text + step.text, parts=(*last.parts, *step.parts))
+        elif type(step) is not Message or step.text or step.parts:
+            joined.append(step)
+    return joined
+
+
+def result(name: str, response: Json, call_id: str, *, stated: bool | None = None) -> ToolResult:
+    """Return the result of a tool. `stated` is the failure that the message states beside the response."""
+    return ToolResult(name, response, call_id, is_error=is_failure(response) if stated is None else stated)
+
+
+def thoughts(text: Any) -> list[Step]:
+    """Return a thought if there is a text."""
+    return [Thought(text)] if isinstance(text, str) and text else []
+
+
+def text_at(value: dict[str, Any], key: str) -> str:
+    """Return a text of a message, or an empty text if it is absent or something else, for example a null name."""
+    text = value.get(key)
+    return text if isinstance(text, str) else ""
+
+
+def object_at(value: dict[str, Any], key: str) -> dict[str, Any]:
+    """Return an object of a message, or an empty object."""
+    inner = value.get(key)
+    return inner if isinstance(inner, dict) else {}
+
+
+def number_at(value: dict[str, Any], key: str) -> int | None:
+    """Return a count of tokens, or None."""
+    number = value.get(key)
+    return number if isinstance(number, int) and not isinstance(number, bool) else None

@@ -1,0 +1,128 @@
+"""In which dialect is a list of messages, and which conversation does it hold?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from fairtrial.formats import messages
+from fairtrial.formats.chats.anthropic_messages import ANTHROPIC
+from fairtrial.formats.chats.assembly import Dialect, assemble
+from fairtrial.formats.chats.bedrock_messages import BEDROCK
+from fairtrial.formats.chats.gemini_contents import GEMINI
+from fairtrial.formats.chats.langchain_messages import LANGCHAIN
+from fairtrial.formats.chats.pydantic_ai_messages import PYDANTIC_AI
+from fairtrial.formats.chats.responses_items import RESPONSES
+from fairtrial.formats.chats.vercel_ai_messages import VERCEL_AI
+from fairtrial.formats.reading import Diagnostics, Place
+from fairtrial.records.attempt import Recording
+
+_DIALECTS = (PYDANTIC_AI, LANGCHAIN, RESPONSES, GEMINI, VERCEL_AI, ANTHROPIC, BEDROCK)
+_LISTS = ("messages", "contents", "input")
+"""The keys of a request that hold its messages: most providers, Gemini, and OpenAI's Responses API."""
+_INSTRUCTIONS = ("system", "systemInstruction", "system_instruction", "instructions")
+_TOOLS = ("tools", "toolConfig")
+
+
+def dialect_of(items: Iterable[Any]) -> Dialect | None:
+    """Return the dialect of the first message that has the mark of a dialect.
+
+    Without a mark it is None. The messages are then OpenAI chat messages, which have no mark of their own.
+    """
+    for item in items:
+        if isinstance(item, dict):
+            for dialect in _DIALECTS:
+                if dialect.is_message(item):
+                    return dialect
+    return None
+
+
+def is_message(value: Any) -> bool:
+    """Whether a value looks like a message of any dialect."""
+    return messages.is_message(value) or dialect_of([value]) is not None
+
+
+def is_request(value: Any) -> bool:
+    """Whether a value is an object that holds a list of messages."""
+    return isinstance(value, dict) and _list_key(value) is not None
+
+
+def name_of(raw: Any) -> str:
+    """Return the name of the dialect of a list of messages, or of a request."""
+    key = _list_key(raw) if isinstance(raw, dict) else None
+    dialect = dialect_of(raw if key is None else raw[key])
+    return "chat messages" if dialect is None else dialect.name
+
+
+def _list_key(raw: dict[str, Any]) -> str | None:
+    if isinstance(raw.get("messages"), list):
+        return "messages"
+    return next(
+        (key for key in _LISTS if isinstance(raw.get(key), list) and raw[key] and is_message(raw[key][0])), None
+    )
+
+
+def conversation(raw: Any, at: Place, reading: Diagnostics, *, name: str) -> Recording:
+    """Return a recorded conversation: a list of messages, or a request, which holds such a list beside other keys.
+
+    A request may hold instructions and tools. `id` and `reward` are our own keys.
+    """
+    extra: dict[str, Any] = {}
+    reward: float | None = None
+    instructions = ""
+    declarations: tuple[dict[str, Any], ...] = ()
+    messages_at = at
+    if isinstance(raw, dict):
+        key = _list_key(raw) or "messages"
+        own_keys = (key, "id", "reward", *_TOOLS, *_INSTRUCTIONS)
+        extra = {name: value for name, value in raw.items() if name not in own_keys}
+        name = name if raw.get("id") is None else str(raw["id"])
+        reward = reading.number(raw, "reward", at)
+        instructions = "\n".join(_text(raw[key]) for key in _INSTRUCTIONS if raw.get(key))
+        declarations = _declarations(raw, at, reading)
+        messages_at, raw = (at, key), reading.array(raw, key, at)
+    if type(raw) is not list:
+        reading.wrong_type(at, "a conversation: an array of messages, or an object with 'messages'", raw)
+        raw = []
+    dialect = dialect_of(raw)
+    if dialect is None:
+        session = messages.trace(raw, messages_at, reading, instructions=instructions, declarations=declarations)
+    else:
+        entries = [
+            entry for i, message in enumerate(raw) for entry in _entries(dialect, message, (messages_at, i), reading)
+        ]
+        session = assemble(entries, instructions, declarations)
+    return Recording(name, msgspec.structs.replace(session, session_id=name, extra=extra or None, reward=reward))
+
+
+def _entries(dialect: Dialect, message: Any, at: Place, reading: Diagnostics) -> Iterable[Any]:
+    if isinstance(message, dict):
+        return dialect.entries(message, at, reading)
+    reading.wrong_type(at, f"an object, as all {dialect.name} are", message)
+    return ()
+
+
+def _text(content: Any) -> str:
+    """Return the text of instructions: a string, parts, or an object with parts."""
+    if isinstance(content, dict):
+        content = content.get("parts", [content])
+    if isinstance(content, list):
+        return "\n".join(str(part["text"]) for part in content if isinstance(part, dict) and "text" in part)
+    return content if isinstance(content, str) else ""
+
+
+def _declarations(raw: dict[str, Any], at: Place, reading: Diagnostics) -> tuple[dict[str, Any], ...]:
+    """Return the declared tools of a request, without the wrapper that a provider puts around a declaration."""
+    tools = reading.array(raw, "tools", at)
+    config = raw.get("toolConfig")
+    if isinstance(config, dict):  # Bedrock; Gemini keeps no tools there
+        tools = [*tools, *reading.array(config, "tools", (at, "toolConfig"))]
+    declarations: list[Any] = []
+    for tool in tools:
+        if isinstance(tool, dict):
+            group = tool.get("functionDeclarations") or tool.get("function_declarations")
+            wrapped = tool.get("function") or tool.get("toolSpec")
+            declarations += group if isinstance(group, list) else [wrapped if isinstance(wrapped, dict) else tool]
+    return tuple(declaration for declaration in declarations if isinstance(declaration, dict))

@@ -1,0 +1,69 @@
+"""Which entries does one of Gemini's `contents` hold?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairtrial.formats.adk import content
+from fairtrial.formats.chats.assembly import (
+    Dialect,
+    Entry,
+    Instruction,
+    joined_texts,
+    result,
+    text_at,
+    unknown_part,
+    unknown_role,
+    user_message,
+)
+from fairtrial.formats.reading import Diagnostics, Place
+from fairtrial.records.trace import Message, Step, ToolCall, ToolResult
+
+_NAME = "Gemini contents"
+_ROLES = ("user", "model", "function", "system")
+_CODE = ("executableCode", "executable_code")
+_CODE_RESULT = ("codeExecutionResult", "code_execution_result")
+
+
+def _is_message(message: dict[str, Any]) -> bool:
+    parts = message.get("parts")
+    if not isinstance(parts, list) or "kind" in message or "author" in message or "content" in message:
+        return False
+    return message.get("role", "user") in _ROLES and not any(
+        isinstance(part, dict) and "type" in part for part in parts
+    )
+
+
+def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[Entry]:
+    role = message.get("role", "user")
+    if role not in _ROLES:
+        unknown_role(message, at, reading, _NAME, _ROLES)
+        return []
+    steps: list[Step] = []
+    for i, part in enumerate(reading.array(message, "parts", at)):
+        steps += _steps(part, ((at, "parts"), i), reading)
+    if role == "model":
+        return list(joined_texts(steps))
+    messages = [step for step in steps if isinstance(step, Message)]
+    texts = [step.text for step in messages if step.text]
+    if role == "system":
+        return [Instruction("\n".join(texts))]
+    media = [part for step in messages for part in step.parts]
+    return [*(step for step in steps if isinstance(step, ToolResult)), *user_message(texts, media)]
+
+
+def _steps(part: Any, at: Place, reading: Diagnostics) -> list[Step]:
+    if not isinstance(part, dict):
+        unknown_part(part, at, reading, _NAME, ("text", "functionCall", "functionResponse", "inlineData", "fileData"))
+        return []
+    for key in _CODE:
+        if isinstance(part.get(key), dict):
+            return [ToolCall("executable_code", part[key])]
+    for key in _CODE_RESULT:
+        if isinstance(part.get(key), dict):
+            outcome = text_at(part[key], "outcome")
+            return [result("executable_code", part[key], "", stated=outcome not in ("", "OUTCOME_OK"))]
+    return [content.step_of(part, "", at, reading)]
+
+
+GEMINI = Dialect(_NAME, _is_message, _entries)

@@ -1,0 +1,164 @@
+"""Which entries does a message of LangChain hold? Three forms are read. The envelopes of `lc` are only data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairtrial.formats.chats.assembly import (
+    Dialect,
+    Entry,
+    Instruction,
+    joined_texts,
+    number_at,
+    object_at,
+    result,
+    text_at,
+    thoughts,
+    unknown_part,
+    user_message,
+)
+from fairtrial.formats.messages import arguments_of, medium_of, response_of
+from fairtrial.formats.reading import Diagnostics, Place
+from fairtrial.formats.tool_failures import stated_failure
+from fairtrial.records.trace import Message, Part, Step, ToolCall, Usage
+
+_NAME = "LangChain messages"
+_TYPES = {
+    "human": "user",
+    "HumanMessageChunk": "user",
+    "ai": "assistant",
+    "AIMessageChunk": "assistant",
+    "system": "system",
+    "SystemMessageChunk": "system",
+    "tool": "tool",
+    "ToolMessageChunk": "tool",
+    "function": "tool",
+    "remove": "",
+}
+_CLASSES = {
+    "HumanMessage": "human",
+    "AIMessage": "ai",
+    "AIMessageChunk": "ai",
+    "SystemMessage": "system",
+    "ToolMessage": "tool",
+    "FunctionMessage": "function",
+    "RemoveMessage": "remove",
+}
+_MEDIA = ("image", "audio", "video", "file", "image_url", "input_audio", "text-plain")
+_REPEATED = ("tool_use", "tool_call", "function_call", "input_json_delta", "tool_call_chunk", "invalid_tool_call")
+"""Calls in the content, which LangChain repeats in `tool_calls`."""
+_THOUGHTS = ("reasoning", "thinking")
+_SILENT = ("redacted_thinking", "non_standard")
+_PART_TYPES = ("text", "refusal", *_MEDIA, *_THOUGHTS, *_REPEATED, "server_tool_call", "server_tool_result")
+
+
+def _is_message(message: dict[str, Any]) -> bool:
+    if "lc" in message:
+        return isinstance(message.get("kwargs"), dict)
+    is_type = isinstance(message.get("type"), str) and message["type"] in _TYPES
+    return is_type and (isinstance(message.get("data"), dict) or ("content" in message and "role" not in message))
+
+
+def _type_and_fields(message: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the type of a message and its fields, from whichever form it has."""
+    if "lc" in message:
+        path = message.get("id")
+        name = path[-1] if isinstance(path, list) and path and isinstance(path[-1], str) else ""
+        return _CLASSES.get(name, name), object_at(message, "kwargs")
+    kind = text_at(message, "type")
+    return kind, message["data"] if isinstance(message.get("data"), dict) else message
+
+
+def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[Entry]:
+    kind, fields = _type_and_fields(message)
+    if kind not in _TYPES:
+        reading.error(at, f"is a message of the type {kind!r}, which is not read; known are {', '.join(_CLASSES)}")
+        return []
+    role = _TYPES[kind]
+    if role == "tool":
+        return [_result(fields)]
+    steps = joined_texts(_content(fields.get("content"), (at, "content"), reading))
+    if role == "assistant":
+        return [*steps, *_calls(fields, at, reading), *_usage(fields)]
+    messages = [step for step in steps if isinstance(step, Message)]
+    texts = [step.text for step in messages]
+    if role == "system":
+        return [Instruction("\n".join(texts))]
+    return user_message(texts, [part for step in messages for part in step.parts]) if role else []
+
+
+def _content(content: Any, at: Place, reading: Diagnostics) -> list[Step]:
+    if isinstance(content, str):
+        return [Message(content)]
+    steps: list[Step] = []
+    for i, part in enumerate(reading.array({"content": content}, "content", at)):
+        kind = part.get("type") if isinstance(part, dict) else None
+        if isinstance(part, str):
+            steps.append(Message(part))
+        elif kind in ("text", "refusal"):
+            steps.append(Message(text_at(part, kind)))
+        elif kind in _THOUGHTS:
+            steps += thoughts(part.get(kind))
+        elif kind in _MEDIA:
+            steps.append(Message("", parts=(_medium(part),)))
+        elif kind == "server_tool_call":
+            steps.append(ToolCall(text_at(part, "name"), arguments_of(part.get("args")), text_at(part, "id")))
+        elif kind == "server_tool_result":
+            failed = stated_failure(part)
+            steps.append(result("", part.get("output"), text_at(part, "tool_call_id"), stated=failed))
+        elif kind not in (*_REPEATED, *_SILENT):
+            unknown_part(part, (at, i), reading, _NAME, _PART_TYPES)
+    return steps
+
+
+def _calls(fields: dict[str, Any], at: Place, reading: Diagnostics) -> list[Step]:
+    """Return the calls of a message. Old versions of LangChain have OpenAI's calls in `additional_kwargs` only."""
+    calls: list[Step] = []
+    for name in ("tool_calls", "invalid_tool_calls"):
+        for i, call in enumerate(reading.array(fields, name, at)):
+            if isinstance(call, dict) and isinstance(call.get("name"), str):
+                calls.append(ToolCall(call["name"], arguments_of(call.get("args")), text_at(call, "id")))
+            else:
+                reading.wrong_type(((at, name), i), "a call {'name': ..., 'args': {...}, 'id': ...}", call)
+    if calls:
+        return calls
+    extra = object_at(fields, "additional_kwargs")
+    for call in reading.array(extra, "tool_calls", (at, "additional_kwargs")):
+        function = object_at(call, "function") if isinstance(call, dict) else {}
+        if isinstance(function.get("name"), str):
+            calls.append(ToolCall(function["name"], arguments_of(function.get("arguments")), text_at(call, "id")))
+    return calls
+
+
+def _result(fields: dict[str, Any]) -> Step:
+    content = fields.get("content")
+    if isinstance(content, list) and all(isinstance(part, dict) and part.get("type") == "text" for part in content):
+        content = "\n".join(text_at(part, "text") for part in content)
+    response = response_of(content) if isinstance(content, str) else content
+    return result(text_at(fields, "name"), response, text_at(fields, "tool_call_id"), stated=stated_failure(fields))
+
+
+def _medium(part: dict[str, Any]) -> Part:
+    old = medium_of(part)
+    if old is not None:
+        return old
+    data = text_at(part, "base64") or text_at(part, "data")
+    return Part(text_at(part, "mime_type"), text_at(part, "url"), data, text_at(part, "filename"))
+
+
+def _usage(fields: dict[str, Any]) -> list[Usage]:
+    counts = object_at(fields, "usage_metadata")
+    if not counts:
+        return []
+    return [
+        Usage(
+            number_at(counts, "input_tokens"),
+            number_at(counts, "output_tokens"),
+            number_at(object_at(counts, "output_token_details"), "reasoning"),
+            number_at(object_at(counts, "input_token_details"), "cache_read"),
+            text_at(object_at(fields, "response_metadata"), "model_name"),
+        )
+    ]
+
+
+LANGCHAIN = Dialect(_NAME, _is_message, _entries)

@@ -1,0 +1,105 @@
+"""Which entries does a message of the Vercel AI SDK hold, written for a model or for a user interface?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairtrial.formats.chats.assembly import (
+    Dialect,
+    Entry,
+    Instruction,
+    joined_texts,
+    object_at,
+    result,
+    text_at,
+    thoughts,
+    unknown_part,
+    unknown_role,
+    user_message,
+)
+from fairtrial.formats.messages import arguments_of, response_of
+from fairtrial.formats.reading import Diagnostics, Place
+from fairtrial.records.trace import Message, Part, Step, ToolCall, ToolResult
+
+_NAME = "Vercel AI SDK messages"
+_ROLES = ("system", "user", "assistant", "tool")
+_SILENT = ("step-start", "source-url", "source-document", "redacted-reasoning", "tool-approval-request")
+_PART_TYPES = ("text", "reasoning", "file", "image", "tool-call", "tool-result", "tool-NAME", "dynamic-tool", *_SILENT)
+
+
+def _is_message(message: dict[str, Any]) -> bool:
+    if "role" not in message:
+        return False
+    if isinstance(message.get("parts"), list):
+        return any(isinstance(part, dict) and isinstance(part.get("type"), str) for part in message["parts"])
+    content = message.get("content")
+    kinds = [part.get("type") for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+    return any(kind in ("tool-call", "tool-result", "reasoning") for kind in kinds)
+
+
+def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[Entry]:
+    role = message.get("role")
+    if role not in _ROLES:
+        unknown_role(message, at, reading, _NAME, _ROLES)
+        return []
+    name = "parts" if isinstance(message.get("parts"), list) else "content"
+    content = message.get(name)
+    if isinstance(content, str):
+        content = [{"type": "text", "text": content}]
+    steps: list[Step] = []
+    for i, part in enumerate(reading.array({name: content}, name, at)):
+        steps += _steps(part, ((at, name), i), reading)
+    if role in ("assistant", "tool"):
+        return list(joined_texts(steps))
+    messages = [step for step in steps if isinstance(step, Message)]
+    texts = [step.text for step in messages if step.text]
+    if role == "system":
+        return [Instruction("\n".join(texts))]
+    return user_message(texts, [part for step in messages for part in step.parts])
+
+
+def _steps(part: Any, at: Place, reading: Diagnostics) -> list[Step]:
+    kind = part.get("type") if isinstance(part, dict) else None
+    if kind in ("text", "reasoning"):
+        return [Message(text_at(part, "text"))] if kind == "text" else thoughts(part.get("text"))
+    if kind in ("file", "image"):
+        return [Message("", parts=(_medium(part),))]
+    if kind in _SILENT or (isinstance(kind, str) and kind.startswith("data-")):
+        return []
+    if kind == "tool-result":
+        return [_result(part)]
+    if isinstance(kind, str) and (kind.startswith("tool-") or kind == "dynamic-tool"):
+        return _call(part, kind)
+    unknown_part(part, at, reading, _NAME, _PART_TYPES)
+    return []
+
+
+def _medium(part: dict[str, Any]) -> Part:
+    data = next((part[key] for key in ("data", "image", "url") if isinstance(part.get(key), str)), "")
+    uri, data = (data, "") if "://" in data else ("", data)
+    return Part(text_at(part, "mediaType"), uri, data, text_at(part, "filename"))
+
+
+def _call(part: dict[str, Any], kind: str) -> list[Step]:
+    """Return a call. In a user interface the call and its result are one part, such as `tool-get_order`."""
+    call_id = text_at(part, "toolCallId")
+    name = text_at(part, "toolName") or kind.removeprefix("tool-")
+    steps: list[Step] = [ToolCall(name, arguments_of(part.get("input", part.get("args"))), call_id)]
+    if text_at(part, "errorText"):
+        return [*steps, result(name, {"error": part["errorText"]}, call_id)]
+    return [*steps, result(name, part["output"], call_id)] if "output" in part else steps
+
+
+def _result(part: dict[str, Any]) -> ToolResult:
+    """Return a result. The newer versions wrap it, as in `{"type": "json", "value": ...}`."""
+    output = object_at(part, "output")
+    kind = text_at(output, "type")
+    response = output.get("value") if kind else part.get("output", part.get("result"))
+    failed = kind.startswith("error") or part.get("isError") is True or None
+    call_id = text_at(part, "toolCallId")
+    if isinstance(response, str):
+        response = response_of(response)
+    return result(text_at(part, "toolName"), response, call_id, stated=failed)
+
+
+VERCEL_AI = Dialect(_NAME, _is_message, _entries)
