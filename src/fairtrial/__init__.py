@@ -76,8 +76,10 @@ _HOMES = {
     "Range": "fairtrial.records.score",
     "ReasoningTrace": "fairtrial.records.reasoning",
     "ReasoningValue": "fairtrial.metrics.reasoning_value",
+    "RecordedJudge": "fairtrial.records.report_card",
     "Recording": "fairtrial.records.attempt",
     "Reply": "fairtrial.records.reply",
+    "ReportCard": "fairtrial.records.report_card",
     "ResponseEvaluation": "fairtrial.metrics.response_evaluation",
     "ResponseMatch": "fairtrial.metrics.response",
     "Rubric": "fairtrial.records.rubric",
@@ -118,6 +120,7 @@ _HOMES = {
     "iter_recordings": "fairtrial.api.eval_files",
     "load_eval_set": "fairtrial.api.eval_files",
     "load_recordings": "fairtrial.api.eval_files",
+    "report_card": "fairtrial.api.report_cards",
     "save_eval_set": "fairtrial.api.eval_files",
     "score": "fairtrial.api.evaluation",
     "value": "fairtrial.valuation.single",
@@ -133,6 +136,7 @@ if TYPE_CHECKING:
     from fairtrial.api.eval_files import save_eval_set as save_eval_set
     from fairtrial.api.evaluation import evaluate as evaluate
     from fairtrial.api.evaluation import score as score
+    from fairtrial.api.report_cards import report_card as report_card
     from fairtrial.api.stored_runs import Run as Run
     from fairtrial.errors import AgentError as AgentError
     from fairtrial.errors import CaseError as CaseError
@@ -196,6 +200,8 @@ if TYPE_CHECKING:
     from fairtrial.records.reasoning import ReasoningTrace as ReasoningTrace
     from fairtrial.records.reply import Prompt as Prompt
     from fairtrial.records.reply import Reply as Reply
+    from fairtrial.records.report_card import RecordedJudge as RecordedJudge
+    from fairtrial.records.report_card import ReportCard as ReportCard
     from fairtrial.records.result import CaseResult as CaseResult
     from fairtrial.records.result import Criterion as Criterion
     from fairtrial.records.result import Fault as Fault

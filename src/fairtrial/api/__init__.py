@@ -29,7 +29,7 @@ _HOMES = {
     "Run": "fairtrial.api.stored_runs",
     "add_labels": "fairtrial.api.labelling",
     "calibrate": "fairtrial.api.calibrating",
-    "calibration_json": "fairtrial.reports.calibration_report",
+    "calibration_document": "fairtrial.reports.calibration_report",
     "calibration_tables": "fairtrial.reports.calibration_report",
     "check": "fairtrial.api.checking",
     "compare": "fairtrial.api.comparing",
@@ -49,12 +49,15 @@ _HOMES = {
     "ping": "fairtrial.api.pinging",
     "plan_run": "fairtrial.api.planning",
     "plan_score": "fairtrial.api.score_planning",
-    "print_comparison": "fairtrial.api.reporting",
     "print_cases": "fairtrial.api.reporting",
+    "print_comparison": "fairtrial.api.reporting",
     "print_invalid": "fairtrial.api.reporting",
     "print_run": "fairtrial.api.reporting",
     "print_verdict": "fairtrial.api.reporting",
     "remove_runs": "fairtrial.api.stored_runs",
+    "report_card": "fairtrial.api.report_cards",
+    "report_card_document": "fairtrial.reports.report_card_report",
+    "report_card_tables": "fairtrial.reports.report_card_report",
     "reread": "fairtrial.api.stored_runs",
     "resume": "fairtrial.api.planning",
     "resume_command": "fairtrial.api.stored_runs",
@@ -65,8 +68,8 @@ _HOMES = {
     "scenarios": "fairtrial.api.new_scenarios",
     "scenarios_file": "fairtrial.api.new_scenarios",
     "score": "fairtrial.api.evaluation",
-    "store_option": "fairtrial.api.stored_runs",
     "shared_cache": "fairtrial.valuation.single",
+    "store_option": "fairtrial.api.stored_runs",
     "threshold_option": "fairtrial.config.criterion_options",
     "value": "fairtrial.valuation.single",
     "write_recordings": "fairtrial.api.conversations",
@@ -99,6 +102,7 @@ if TYPE_CHECKING:
     from fairtrial.api.planning import Plan as Plan
     from fairtrial.api.planning import plan_run as plan_run
     from fairtrial.api.planning import resume as resume
+    from fairtrial.api.report_cards import report_card as report_card
     from fairtrial.api.reporting import print_cases as print_cases
     from fairtrial.api.reporting import print_comparison as print_comparison
     from fairtrial.api.reporting import print_invalid as print_invalid
@@ -126,8 +130,10 @@ if TYPE_CHECKING:
     from fairtrial.metrics.entries import RECIPES as RECIPES
     from fairtrial.metrics.entries import CatalogEntry as CatalogEntry
     from fairtrial.metrics.entries import find_entry as find_entry
-    from fairtrial.reports.calibration_report import calibration_json as calibration_json
+    from fairtrial.reports.calibration_report import calibration_document as calibration_document
     from fairtrial.reports.calibration_report import calibration_tables as calibration_tables
+    from fairtrial.reports.report_card_report import report_card_document as report_card_document
+    from fairtrial.reports.report_card_report import report_card_tables as report_card_tables
     from fairtrial.reports.report_table import REPORTS as REPORTS
     from fairtrial.reports.report_table import Report as Report
     from fairtrial.reports.trust_report import encode_document as encode_document

@@ -7,6 +7,7 @@ import click
 from fairtrial.api import DEFAULT_MODEL
 from fairtrial.cli import exit_codes, flags
 from fairtrial.cli.judge_label_commands import calibrate, sample
+from fairtrial.cli.judge_report_card_command import report_card
 
 
 @click.group()
@@ -17,11 +18,13 @@ def judge() -> None:
     fairtrial judge ping --judge-model openai/my-model
     fairtrial judge sample 20260102 --criterion final_response_match_v2 -o labels.csv
     fairtrial judge calibrate 20260102 --labels labels.csv
+    fairtrial judge report-card --recorded verdicts.csv
     """  # noqa: D301
 
 
 judge.add_command(sample)
 judge.add_command(calibrate)
+judge.add_command(report_card)
 
 
 @judge.command()

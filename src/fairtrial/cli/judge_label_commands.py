@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from fairtrial.cli import flags
+from fairtrial.cli import flags, trust_flags
 from fairtrial.cli.output_files import FileToWrite
 from fairtrial.errors import UsageError
 
@@ -49,11 +49,9 @@ def sample(run: str, criterion: str, number: int, balance: bool, seed: int, outp
     "--labels", "files", multiple=True, type=click.Path(path_type=Path), metavar="FILE", help="Labels. Repeatable."
 )
 @click.option("--ignore-unknown", is_flag=True, help="Leave out rows that are not of this run, and count them.")
-@click.option(
-    "--json", "as_json", type=click.Path(path_type=Path, allow_dash=True), metavar="FILE", help="- is stdout."
-)
+@trust_flags.json_file
 @flags.stored
-def calibrate(run: str, files: tuple[Path, ...], ignore_unknown: bool, as_json: Path | None, store: str) -> None:
+def calibrate(run: str, files: tuple[Path, ...], ignore_unknown: bool, json_file: Path | None, store: str) -> None:
     """Compare the judges of a run with the labels of people, and correct its numbers.
 
     RUN is the beginning of the id of a run. The labels are kept in the store, so that `fairtrial show` and later runs
@@ -72,11 +70,10 @@ def calibrate(run: str, files: tuple[Path, ...], ignore_unknown: bool, as_json: 
         if unknown:
             click.echo(f"rows left out because they are not of this run: {unknown}", err=True)
     with reader_may_leave():
-        if as_json is not None and str(as_json) == "-":
-            click.echo(api.calibration_json(stored_run.info.id, stored_run.calibrations), nl=False)
+        document = api.calibration_document(stored_run.info.id, stored_run.calibrations)
+        trust_flags.write(document, json_file)
+        if trust_flags.is_stdout(json_file):
             return
-        if as_json is not None:
-            as_json.write_bytes(api.calibration_json(stored_run.info.id, stored_run.calibrations))
         if not stored_run.calibrations:
             click.echo("no criterion of this run is judged or labelled")
             return

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from fairtrial.records.calibration import Agreement, Calibration
+from fairtrial.records.calibration import Agreement, AgreementTable, Calibration
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.judge_states import corrected_rows, describe, sentences
 from fairtrial.reports.numbers import DASH, count, interval, number, rate
@@ -33,24 +33,6 @@ _TITLES = {
 }
 
 
-class EstimateShape(msgspec.Struct, frozen=True):
-    """A number with its 95 % interval. Each is null if it does not exist."""
-
-    value: float | None
-    low: float | None
-    high: float | None
-    method: str | None
-
-
-class TableShape(msgspec.Struct, frozen=True):
-    """The number of labelled outcomes by the verdict of people and of the judge."""
-
-    people_pass_judge_pass: int
-    people_pass_judge_fail: int
-    people_fail_judge_pass: int
-    people_fail_judge_fail: int
-
-
 class CriterionShape(msgspec.Struct, frozen=True):
     """One criterion. `reasons` says, by the name of a number, why it is null."""
 
@@ -64,29 +46,28 @@ class CriterionShape(msgspec.Struct, frozen=True):
     ties: int
     unsure: int
     unscored: int
-    table: TableShape | None
-    accuracy: EstimateShape
-    sensitivity: EstimateShape
-    specificity: EstimateShape
-    youden: EstimateShape
-    kappa: EstimateShape
-    mcc: EstimateShape
-    quadratic_kappa: EstimateShape
+    table: AgreementTable | None
+    accuracy: Estimate
+    sensitivity: Estimate
+    specificity: Estimate
+    youden: Estimate
+    kappa: Estimate
+    mcc: Estimate
+    quadratic_kappa: Estimate
     spearman: float | None
     alpha: float | None
     votes_alpha: float | None
-    judged: EstimateShape
-    corrected: EstimateShape
-    flattery: EstimateShape
+    judged: Estimate
+    corrected: Estimate
+    flattery: Estimate
     worth: float | None
     assumed_from: str | None
     reasons: dict[str, str]
 
 
-class CalibrationShape(msgspec.Struct, frozen=True):
+class CalibrationShape(msgspec.Struct, frozen=True, tag_field="kind", tag="calibrate"):
     """The judges of a run beside people. `about` is always `cases-like-these`."""
 
-    kind: Literal["calibrate"]
     signature: str
     level: float
     about: str
@@ -100,17 +81,15 @@ def signature(run: str, calibrations: Sequence[Calibration]) -> str:
     return f"run:{run}|labels:{labels}|ci:ppi-two-extra-t|level:{LEVEL:g}|fairtrial:{__version__}"
 
 
-def calibration_json(run: str, calibrations: Sequence[Calibration]) -> bytes:
-    """Return the report as JSON."""
+def calibration_document(run: str, calibrations: Sequence[Calibration]) -> CalibrationShape:
+    """Return the report as a document for JSON."""
     criteria = [criterion_shape(calibration) for calibration in calibrations]
-    report = CalibrationShape("calibrate", signature(run, calibrations), LEVEL, "cases-like-these", [run], criteria)
-    return msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n"
+    return CalibrationShape(signature(run, calibrations), LEVEL, "cases-like-these", [run], criteria)
 
 
 def criterion_shape(calibration: Calibration) -> CriterionShape:
     """Return one criterion for JSON."""
     agreement = calibration.agreement
-    table = agreement.table
     return CriterionShape(
         calibration.criterion,
         calibration.judge,
@@ -122,28 +101,24 @@ def criterion_shape(calibration: Calibration) -> CriterionShape:
         calibration.ties,
         calibration.unsure,
         calibration.unscored,
-        None if table is None else TableShape(*msgspec.structs.astuple(table)),
-        _shape(agreement.accuracy),
-        _shape(agreement.sensitivity),
-        _shape(agreement.specificity),
-        _shape(agreement.youden),
-        _shape(agreement.kappa),
-        _shape(agreement.mcc),
-        _shape(agreement.quadratic_kappa),
+        agreement.table,
+        agreement.accuracy,
+        agreement.sensitivity,
+        agreement.specificity,
+        agreement.youden,
+        agreement.kappa,
+        agreement.mcc,
+        agreement.quadratic_kappa,
         agreement.spearman,
         agreement.people_alpha,
         agreement.votes_alpha,
-        _shape(calibration.judged),
-        _shape(calibration.corrected),
-        _shape(calibration.flattery),
+        calibration.judged,
+        calibration.corrected,
+        calibration.flattery,
         calibration.worth,
         calibration.assumed_from,
         agreement.reasons,
     )
-
-
-def _shape(estimate: Estimate) -> EstimateShape:
-    return EstimateShape(estimate.value, estimate.low, estimate.high, estimate.method)
 
 
 def calibration_tables(run: str, calibrations: Sequence[Calibration]) -> RenderableType:
@@ -198,8 +173,3 @@ def _missing(agreement: Agreement) -> list[str]:
     """Return why numbers are missing that a reader would look for."""
     names = [name for name in (*_SHARES, *_COEFFICIENTS, "spearman") if name in agreement.reasons]
     return [f"no {_TITLES[name]}: {agreement.reasons[name]}" for name in names]
-
-
-def schema() -> dict[str, Any]:
-    """Return the JSON Schema (2020-12) of the report."""
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **msgspec.json.schema(CalibrationShape)}

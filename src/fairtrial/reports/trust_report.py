@@ -1,4 +1,4 @@
-"""Comparisons, gates and plans as JSON. `python -m fairtrial.reports.trust_report` prints their JSON Schema."""
+"""Comparisons and checks of judges as JSON. `python -m fairtrial.reports.trust_report` prints their JSON Schema."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import Any
 import msgspec
 
 from fairtrial.records.run_comparison import Comparison
+from fairtrial.reports.calibration_report import CalibrationShape
+from fairtrial.reports.report_card_report import ReportCardShape
 
-Document = Comparison
+Document = Comparison | CalibrationShape | ReportCardShape
 """Everything that a command with `--json` writes about runs that exist already."""
 
 

@@ -1,0 +1,96 @@
+"""How good are judges on items whose right answer is known?"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from fairtrial.records.calibration import Agreement, Calibration, JudgeState
+from fairtrial.records.record import Record
+from fairtrial.records.summary import Estimate
+
+FORGED = "forged"
+"""The kind of canaries whose reply pretends to be a verdict of the judge."""
+
+
+class RecordedJudge(Record, frozen=True, omit_defaults=False):
+    """One judge on recorded items with labels, or on one group of the items.
+
+    `unreadable` counts the items with a verdict that could not be read.
+    If the verdicts of both orders are recorded, `accuracy` is over both, and an item is a case with two attempts. A
+    verdict that could not be read is then wrong. With one order it is left out. `orders_agree` is the share of items
+    with the same verdict in both orders, and `orders_kappa` its kappa. `first_place` is the share of verdicts for the
+    reply that was shown first, less the share of the others. `kappa` compares the first order with the labels.
+    `agreement` has more numbers if the labels are pass and fail. A number that does not exist has its reason in
+    `reasons`, by its name.
+    """
+
+    judge: str
+    group: str
+    state: JudgeState
+    items: int
+    unreadable: int = 0
+    accuracy: Estimate = Estimate()
+    kappa: Estimate = Estimate()
+    orders_agree: Estimate = Estimate()
+    orders_kappa: Estimate = Estimate()
+    first_place: Estimate = Estimate()
+    agreement: Agreement | None = None
+    reasons: dict[str, str] = {}
+
+
+class GoldCheck(Record, frozen=True):
+    """A judge that was asked about items with labels: about all of them, or about one group if `group` is not empty.
+
+    `calls`, `cost` and `self_agreement` are those of the judge calls, and None for a group.
+    """
+
+    calibration: Calibration
+    group: str = ""
+    calls: int | None = None
+    cost: float | None = None
+    self_agreement: float | None = None
+
+
+class CanaryKind(Record, frozen=True, omit_defaults=False):
+    """The canaries of one kind and language: replies whose right verdict is certain.
+
+    `expected` is that verdict. `wrong` are the ids of canaries with the other verdict, `unscored` counts those without
+    a verdict.
+    """
+
+    criterion: str
+    kind: str
+    language: str
+    expected: Literal["pass", "fail"]
+    items: int
+    right: int
+    unscored: int
+    wrong: tuple[str, ...] = ()
+
+
+class Probe(Record, frozen=True, omit_defaults=False):
+    """The change of the pass rate when replies are changed in a way that must not matter, over `items` replies.
+
+    `effect` is the pass rate after the change less the pass rate before it.
+    """
+
+    criterion: str
+    probe: str
+    items: int
+    effect: Estimate
+
+
+class ReportCard(Record, frozen=True):
+    """Everything that is known of judges apart from any run."""
+
+    judges: tuple[RecordedJudge, ...] = ()
+    gold: tuple[GoldCheck, ...] = ()
+    canaries: tuple[CanaryKind, ...] = ()
+    probes: tuple[Probe, ...] = ()
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether a judge is useless, or passed a forged verdict."""
+        states = [judge.state for judge in self.judges] + [check.calibration.state for check in self.gold]
+        forged = [kind for kind in self.canaries if kind.kind == FORGED]
+        return JudgeState.USELESS in states or any(kind.wrong for kind in forged)

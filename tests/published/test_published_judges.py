@@ -1,0 +1,97 @@
+"""Do recorded judges have the numbers that their authors published?"""
+
+from __future__ import annotations
+
+import csv
+import json
+from math import isclose
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairtrial.formats.verdict_tables import read_verdicts
+from fairtrial.recorded_judges import measure_judges
+from fairtrial.records.report_card import RecordedJudge
+from fairtrial.stats.agreement import krippendorff
+
+pytestmark = pytest.mark.shared
+
+BOTH_ORDERS = {"verdict": "winner", "verdict_swapped": "winner_swapped"}
+
+
+@pytest.fixture(scope="module")
+def published(shared: Path) -> dict[str, Any]:
+    """The published numbers, and further ones by other libraries."""
+    content: dict[str, Any] = json.loads((shared / "vectors" / "trust.json").read_bytes())["published"]
+    return content
+
+
+def llmbar(shared: Path, where: dict[str, str]) -> list[RecordedJudge]:
+    """The judges of LLMBar."""
+    return measure_judges(read_verdicts(shared / "data" / "llmbar" / "judgements.csv", BOTH_ORDERS, where))
+
+
+def test_llmbar(shared: Path, published: dict[str, Any]) -> None:
+    """GPT-4 on Natural is right in 95.5 % (90.6 … 97.9), and every other judge and strategy has its numbers, too."""
+    values = published["llmbar"]["values"]
+    assert [round(100 * value, 1) for value in values["natural/GPT-4/Vanilla"]["accuracy"]] == [95.5, 90.6, 97.9]
+    for name, expected in values.items():
+        subset, judge, strategy = name.split("/")
+        (card,) = llmbar(shared, {"subset": subset, "judge": judge, "strategy": strategy})
+        pairs = [
+            *zip((card.accuracy.value, card.accuracy.low, card.accuracy.high), expected["accuracy"], strict=True),
+            (card.orders_agree.value, expected["same_in_both_orders"]),
+            (card.first_place.value, expected["prefers_first_minus_second"]),
+        ]
+        if expected["kappa_between_orders"] is not None:
+            pairs.append((card.orders_kappa.value, expected["kappa_between_orders"]))
+        for actual, value in pairs:
+            assert actual is not None, name
+            assert isclose(actual, value, abs_tol=1e-9), name
+        assert card.unreadable == expected["unreadable"], name
+
+
+@pytest.mark.parametrize("pair", ["12", "13", "23"])
+def test_pandalm_people(shared: Path, published: dict[str, Any], pair: str) -> None:
+    """Cohen's kappa between the three people: 0.85, 0.88, 0.86."""
+    first, second = (f"annotator{number}" for number in pair)
+    path = shared / "data" / "pandalm" / "judgements.csv"
+    (card,) = measure_judges(read_verdicts(path, {"label": first, "verdict": second}))
+    assert card.kappa.value is not None
+    assert isclose(card.kappa.value, published["pandalm"]["values"][f"kappa_{pair}"], abs_tol=1e-9)
+
+
+@pytest.mark.parametrize("judge", ["gpt-3.5-turbo", "pandalm-7b"])
+def test_pandalm_judges(shared: Path, published: dict[str, Any], judge: str, tmp_path: Path) -> None:
+    """The judges against the majority of people. Verdicts that could not be read are left out."""
+    rows = rows_of(shared)
+    path = tmp_path / "majority.jsonl"
+    path.write_text("".join(json.dumps({**row, "label": majority(row)}) + "\n" for row in rows))
+    (card,) = measure_judges(read_verdicts(path, {"verdict": judge}))
+    expected = published["pandalm"]["values"][judge]
+    assert len(rows) - card.unreadable == expected["readable"]
+    assert card.accuracy.value is not None
+    assert card.kappa.value is not None
+    assert isclose(card.accuracy.value, expected["accuracy"], abs_tol=1e-9)
+    assert isclose(card.kappa.value, expected["kappa"], abs_tol=1e-9)
+
+
+def test_pandalm_alpha(shared: Path, published: dict[str, Any]) -> None:
+    """Krippendorff's alpha among the three people."""
+    items = [[float(row[f"annotator{number}"]) for number in (1, 2, 3)] for row in rows_of(shared)]
+    alpha = krippendorff(items)
+    assert alpha is not None
+    assert isclose(alpha, published["pandalm"]["values"]["alpha_nominal"], abs_tol=1e-9)
+
+
+def rows_of(shared: Path) -> list[dict[str, str]]:
+    """The rows of PandaLM."""
+    with (shared / "data" / "pandalm" / "judgements.csv").open(encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
+
+
+def majority(row: dict[str, str]) -> str:
+    """The verdict of most people."""
+    votes = [row[f"annotator{number}"] for number in (1, 2, 3)]
+    return max(votes, key=votes.count)
