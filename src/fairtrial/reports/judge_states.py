@@ -73,7 +73,7 @@ def judge_states(calibrations: Sequence[Calibration]) -> RenderableType | None:
 
 
 def corrected_rows(calibrations: Sequence[Calibration]) -> Rows:
-    """Return what people would say of the run beside what the judges say."""
+    """Return the numbers that people would give to the run beside those of the judges."""
     rows = Rows(("as people would judge", "corrected", INTERVAL, "judged", INTERVAL, "labels"))
     for calibration in calibrations:
         rows.add(
