@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +37,7 @@ class Pairs(click.ParamType[Any]):
 @trust_flags.json_file
 def report_card(
     recorded: Path | None, columns: dict[str, str] | None, where: tuple[dict[str, str], ...], json_file: Path | None
-) -> None:
+) -> int:
     """Measure how good a judge is, apart from any run.
 
     --recorded reads verdicts that exist already and calls no model. The file is CSV or JSON lines with the columns
@@ -59,4 +58,4 @@ def report_card(
         trust_flags.write(api.report_card_document(card), json_file)
         if not trust_flags.is_stdout(json_file):
             console().print(api.report_card_tables(card))
-    sys.exit(exit_codes.FAILED if card.is_bad else exit_codes.OK)
+    return exit_codes.FAILED if card.is_bad else exit_codes.OK
