@@ -58,6 +58,11 @@ def _texts() -> Iterator[tuple[str, str]]:
     yield "keys that stand there twice", _filled('"name": "x", ', "{", '"eval_cases": []}')
     yield "an array of numbers", _filled("5, ", "[", "5]")
     yield "a conversation and numbers", _filled("5, ", '[[{"role": "user", "content": "hi"}], ', "5]")
+    user, part = '{"role": "user", "content": "a"}, ', '{"type": "text", "text": "a"}, '
+    thought = '{"type": "thinking"}'
+    yield "messages of the user alone", _filled(user, f'[{{"role": "user", "content": [{thought}]}}, ', "5]")
+    yield "texts of one message", _filled(part, '[{"role": "assistant", "content": [', f"{thought}]}}, 5]")
+    yield "messages of no role", _filled('{"x": 1}, ', '[{"role": "user", "content": "a"}, ', "5]")
     yield "one string", _filled("x", '"', '"')
     yield "half a surrogate pair at the end", _filled("x", '{"eval_cases": [], "a": "', '\\ud800"}')
 

@@ -52,7 +52,7 @@ def test_what_is_not_there_is_a_problem_among_others(tmp_path: Path) -> None:
             "✗ a.evalset.json: cannot be read",
             "    error: No such file or directory",
             "✗ empty: cannot be read",
-            "    error: holds no *.json or *.jsonl or eval_config.y*ml",
+            "    error: holds no *.json or *.jsonl or *config.yaml or *config.yml",
             "✓ b.evalset.json: eval set, 1 case",
         ],
     )

@@ -231,3 +231,22 @@ def test_a_tool_name_with_a_newline_prints_no_line_of_its_own() -> None:
     assert done.code == 1
     assert not [line for line in lines if line.strip().startswith("✓ PASSED")]
     assert r"get\n✓ PASSED" in done.out
+
+
+@pytest.mark.parametrize("name", ["test_config.yaml", "evaluation_config.json", "eval_config.yml"])
+def test_a_config_of_another_usual_name_is_found(name: str) -> None:
+    """JSON is YAML, too."""
+    write("evals/t.evalset.json", eval_set("fail"))
+    write(f"evals/{name}", {"criteria": {"response_match_score": 0}})
+    done = fairtrial("run", "evals", "--agent", "commands:obedient")
+    assert (done.code, f"criteria: evals/{name}" in done.out) == (0, True)
+
+
+def test_a_config_that_is_not_found_is_named() -> None:
+    """The defaults decide, and the user can see that a configuration beside the file does not."""
+    write("t.evalset.json", eval_set("a"))
+    write("shop.config.json", REPLY)
+    write("package.config.json", {"name": "shop"})
+    done = fairtrial("run", "t.evalset.json", "--agent", "commands:obedient")
+    assert "shop.config.json: is a configuration that is not used; give it with --config" in done.err
+    assert "package.config.json" not in done.err

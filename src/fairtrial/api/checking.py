@@ -14,7 +14,7 @@ from fairtrial.records.record import Record
 from fairtrial.reports.numbers import count
 from fairtrial.simulate.user import check_persona
 
-_PATTERNS = ("*.json", "*.jsonl", "eval_config.y*ml")
+_PATTERNS = ("*.json", "*.jsonl", "*config.yaml", "*config.yml")
 
 
 class Checked(Record, frozen=True):

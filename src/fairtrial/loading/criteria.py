@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -85,6 +86,21 @@ def criteria_in(path: Path, *, lenient: bool = False, judges: Judges | None = No
     return replace(criteria, warnings=(*loaded.warnings, *criteria.warnings))
 
 
+def _unused_configs(folder: Path) -> Iterator[str]:
+    """Yield a warning for each configuration beside an eval set that has another name than the names looked for.
+
+    For example, `shop.config.json` would otherwise be ignored silently, and the defaults would decide.
+    """
+    for path in sorted(folder.glob("*config*")):
+        if path.suffix in (".json", ".yaml", ".yml") and path.is_file():
+            try:
+                loaded, _ = read_file(path, lenient=True)
+            except FormatError:
+                continue
+            if loaded.config is not None:
+                yield f"{path}: is a configuration that is not used; give it with --config, or call it test_config.json"
+
+
 def criteria_for(source: Source, *, lenient: bool = False, judges: Judges | None = None) -> Criteria:
     """Return the criteria of the nearest configuration, from beside the file up to the folder that was given.
 
@@ -104,5 +120,6 @@ def criteria_for(source: Source, *, lenient: bool = False, judges: Judges | None
         if configs:
             return criteria_in(configs[0], lenient=lenient, judges=judges)
         if folder in (last, folder.parent):
-            return criteria_of(DEFAULT_CONFIG, origin="defaults")
+            defaults = criteria_of(DEFAULT_CONFIG, origin="defaults")
+            return replace(defaults, warnings=(*defaults.warnings, *_unused_configs(Path(source.loaded.path).parent)))
         folder = folder.parent

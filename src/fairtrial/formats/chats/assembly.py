@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -63,19 +64,18 @@ def assemble(entries: Iterable[Entry], instructions: str, declarations: tuple[di
     User messages that follow one another without a step between them are one message.
     """
     texts = [instructions] if instructions else []
-    turns: list[tuple[Message, list[Step], list[Usage]]] = []
+    turns: list[tuple[list[Message], list[Step], list[Usage]]] = []
     names: dict[str, str] = {}
     for entry in entries:
         if isinstance(entry, Instruction):
             texts.append(entry.text)
         elif isinstance(entry, UserMessage):
-            if turns and not turns[-1][1] and not turns[-1][2]:
-                turns[-1] = (_joined(turns[-1][0], entry.message), [], [])
-            else:
-                turns.append((entry.message, [], []))
+            if not turns or turns[-1][1] or turns[-1][2]:
+                turns.append(([], [], []))
+            turns[-1][0].append(entry.message)
         else:
             if not turns:
-                turns.append((Message(""), [], []))
+                turns.append(([], [], []))
             _, steps, usages = turns[-1]
             if isinstance(entry, Usage):
                 usages.append(entry)
@@ -88,10 +88,6 @@ def assemble(entries: Iterable[Entry], instructions: str, declarations: tuple[di
     return Trace(tuple(invocations))
 
 
-def _joined(first: Message, second: Message) -> Message:
-    return Message("\n\n".join(filter(None, (first.text, second.text))), parts=(*first.parts, *second.parts))
-
-
 def _with_name(step: Step, names: dict[str, str]) -> Step:
     """Return a step. A result that names only the id of its call gets the name of the call."""
     if isinstance(step, ToolCall) and step.id:
@@ -101,8 +97,12 @@ def _with_name(step: Step, names: dict[str, str]) -> Step:
     return step
 
 
-def _invocation(user: Message, steps: list[Step], usages: list[Usage]) -> Invocation:
+def _invocation(users: list[Message], steps: list[Step], usages: list[Usage]) -> Invocation:
     before, reply = split_reply(steps)
+    text = "\n\n".join(message.text for message in users if message.text)
+    user = (
+        users[0] if len(users) == 1 else Message(text, parts=tuple(part for message in users for part in message.parts))
+    )
     return Invocation(user, before, reply, usages=tuple(usages) or None)
 
 
@@ -131,12 +131,17 @@ def user_message(texts: Sequence[str], media: Sequence[Part]) -> list[Entry]:
 def joined_texts(steps: Iterable[Step]) -> list[Step]:
     """Return steps with texts that follow one another joined. A provider splits a text, for example at citations."""
     joined: list[Step] = []
-    for step in steps:
-        last = joined[-1] if joined else None
-        if type(step) is Message and type(last) is Message:
-            joined[-1] = replace(last, text=last.text + step.text, parts=(*last.parts, *step.parts))
-        elif type(step) is not Message or step.text or step.parts:
-            joined.append(step)
+    for _, group in groupby(steps, key=lambda step: type(step) is Message):
+        neighbours = list(group)
+        messages = [step for step in neighbours if isinstance(step, Message)]
+        if not messages:
+            joined += neighbours
+        elif len(messages) == 1:
+            joined += messages if messages[0].text or messages[0].parts else []
+        else:
+            text = "".join(message.text for message in messages)
+            parts = tuple(part for message in messages for part in message.parts)
+            joined += [replace(messages[0], text=text, parts=parts)] if text or parts else []
     return joined
 
 

@@ -22,6 +22,8 @@ from fairtrial.records.attempt import Recording
 _DIALECTS = (PYDANTIC_AI, LANGCHAIN, RESPONSES, GEMINI, VERCEL_AI, ANTHROPIC, BEDROCK)
 _LISTS = ("messages", "contents", "input")
 """The keys of a request that hold its messages: most providers, Gemini, and OpenAI's Responses API."""
+_MARKS = frozenset(("type", "parts", "kind", "lc"))
+"""The keys of a message that may be marks of a dialect. Otherwise only the parts of its content are."""
 _INSTRUCTIONS = ("system", "systemInstruction", "system_instruction", "instructions")
 _TOOLS = ("tools", "toolConfig")
 
@@ -32,7 +34,8 @@ def dialect_of(items: Iterable[Any]) -> Dialect | None:
     Without a mark it is None. The messages are then OpenAI chat messages, which have no mark of their own.
     """
     for item in items:
-        if isinstance(item, dict):
+        # Most messages are a role and a text, and a file may hold very many.
+        if isinstance(item, dict) and (isinstance(item.get("content"), list) or not _MARKS.isdisjoint(item)):
             for dialect in _DIALECTS:
                 if dialect.is_message(item):
                     return dialect
