@@ -28,6 +28,7 @@ _HOMES = {
     "Behavior": "fairtrial.records.case",
     "Budget": "fairtrial.llm.budget",
     "Calibration": "fairtrial.records.calibration",
+    "Claim": "fairtrial.records.gate",
     "CallError": "fairtrial.llm.model",
     "CaseError": "fairtrial.errors",
     "CaseKey": "fairtrial.records.keys",
@@ -48,6 +49,7 @@ _HOMES = {
     "FinalResponseMatch": "fairtrial.metrics.response_judged",
     "FinalResponseRubrics": "fairtrial.metrics.rubrics",
     "FormatError": "fairtrial.errors",
+    "GateDecision": "fairtrial.records.gate",
     "Hallucinations": "fairtrial.metrics.grounding",
     "InferenceCallCount": "fairtrial.metrics.efficiency",
     "Injection": "fairtrial.records.trace",
@@ -117,6 +119,7 @@ _HOMES = {
     "calibrate": "fairtrial.api.calibrating",
     "compare": "fairtrial.api.comparing",
     "evaluate": "fairtrial.api.evaluation",
+    "gate": "fairtrial.api.gating",
     "iter_recordings": "fairtrial.api.eval_files",
     "load_eval_set": "fairtrial.api.eval_files",
     "load_recordings": "fairtrial.api.eval_files",
@@ -136,6 +139,7 @@ if TYPE_CHECKING:
     from fairtrial.api.eval_files import save_eval_set as save_eval_set
     from fairtrial.api.evaluation import evaluate as evaluate
     from fairtrial.api.evaluation import score as score
+    from fairtrial.api.gating import gate as gate
     from fairtrial.api.report_cards import report_card as report_card
     from fairtrial.api.stored_runs import Run as Run
     from fairtrial.errors import AgentError as AgentError
@@ -194,6 +198,8 @@ if TYPE_CHECKING:
     from fairtrial.records.case import Persona as Persona
     from fairtrial.records.case import Scenario as Scenario
     from fairtrial.records.case import SessionInput as SessionInput
+    from fairtrial.records.gate import Claim as Claim
+    from fairtrial.records.gate import GateDecision as GateDecision
     from fairtrial.records.keys import CaseKey as CaseKey
     from fairtrial.records.label import Label as Label
     from fairtrial.records.model_usage import ModelUsage as ModelUsage

@@ -65,7 +65,7 @@ def test_the_keys_are_those_of_the_contract(reports: list[Any]) -> None:
     report = reports[1]
     first = report["cases"][0]
     outcome = first["outcomes"][0]
-    assert [*report] == ["run", "verdict", "cases", "summary", "spending", "finished", "pass_k"]
+    assert [*report] == ["run", "verdict", "cases", "summary", "spending", "finished", "pass_k", "decision"]
     assert [*report["run"]][:5] == ["id", "started", "version", "config", "signatures"]
     case = "id attempt verdict error fault invalid ended_by usage outcomes judge simulator environment injected"
     assert [*first] == [*case.split(), "eval_set", "digest"]

@@ -18,6 +18,7 @@ _HOMES = {
     "DEFAULT_MODEL": "fairtrial.llm.model",
     "DEFAULT_URL": "fairtrial.store",
     "Judges": "fairtrial.judge.judges",
+    "MOST_ATTEMPTS": "fairtrial.api.waves",
     "Match": "fairtrial.loading",
     "ModelOptions": "fairtrial.llm.model_options",
     "Option": "fairtrial.config.option",
@@ -32,6 +33,7 @@ _HOMES = {
     "calibration_document": "fairtrial.reports.calibration_report",
     "calibration_tables": "fairtrial.reports.calibration_report",
     "check": "fairtrial.api.checking",
+    "claims_in": "fairtrial.api.gating",
     "compare": "fairtrial.api.comparing",
     "compare_all": "fairtrial.api.comparing",
     "convert": "fairtrial.api.converting",
@@ -42,6 +44,7 @@ _HOMES = {
     "export_run": "fairtrial.api.stored_runs",
     "find_entry": "fairtrial.metrics.entries",
     "import_run": "fairtrial.api.stored_runs",
+    "gate": "fairtrial.api.gating",
     "iter_recordings": "fairtrial.api.eval_files",
     "load_eval_set": "fairtrial.api.eval_files",
     "load_recordings": "fairtrial.api.eval_files",
@@ -49,6 +52,7 @@ _HOMES = {
     "ping": "fairtrial.api.pinging",
     "plan_run": "fairtrial.api.planning",
     "plan_score": "fairtrial.api.score_planning",
+    "print_gate": "fairtrial.api.reporting",
     "print_cases": "fairtrial.api.reporting",
     "print_comparison": "fairtrial.api.reporting",
     "print_invalid": "fairtrial.api.reporting",
@@ -71,6 +75,7 @@ _HOMES = {
     "shared_cache": "fairtrial.valuation.single",
     "store_option": "fairtrial.api.stored_runs",
     "threshold_option": "fairtrial.config.criterion_options",
+    "until_decided": "fairtrial.api.waves",
     "value": "fairtrial.valuation.single",
     "write_recordings": "fairtrial.api.conversations",
 }
@@ -92,6 +97,8 @@ if TYPE_CHECKING:
     from fairtrial.api.evaluation import evaluate as evaluate
     from fairtrial.api.evaluation import score as score
     from fairtrial.api.execution import execute as execute
+    from fairtrial.api.gating import claims_in as claims_in
+    from fairtrial.api.gating import gate as gate
     from fairtrial.api.labelling import add_labels as add_labels
     from fairtrial.api.labelling import sample_file as sample_file
     from fairtrial.api.labelling import sample_outcomes as sample_outcomes
@@ -105,6 +112,7 @@ if TYPE_CHECKING:
     from fairtrial.api.report_cards import report_card as report_card
     from fairtrial.api.reporting import print_cases as print_cases
     from fairtrial.api.reporting import print_comparison as print_comparison
+    from fairtrial.api.reporting import print_gate as print_gate
     from fairtrial.api.reporting import print_invalid as print_invalid
     from fairtrial.api.reporting import print_run as print_run
     from fairtrial.api.reporting import print_verdict as print_verdict
@@ -117,6 +125,8 @@ if TYPE_CHECKING:
     from fairtrial.api.stored_runs import resume_command as resume_command
     from fairtrial.api.stored_runs import runs as runs
     from fairtrial.api.stored_runs import store_option as store_option
+    from fairtrial.api.waves import MOST_ATTEMPTS as MOST_ATTEMPTS
+    from fairtrial.api.waves import until_decided as until_decided
     from fairtrial.config.criterion_options import threshold_option as threshold_option
     from fairtrial.config.option import Option as Option
     from fairtrial.judge.judges import Judges as Judges

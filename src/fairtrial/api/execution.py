@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import shutil
 import tempfile
 import time
 import weakref
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -19,6 +21,7 @@ from fairtrial.api.connection import connected
 from fairtrial.api.conversations import conversations
 from fairtrial.api.planning import Plan, now
 from fairtrial.api.stored_runs import Run, open_store, resume_command
+from fairtrial.api.waves import decision_after
 from fairtrial.batch.executors import ProcessPool, split_into_chunks
 from fairtrial.errors import StoreError
 from fairtrial.judge.ballot_costs import Reusable
@@ -26,6 +29,7 @@ from fairtrial.llm.call_cache import CallCache
 from fairtrial.planned_case import Pair, PlannedCase
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot
+from fairtrial.records.gate import GateDecision
 from fairtrial.records.result import CaseResult
 from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary
@@ -122,43 +126,84 @@ async def _run_stages(
     store.add_cases(plan.info.id, (case.expected for case in plan.cases))
     progress = _Progress(store, plan.info)
     attempts_to_skip = _finished_attempts(store, plan.info.id) if resumed else set()
-    earlier: dict[tuple[int, int], CaseResult] = {}
-
-    def recorded() -> Iterator[Pair]:
-        for case, recording in plan.recorded or ():
-            store.add_recording(plan.info.id, case.position, recording, may_wait=True)
-            yield connect(case), recording
-
-    async def recordings() -> AsyncIterator[Pair]:
-        for pair, result in _earlier_attempts(plan, connect, store, attempts_to_skip):
-            if result is not None:
-                earlier[result.position, result.attempt] = result
-            yield pair
-        for pair in recorded():
-            yield pair
-        if plan.agent is not None:
-            async for case, recording in conversations(plan, map(connect, plan.cases), attempts_to_skip):
-                store.add_recording(plan.info.id, case.position, recording)
-                yield case, recording
-
-    results = (
-        score(recordings(), concurrency=plan.concurrency, earlier=earlier, ballots=ballots)
-        if plan.jobs == 1
-        else _in_processes(recorded(), plan.jobs)
-    )
+    stages = _Stages(plan, connect, store, ballots, on_result, progress, attempts_to_skip)
     committing = asyncio.create_task(progress.commit_often())
     try:
-        async for result in results:
-            earlier.pop((result.position, result.attempt), None)
-            progress.add(result)
-            on_result(result)
+        decision = await stages.run()
     finally:
         committing.cancel()
         progress.commit()
-    summary = aggregate(store.results(plan.info.id), ballots.values())
+    summary = replace(aggregate(store.results(plan.info.id), ballots.values()), decision=decision)
     info = replace(progress.info, finished=now(), verdict=summary.verdict)
     store.finish(info, summary)
     return summary, info
+
+
+@dataclass
+class _Stages:
+    """The stages of one run, from recordings to stored results. A gate runs them once for every wave of attempts."""
+
+    plan: Plan
+    connect: Callable[[PlannedCase], PlannedCase]
+    store: Store
+    ballots: Mapping[str, Ballot]
+    on_result: OnResult
+    progress: _Progress
+    attempts_to_skip: set[tuple[int, int]]
+    earlier: dict[tuple[int, int], CaseResult] = field(default_factory=dict)
+
+    async def run(self) -> GateDecision | None:
+        """Store the result of every attempt, and return the decision about the claims of the plan, if it has any."""
+        plan, gate = self.plan, self.plan.gate
+        decision: GateDecision | None = None
+        for number, attempts in enumerate(_waves(plan)):
+            async for result in self._results(attempts, is_first=number == 0):
+                self.earlier.pop((result.position, result.attempt), None)
+                self.progress.add(result)
+                self.on_result(result)
+            if gate is not None:
+                self.progress.commit()
+                decision = decision_after(gate, self.store, self.progress.info, attempts)
+                self.attempts_to_skip |= {(case.position, attempts) for case in plan.cases}
+                if gate.is_decided(decision) or _is_out_of_budget(plan):
+                    break
+        return decision
+
+    def _results(self, attempts: int, *, is_first: bool) -> AsyncIterator[CaseResult]:
+        if self.plan.jobs > 1:
+            return _in_processes(self._recorded(), self.plan.jobs)
+        pairs = self._recordings(attempts, is_first=is_first)
+        return score(pairs, concurrency=self.plan.concurrency, earlier=self.earlier, ballots=self.ballots)
+
+    def _recorded(self) -> Iterator[Pair]:
+        for case, recording in self.plan.recorded or ():
+            self.store.add_recording(self.plan.info.id, case.position, recording, may_wait=True)
+            yield self.connect(case), recording
+
+    async def _recordings(self, attempts: int, *, is_first: bool) -> AsyncIterator[Pair]:
+        """Yield the recordings up to a number of attempts. Those that exist already are in the first wave."""
+        plan = dataclasses.replace(self.plan, attempts=attempts)
+        if is_first:
+            for pair, result in _earlier_attempts(plan, self.connect, self.store, self.attempts_to_skip):
+                if result is not None:
+                    self.earlier[result.position, result.attempt] = result
+                yield pair
+            for pair in self._recorded():
+                yield pair
+        if plan.agent is not None:
+            async for case, recording in conversations(plan, map(self.connect, plan.cases), self.attempts_to_skip):
+                self.store.add_recording(plan.info.id, case.position, recording)
+                yield case, recording
+
+
+def _waves(plan: Plan) -> Iterable[int]:
+    """Return how many attempts each case has after each wave: all at once, or one by one until claims are decided."""
+    return (plan.attempts,) if plan.gate is None else range(1, plan.gate.most_waves + 1)
+
+
+def _is_out_of_budget(plan: Plan) -> bool:
+    budget = plan.judges.models.budget
+    return budget is not None and budget.is_used_up
 
 
 async def _in_processes(pairs: Iterator[Pair], jobs: int) -> AsyncIterator[CaseResult]:

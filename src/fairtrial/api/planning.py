@@ -32,6 +32,7 @@ from fairtrial.records.record import Record
 from fairtrial.records.result import Criterion, Metric
 from fairtrial.records.run import RunInfo
 from fairtrial.records.score import Range
+from fairtrial.sequential import SequentialGate
 from fairtrial.text.display import compact, shortened
 from fairtrial.version import __version__
 
@@ -63,6 +64,7 @@ class Plan:
     reply_timeout: float | None = None
     warnings: tuple[str, ...] = ()
     judges: Judges = field(default_factory=Judges)
+    gate: SequentialGate | None = None
 
     @property
     def total(self) -> int:

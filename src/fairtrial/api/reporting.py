@@ -5,10 +5,12 @@ from __future__ import annotations
 from rich.console import Console
 
 from fairtrial.api.stored_runs import Run
+from fairtrial.records.gate import GateDecision
 from fairtrial.records.run_comparison import Comparison
 from fairtrial.reports.attempts import attempts
 from fairtrial.reports.ballots import ballots
 from fairtrial.reports.comparison_table import comparison_report
+from fairtrial.reports.gate_report import gate_report
 from fairtrial.reports.summary_table import closing
 from fairtrial.reports.terminal import DETAILED, LISTED, case, invalid, print_report
 
@@ -58,3 +60,8 @@ def print_cases(console: Console, run: Run, pattern: str) -> int:
 def print_comparison(console: Console, comparison: Comparison) -> None:
     """Print a comparison of two runs."""
     console.print(comparison_report(comparison))
+
+
+def print_gate(console: Console, decision: GateDecision) -> None:
+    """Print the decision about claims."""
+    console.print(gate_report(decision))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,12 +11,13 @@ import msgspec
 
 from fairtrial.api.stored_runs import Run, measure_stored, open_store
 from fairtrial.errors import FormatError, UsageError
-from fairtrial.measured_run import MeasuredRun, measure_run
+from fairtrial.measured_run import Measure, MeasuredRun, measure_run
 from fairtrial.records.attempt_row import AttemptRow, CriterionTerms, OutcomeRow, row_of
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.result import Verdict
 from fairtrial.records.run import RunInfo
 from fairtrial.records.score import Range
+from fairtrial.sequential import WaveTable, waves_of
 from fairtrial.store import DEFAULT_URL
 
 RunSource = str | Path | Run
@@ -32,6 +34,16 @@ def measured(run: RunSource, store: str = DEFAULT_URL, *, valid_only: bool = Fal
         return _of_file(Path(run), valid_only=valid_only)
     with closing(open_store(store, create=False)) as run_store:
         return measure_stored(run_store, run_store.run(str(run)), valid_only=valid_only)
+
+
+def waves(run: RunSource, store: str, measures: Mapping[str, Measure], number: int) -> WaveTable:
+    """Return the first waves of a run."""
+    if isinstance(run, Run):
+        return run.waves(measures, number)
+    if is_file(run):
+        return waves_of(rows_of_file(Path(run)).rows, measures, number)
+    with closing(open_store(store, create=False)) as run_store:
+        return waves_of(run_store.attempt_rows(run_store.run(str(run)).id), measures, number)
 
 
 def is_file(run: str | Path) -> bool:

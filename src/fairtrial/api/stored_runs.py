@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from fairtrial.aggregation import aggregate
 from fairtrial.api.calibrations import calibrations
-from fairtrial.measured_run import MeasuredRun, measure_run
+from fairtrial.measured_run import Measure, MeasuredRun, measure_run
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot
 from fairtrial.records.calibration import Calibration
@@ -22,6 +22,7 @@ from fairtrial.records.reply import Reply
 from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary
+from fairtrial.sequential import WaveTable, waves_of
 from fairtrial.text.globs import fits
 
 if TYPE_CHECKING:
@@ -93,6 +94,10 @@ class Run:
     def measured(self, *, valid_only: bool = False) -> MeasuredRun:
         """Return the numbers of its attempts, case by case."""
         return measure_stored(self._store, self.info, valid_only=valid_only)
+
+    def waves(self, measures: Mapping[str, Measure], number: int) -> WaveTable:
+        """Return its first waves: one attempt of every case each."""
+        return waves_of(self._store.attempt_rows(self.info.id), measures, number)
 
     @property
     def labels(self) -> list[Label]:

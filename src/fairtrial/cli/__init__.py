@@ -30,6 +30,7 @@ COMMANDS = {
     "judge": "Check whether a judge is ready, and whether it agrees with people.",
     "show": "Show a run of the store, or one of its cases.",
     "compare": "Compare runs case by case, with intervals and verdicts.",
+    "gate": "Decide whether claims about a run hold, with a stated error.",
 }
 _PATIENCE = 5.0
 """The time in seconds that the process may take to end after its work is done."""

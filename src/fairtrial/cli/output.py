@@ -30,6 +30,8 @@ _EXIT = {
     Verdict.FAILED: exit_codes.FAILED,
     Verdict.UNSCORED: exit_codes.UNSCORED,
 }
+_DECIDED = {"passed": exit_codes.OK, "failed": exit_codes.FAILED, "undecided": exit_codes.UNSCORED}
+"""The exit codes of claims. With --until-decided they replace the verdict of the run."""
 _SHOWN_WARNINGS = 20
 
 
@@ -160,8 +162,9 @@ def run_and_report(
         _print(run, output, store=url)
     if problems:
         raise UsageError("\n".join(problems))
-    code = _EXIT[run.verdict]
-    if code == exit_codes.UNSCORED and output.allow_unscored:
+    decision = run.summary.decision
+    code = _EXIT[run.verdict] if decision is None else _DECIDED[decision.verdict]
+    if decision is None and code == exit_codes.UNSCORED and output.allow_unscored:
         click.echo("unscored, which --allow-unscored allows: exit code 0", err=True)
         return exit_codes.OK
     return code

@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import click
+import msgspec
 
 from fairtrial import api
-from fairtrial.cli import flags
+from fairtrial.api import DEFAULT_URL
+from fairtrial.cli import flags, trust_flags
 from fairtrial.cli.dotenv_files import read_environment
 from fairtrial.cli.judge_flags import judge_options, judges_of
 from fairtrial.cli.output import Common, common_options, run_and_report
 from fairtrial.errors import UsageError
+from fairtrial.records.gate import Claim
 from fairtrial.records.run import RunInfo
 
 _ARGUMENTS = ("paths", "agent", "config", "only", "lenient", "reply_timeout")
@@ -27,6 +30,12 @@ _ARGUMENTS = ("paths", "agent", "config", "only", "lenient", "reply_timeout")
 @click.option("--attempts", type=click.IntRange(1), help="The number of conversations per case.  [default: 1]")
 @flags.reply_timeout
 @click.option("--resume", metavar="RUN", help="Continue an interrupted run with its own arguments.")
+@click.option(
+    "--until-decided",
+    is_flag=True,
+    help="Make one attempt of every case after the other until the claims are decided, at most --attempts (10).",
+)
+@trust_flags.claim_options
 @judge_options
 @common_options
 @click.pass_context
@@ -38,6 +47,9 @@ def run(
     attempts: int | None,
     reply_timeout: float | None,
     resume: str | None,
+    until_decided: bool,
+    claims: list[Claim],
+    against: str | None,
     common: Common,
     **judge: Any,
 ) -> int:
@@ -49,11 +61,14 @@ def run(
     fairtrial run evals/ --agent shop.agent:reply
     fairtrial run shop.evalset.json --agent shop.agent:reply --attempts 4 --json results.json
     fairtrial run --resume 20260102-030405-a1b2c3
+    fairtrial run evals/ --agent shop.agent:reply --until-decided --at-least 0.8 --attempts 20
 
     The agent is a function, sync or async. It receives the conversation so far (a fairtrial.Trace whose last
     invocation holds the user's message) and returns a reply, or yields steps: strings, fairtrial.ToolCall,
     fairtrial.ToolResult, ... Other targets are http://HOST/v1#MODEL, adk:FOLDER, openai-agents:MODULE:NAME,
     langgraph:MODULE:NAME, pydantic-ai:MODULE:NAME, a2a:URL.
+
+    With --until-decided, the exit code is about the claims: 0 if all hold, 1 if one does not, 3 if one is undecided.
     """  # noqa: D301
     arguments: dict[str, Any] = {
         "paths": list(evalset) or None,
@@ -74,18 +89,27 @@ def run(
     if not arguments["paths"] or not arguments["agent"]:
         raise click.UsageError("needs at least one EVALSET and --agent TARGET", ctx)
     environment_files = read_environment(agent=arguments["agent"], config=arguments["config"], paths=arguments["paths"])
+    if earlier and (decided := earlier.config.get("until_decided")):
+        until_decided, against = True, decided["against"]
+        claims = msgspec.convert(decided["claims"], list[Claim])
+    if until_decided != bool(claims):
+        needed = "a claim, such as --at-least 0.8" if until_decided else "--until-decided; or use `fairtrial gate`"
+        raise click.UsageError(f"{'--until-decided' if until_decided else 'a claim'} needs {needed}", ctx)
+    default_attempts = api.MOST_ATTEMPTS if until_decided else 1
     with common.output.only_report_on_stdout():
         plan = api.plan_run(
             arguments["paths"],
             arguments["agent"],
             arguments["config"],
-            attempts=attempts or (earlier.config["attempts"] if earlier else 1),
+            attempts=attempts or (earlier.config["attempts"] if earlier else default_attempts),
             concurrency=common.concurrency,
             reply_timeout=arguments["reply_timeout"],
             only=arguments["only"],
             lenient=arguments["lenient"],
             judges=judges_of(judge, earlier.config.get("judge") or {} if earlier else None),
         )
+    if until_decided:
+        plan = api.until_decided(plan, claims, against, DEFAULT_URL if common.store == "none" else common.store)
     if earlier:
         plan = api.resume(plan, earlier)
     return run_and_report(

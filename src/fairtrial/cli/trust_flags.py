@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
 import click
 
+from fairtrial.cli import flags
+from fairtrial.records.gate import Claim, ClaimKind
 from fairtrial.records.run_comparison import About
 
 about = click.option(
@@ -24,6 +28,63 @@ json_file = click.option(
     type=click.Path(path_type=Path),
     help="Write the result as JSON; - is stdout.",
 )
+_at_least = click.option("--at-least", type=float, metavar="X", help="Claim: the measure is at least X.")
+_not_worse_by = click.option(
+    "--not-worse-by", type=float, metavar="D", help="Claim: the measure is not worse than in BASE by D or more."
+)
+_better_by = click.option(
+    "--better-by", type=float, metavar="D", help="Claim: the measure is better than in BASE by more than D."
+)
+_against = click.option("--against", metavar="BASE", help="The base run of claims about a difference.")
+_measure = click.option(
+    "--measure", metavar="NAME", help="cases, a criterion, or CRITERION:pass for its pass rate.  [default: cases]"
+)
+_alpha = click.option("--alpha", type=float, help="The largest probability that a false claim passes.  [default: 0.05]")
+_gates = click.option(
+    "--gates",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help='Claims in a JSON list, such as [{"measure": "cases", "at_least": 0.8}].',
+)
+
+
+def claim_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that make a claim. The command receives `claims` and `against`."""
+
+    @functools.wraps(command)
+    def call_with_claims(
+        *args: Any,
+        at_least: float | None,
+        not_worse_by: float | None,
+        better_by: float | None,
+        measure: str | None,
+        alpha: float | None,
+        gates: Path | None,
+        **options: Any,
+    ) -> Any:
+        limits: dict[ClaimKind, float | None] = {
+            "at_least": at_least,
+            "not_worse_by": not_worse_by,
+            "better_by": better_by,
+        }
+        claims = [
+            Claim(kind, limit, measure or "cases", 0.05 if alpha is None else alpha)
+            for kind, limit in limits.items()
+            if limit is not None
+        ]
+        if gates is not None:
+            from fairtrial import api
+
+            if claims or measure is not None or alpha is not None:
+                raise click.UsageError("--gates holds the claims, their measures and alphas; leave the options out")
+            claims = api.claims_in(gates)
+        return command(*args, claims=claims, **options)
+
+    return flags.with_options(
+        call_with_claims, _at_least, _not_worse_by, _better_by, _against, _measure, _alpha, _gates
+    )
+
+
 base_store = click.option("--base-store", metavar="URL", help="The store of the base run.  [default: the same store]")
 
 

@@ -32,6 +32,11 @@ class Budget:
     _lock: threading.Lock = field(init=False, repr=False, compare=False, default_factory=threading.Lock)
     _waiting: list[asyncio.Future[None]] = field(init=False, repr=False, compare=False, default_factory=list)
 
+    @property
+    def is_used_up(self) -> bool:
+        """Whether no further call will be made."""
+        return bool(self._exhausted)
+
     async def reserve(self) -> None:
         """Wait until one more call may be made. Raises `UnsentError` if the budget is used up."""
         while (turn := self._take()) is not None:

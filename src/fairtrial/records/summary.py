@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fairtrial.records.gate import GateDecision
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.record import Record
 from fairtrial.records.result import Verdict
@@ -69,7 +70,7 @@ class Summary(Record, frozen=True):
 
     `cases` counts the attempts by their verdict, for example `{"passed": 9, "failed": 1}`. `invalid` counts the
     attempts that say nothing about the agent, by the side that made them invalid. `pass_k` is empty unless every case
-    has two attempts that passed or failed.
+    has two attempts that passed or failed. `decision` is about the claims of `--until-decided`.
     """
 
     verdict: Verdict
@@ -79,3 +80,4 @@ class Summary(Record, frozen=True):
     reasons: tuple[str, ...] = ()
     spending: RunUsage = RunUsage()
     pass_k: tuple[PassK, ...] = ()
+    decision: GateDecision | None = None

@@ -9,6 +9,7 @@ import msgspec
 
 from fairtrial.records.attempt import EndedBy, Side
 from fairtrial.records.calibration import Calibration
+from fairtrial.records.gate import GateDecision
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.result import CaseResult, Fault, InvocationInjection, Outcome, Verdict
 from fairtrial.records.run_comparison import PassK
@@ -223,6 +224,7 @@ class ReportShape(Shape, frozen=True):
     spending: SpendingShape
     finished: bool
     pass_k: list[PassK]
+    decision: GateDecision | None
 
 
 def schema() -> dict[str, Any]:
@@ -250,8 +252,10 @@ def write(stream: BinaryIO, run: ReportedRun, *, allow_unscored: bool = False) -
     )
     usage = summary.spending
     spending = SpendingShape(*map(_usage, (usage.agent, usage.judge, usage.simulator, usage.environment)))
-    end = (rows, _json(spending), _json(info.finished is not None), _json(summary.pass_k))
-    stream.write(b'],\n "summary": [\n  %s],\n "spending": %s,\n "finished": %s,\n "pass_k": %s}\n' % end)
+    end = (rows, _json(spending), _json(info.finished is not None), _json(summary.pass_k), _json(summary.decision))
+    stream.write(
+        b'],\n "summary": [\n  %s],\n "spending": %s,\n "finished": %s,\n "pass_k": %s,\n "decision": %s}\n' % end
+    )
 
 
 _json = msgspec.json.Encoder().encode

@@ -11,6 +11,7 @@ from fairtrial.records.calibration import Calibration, JudgeState
 from fairtrial.records.result import Verdict
 from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import CriterionSummary, RunUsage, Summary
+from fairtrial.reports.gate_report import gate_report
 from fairtrial.reports.judge_states import judge_states
 from fairtrial.reports.numbers import DASH, beside, count, interval, rate
 from fairtrial.reports.rows import INTERVAL, Rows
@@ -144,7 +145,8 @@ def closing(info: RunInfo, summary: Summary, *, show: str = "") -> RenderableTyp
     methods = _methods(summary.criteria)
     tail = f"{count(total, 'attempt')}{seconds}: {counts or 'none'}" + (f"  (intervals: {methods})" if methods else "")
     lines.append(Text(tail, "dim"))
-    return Group(*lines)
+    decisions = [] if summary.decision is None else [gate_report(summary.decision)]
+    return Group(*lines, *decisions)
 
 
 def _methods(criteria: Sequence[CriterionSummary]) -> str:

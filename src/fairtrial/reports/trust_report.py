@@ -8,11 +8,12 @@ from typing import Any
 
 import msgspec
 
+from fairtrial.records.gate import GateDecision
 from fairtrial.records.run_comparison import Comparison
 from fairtrial.reports.calibration_report import CalibrationShape
 from fairtrial.reports.report_card_report import ReportCardShape
 
-Document = Comparison | CalibrationShape | ReportCardShape
+Document = Comparison | GateDecision | CalibrationShape | ReportCardShape
 """Everything that a command with `--json` writes about runs that exist already."""
 
 

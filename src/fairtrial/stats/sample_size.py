@@ -72,3 +72,20 @@ def _least(is_enough: Callable[[int], bool]) -> int | None:
         middle = (low + high) // 2
         low, high = (low, middle) if is_enough(middle) else (middle, high)
     return high
+
+
+def cases_for_limit(rate: float, limit: float, worth: float, *, alpha: float = 0.05, power: float = 0.8) -> int | None:
+    """Return the least number of cases that shows a rate in 0..1 to be on its side of a limit, or None if it is on it.
+
+    `worth` is the number of independent trials that each case is worth. The test is one-sided.
+    """
+    distance = abs(rate - limit)
+    spread = math.sqrt(max(limit * (1 - limit), rate * (1 - rate)))
+    if not distance:
+        return None
+
+    def is_enough(cases: int) -> bool:
+        quantiles = student_quantile(1 - alpha, cases - 1) + student_quantile(power, cases - 1)
+        return quantiles * spread / math.sqrt(cases * worth) <= distance
+
+    return _least(is_enough)

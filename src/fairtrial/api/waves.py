@@ -1,0 +1,70 @@
+"""How many attempts does a question need? Attempts are made wave by wave, until every claim is decided."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
+
+from fairtrial.errors import UsageError
+from fairtrial.gates import check_claims
+from fairtrial.measured_run import measure_run
+from fairtrial.paired_runs import pair_runs
+from fairtrial.records.attempt_row import CriterionTerms
+from fairtrial.records.gate import Claim, GateDecision
+from fairtrial.records.run import RunInfo
+from fairtrial.sequential import SequentialGate, waves_of
+
+if TYPE_CHECKING:
+    from fairtrial.api.planning import Plan
+    from fairtrial.api.run_sources import RunSource
+    from fairtrial.store import Store
+
+MOST_ATTEMPTS = 10
+"""The largest number of attempts of each case, unless the user gives another."""
+
+
+def until_decided(plan: Plan, claims: Sequence[Claim], against: RunSource | None, store: str) -> Plan:
+    """Return a plan that makes attempts until claims are decided, at most `plan.attempts` of each case.
+
+    `against` is the base run of claims about a difference. It has to have as many attempts as may be made; if it has
+    fewer, fewer are made. Raises UsageError if a claim cannot be asked of the run.
+    """
+    from fairtrial.api.run_sources import measured, waves
+
+    terms: dict[str, CriterionTerms] = {}
+    for case in plan.cases:
+        for criterion in case.criteria:
+            own = CriterionTerms(criterion.name, criterion.threshold, criterion.lower_is_better, criterion.range)
+            terms.setdefault(criterion.name, own)
+    run = measure_run(plan.info, [(case.key, case.name) for case in plan.cases], [], terms)
+    base = None if against is None else measured(against, store)
+    check_claims(run, base, claims)
+    for claim in claims:
+        if claim.kind == "at_least" and claim.limit in run.measures[claim.measure].range.bounds:
+            raise UsageError(f"{claim.measure}: at_least: must be inside of the range, got its end {claim.limit:g}")
+    base_waves = None
+    most = plan.attempts
+    if against is not None and base is not None:
+        pair_runs(base, run)
+        base_waves = waves(against, store, run.measures, most)
+        most = min(most, sum(any(table[number] for table in base_waves.values()) for number in range(most)))
+    gate = SequentialGate(tuple(claims), run.measures, most, base, base_waves)
+    config = {
+        **plan.info.config,
+        "until_decided": {
+            "claims": msgspec.to_builtins(list(claims)),
+            "against": None if base is None else base.info.id,
+        },
+    }
+    return dataclasses.replace(plan, gate=gate, attempts=most, info=replace(plan.info, config=config))
+
+
+def decision_after(gate: SequentialGate, store: Store, info: RunInfo, waves: int) -> GateDecision:
+    """Return the decision about the claims of a run after a number of waves, from its stored results."""
+    rows = list(store.attempt_rows(info.id))
+    run = measure_run(info, store.case_keys(info.id), rows, store.criterion_terms(info.id))
+    return gate.decide(run, waves_of(rows, gate.measures, waves), waves)

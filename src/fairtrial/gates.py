@@ -1,0 +1,291 @@
+"""Measured runs and claims -> GateDecision: may this build go out?
+
+A claim passes if its one-sided limit clears the claim, and fails if the limit on the other side does not reach it.
+Between the two it is undecided. Missing attempts are given the worst and then the best value: only a verdict that
+holds for both is given.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from fairtrial.errors import UsageError
+from fairtrial.measured_run import Measure, MeasuredRun
+from fairtrial.paired_runs import PairedRuns, check_repeated, difference_method, difference_of, pair_runs
+from fairtrial.records.average import mean
+from fairtrial.records.gate import Claim, ClaimDecision, ClaimVerdict, GateDecision, Needed, gate_verdict
+from fairtrial.records.run_comparison import About, ComparedRun
+from fairtrial.stats.fixed_cases import WILSON_WITHIN, CaseSample, within_variance
+from fairtrial.stats.interval import LEVEL, WILSON, effective_trials, wilson
+from fairtrial.stats.sample_size import cases_for_limit, cases_to_detect
+from fairtrial.stats.student import student_cdf, student_quantile
+from fairtrial.version import __version__
+
+Filling = Literal["left out", "worst", "best"]
+"""The value of missing attempts: none, the worst for the run that is decided about, or the best."""
+
+
+@dataclass(frozen=True)
+class _Limits:
+    """An estimate with its one-sided limits and p values. More is better; `sufficient_cases` would decide the claim."""
+
+    estimate: float
+    low: float
+    high: float
+    p: float | None
+    p_against: float | None
+    sufficient_cases: int | None
+
+
+def decide(
+    run: MeasuredRun,
+    base: MeasuredRun | None,
+    claims: Sequence[Claim],
+    *,
+    about: About = "cases-like-these",
+) -> GateDecision:
+    """Return the decision about claims on a run. Raises UsageError if a claim cannot be asked of the run.
+
+    `base` is the run that claims about a difference compare with.
+    """
+    check_claims(run, base, claims)
+    pairs = None if base is None else pair_runs(base, run)
+    decisions = tuple(_decide(run, pairs, claim, about) for claim in claims)
+    unfinished = [member for member in (base, run) if member is not None and not member.is_finished]
+    verdict = gate_verdict([decision.verdict for decision in decisions])
+    return GateDecision(
+        _signature(run, pairs, decisions, about),
+        LEVEL,
+        about,
+        tuple(described_run(member) for member in (base, run) if member is not None),
+        "undecided" if unfinished else verdict,
+        decisions,
+        tuple(f"run {member.info.id} is not finished" for member in unfinished),
+        None,
+    )
+
+
+def check_claims(run: MeasuredRun, base: MeasuredRun | None, claims: Sequence[Claim]) -> None:
+    """Raise UsageError with every problem of claims: unknown measures, numbers out of range, a missing base run."""
+    problems = [problem for claim in claims if (problem := _problem(run, base, claim))]
+    if problems:
+        raise UsageError("\n".join(problems))
+
+
+def _problem(run: MeasuredRun, base: MeasuredRun | None, claim: Claim) -> str:
+    try:
+        measure = run.measure(claim.measure)
+        if base is not None:
+            base.measure(claim.measure)
+    except UsageError as error:
+        return str(error)
+    place = f"{claim.measure}: {claim.kind}"
+    if not 0 < claim.alpha < 0.5:
+        return f"{place}: alpha must be above 0 and below 0.5, got {claim.alpha:g}"
+    if not measure.is_bounded:
+        bounded = ", ".join(name for name, member in run.measures.items() if member.is_bounded)
+        return f"{place}: must be about a measure with bounds, got {measure.range}; these have bounds: {bounded}"
+    if claim.kind != "at_least" and base is None:
+        return f"{place}: needs a base run; give --against BASE"
+    return _limit_problem(claim, measure, place)
+
+
+def _limit_problem(claim: Claim, measure: Measure, place: str) -> str:
+    if claim.kind == "at_least":
+        return "" if claim.limit in measure.range else f"{place}: must be {measure.range}, got {claim.limit:g}"
+    is_margin = claim.kind == "not_worse_by"
+    if (claim.limit > 0 or not (is_margin or claim.limit)) and claim.limit < measure.width:
+        return ""
+    least = "above 0" if is_margin else "0 or more"
+    return f"{place}: must be {least} and below {measure.width:g}, got {claim.limit:g}"
+
+
+def described_run(run: MeasuredRun) -> ComparedRun:
+    """Return the description of a run."""
+    info = run.info
+    return ComparedRun(info.id, info.started, info.kind, run.is_finished, len(run.keys), run.attempts)
+
+
+def claim_limit(claim: Claim, measure: Measure) -> float:
+    """Return the limit of a claim in 0..1, or in -1..1 for a difference, so that more is better."""
+    if claim.kind == "at_least":
+        return measure.share(claim.limit)
+    return claim.limit / measure.width * (-1 if claim.kind == "not_worse_by" else 1)
+
+
+def _decide(run: MeasuredRun, pairs: PairedRuns | None, claim: Claim, about: About) -> ClaimDecision:
+    measure = run.measure(claim.measure)
+    is_difference = claim.kind != "at_least"
+    limit = claim_limit(claim, measure)
+    fillings: tuple[Filling, ...] = ("left out", "worst", "best")
+    if is_difference and pairs is not None:
+        if about == "these-cases":
+            check_repeated(pairs, claim.measure)
+        estimated, worst, best = (_difference(pairs, measure, claim, limit, about, filling) for filling in fillings)
+        missing = pairs.missing(claim.measure)
+    else:
+        estimated, worst, best = (_single(run, measure, claim, limit, about, filling) for filling in fillings)
+        missing = (0, sum(run.columns[claim.measure].missing(case) for case in range(len(run.keys))))
+    verdict, why = _verdict(worst, best, limit, missing, strict=is_difference)
+    low, high = (None if worst is None else worst.low), (None if best is None else best.high)
+    sufficient = estimated.sufficient_cases if estimated is not None and verdict == "undecided" else None
+    low, high = _in_unit(measure, low, high, is_difference=is_difference)
+    if measure.lower_is_better:
+        low, high = high, low
+    return ClaimDecision(
+        claim.measure,
+        claim.kind,
+        claim.limit,
+        claim.alpha,
+        None if estimated is None else _in_unit(measure, estimated.estimate, None, is_difference=is_difference)[0],
+        low,
+        high,
+        None if worst is None else worst.p,
+        None if best is None else best.p_against,
+        None,
+        None,
+        None,
+        missing,
+        verdict,
+        why,
+        None if sufficient is None else Needed(cases=sufficient),
+        measure.is_rate,
+        measure.lower_is_better,
+    )
+
+
+def _in_unit(
+    measure: Measure, low: float | None, high: float | None, *, is_difference: bool
+) -> tuple[float | None, float | None]:
+    """Return numbers for which more is better in the unit of the measure."""
+    sign = -1 if measure.lower_is_better else 1
+    values = [
+        None if share is None else sign * share * measure.width if is_difference else measure.value(share)
+        for share in (low, high)
+    ]
+    return values[0], values[1]
+
+
+def _verdict(
+    worst: _Limits | None, best: _Limits | None, limit: float, missing: tuple[int, int], *, strict: bool
+) -> tuple[ClaimVerdict, str | None]:
+    """Return the verdict that holds for every value of the missing attempts, or undecided with the reason."""
+    if worst is None or best is None:
+        return "undecided", "there are too few cases with a value for an interval"
+    verdicts = [_side(limits, limit, strict=strict) for limits in (worst, best)]
+    if verdicts[0] == verdicts[1]:
+        if verdicts[0] == "undecided":
+            return "undecided", "the interval holds the limit"
+        return verdicts[0], None
+    return "undecided", f"the {sum(missing)} attempts without a value could decide it either way"
+
+
+def _side(limits: _Limits, limit: float, *, strict: bool) -> ClaimVerdict:
+    if limits.low > limit or (limits.low == limit and not strict):
+        return "passed"
+    return "failed" if limits.high < limit else "undecided"
+
+
+def _single(
+    run: MeasuredRun, measure: Measure, claim: Claim, limit: float, about: About, filling: Filling
+) -> _Limits | None:
+    """Return the limits of the mean of a run in 0..1."""
+    column = run.columns[measure.name]
+    low, high = measure.range.bounds
+    worst, best = (high, low) if measure.lower_is_better else (low, high)
+    samples = [
+        column.sample(case) if filling == "left out" else column.filled(case, worst if filling == "worst" else best)
+        for case in range(len(run.keys))
+    ]
+    shares = [
+        CaseSample(measure.share(sample.mean), sample.variance / measure.width**2, sample.attempts)
+        for sample in samples
+        if sample is not None
+    ]
+    if len(shares) < 2:
+        return None
+    rate = mean([share.mean for share in shares])
+    trials, freedom = _trials(shares, rate, measure, about)
+    ends = wilson(rate, trials, student_quantile(1 - claim.alpha, freedom))
+    p = _score_p(rate, limit, trials, freedom)
+    sufficient = cases_for_limit(rate, limit, trials / len(shares), alpha=claim.alpha)
+    return _Limits(rate, *ends, p, None if p is None else 1 - p, sufficient)
+
+
+def _trials(shares: Sequence[CaseSample], rate: float, measure: Measure, about: About) -> tuple[float, int]:
+    """Return the effective number of trials behind a mean, and the degrees of freedom of its quantile."""
+    attempts = sum(share.attempts for share in shares)
+    if about == "cases-like-these":
+        trials = effective_trials([share.mean for share in shares], attempts if measure.is_rate else math.inf)
+        return trials, len(shares) - 1
+    lacking = sum(share.attempts < 2 for share in shares)
+    if lacking:
+        raise UsageError(
+            f"--about these-cases: must have 2 or more scored attempts of every case, got fewer of {lacking} cases"
+        )
+    return max(float(attempts), rate * (1 - rate) / within_variance(shares)), attempts - len(shares)
+
+
+def _score_p(rate: float, limit: float, trials: float, freedom: int) -> float | None:
+    """Return the p value of "the rate is above the limit". It is below alpha exactly if Wilson's limit clears it."""
+    if not 0 < limit < 1:
+        return None
+    return 1 - student_cdf((rate - limit) / math.sqrt(limit * (1 - limit) / trials), freedom)
+
+
+def _difference(
+    pairs: PairedRuns, measure: Measure, claim: Claim, limit: float, about: About, filling: Filling
+) -> _Limits | None:
+    """Return the limits of the difference of two runs in -1..1, positive if the run is better than the base."""
+    low, high = measure.range.bounds
+    worst, best = (high, low) if measure.lower_is_better else (low, high)
+    if filling == "left out":
+        samples = list(pairs.samples(measure.name).values())
+    elif filling == "worst":
+        samples = pairs.filled(measure.name, best, worst)
+    else:
+        samples = pairs.filled(measure.name, worst, best)
+    difference = difference_of(samples, measure, about) if samples else None
+    if difference is None:
+        return None
+    sign = (-1 if measure.lower_is_better else 1) / measure.width
+    ends = sorted(sign * end for end in difference.interval(1 - 2 * claim.alpha))
+    at = limit / sign
+    p, p_against = difference.p_above(at), difference.p_below(at)
+    if measure.lower_is_better:
+        p, p_against = p_against, p
+    moves = [sign * (after.mean - before.mean) for before, after in samples]
+    return _Limits(
+        sign * difference.value, ends[0], ends[1], p, p_against, _sufficient_cases(moves, limit, claim, about)
+    )
+
+
+def _sufficient_cases(moves: Sequence[float], limit: float, claim: Claim, about: About) -> int | None:
+    """Return the number of cases that would probably decide a claim about a difference, if the difference stays."""
+    distance = abs(mean(moves) - limit)
+    if about == "these-cases" or not distance or len(moves) < 2:
+        return None
+    middle = mean(moves)
+    variance = math.fsum((move - middle) ** 2 for move in moves) / (len(moves) - 1)
+    return cases_to_detect(distance, variance, max(map(abs, moves)) or 1.0, level=1 - 2 * claim.alpha)
+
+
+def _signature(run: MeasuredRun, pairs: PairedRuns | None, decisions: Sequence[ClaimDecision], about: About) -> str:
+    methods = {
+        (WILSON if about == "cases-like-these" else WILSON_WITHIN)
+        if decision.claim == "at_least"
+        else difference_method(about)
+        for decision in decisions
+    }
+    parts = {
+        "cases": len(run.keys) if pairs is None else len(pairs.positions),
+        "about": "like" if about == "cases-like-these" else "these",
+        "ci": "+".join(sorted(method.replace(" ", "-").replace(",", "") for method in methods)),
+        "alpha": ",".join(f"{decision.alpha:g}" for decision in decisions),
+        "missing": sum(sum(decision.missing) for decision in decisions),
+        "fairtrial": __version__,
+    }
+    return "|".join(f"{name}:{value}" for name, value in parts.items())

@@ -1,0 +1,83 @@
+"""A claim about a run, and the decision whether it holds."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from fairtrial.records.record import Record
+from fairtrial.records.run_comparison import About, ComparedRun
+
+ClaimKind = Literal["at_least", "not_worse_by", "better_by"]
+ClaimVerdict = Literal["passed", "failed", "undecided"]
+
+
+class Claim(Record, frozen=True):
+    """A claim about a measure, for example "cases at least 0.8". `limit` is in the unit of the measure.
+
+    The other kinds of claims are about the difference from a base run. `alpha` bounds the probability that a false
+    claim passes.
+    """
+
+    kind: ClaimKind
+    limit: float
+    measure: str = "cases"
+    alpha: float = 0.05
+
+
+class Needed(Record, frozen=True):
+    """The cases, or the attempts of every case, that would probably decide a claim if the estimate stays."""
+
+    cases: int | None = None
+    attempts: int | None = None
+
+
+class ClaimDecision(Record, frozen=True):
+    """A claim with the numbers that decide it.
+
+    `low` and `high` are its one-sided limits at `alpha`. `p` is the p value of the claim, `p_against` of its opposite.
+    `evidence` and `evidence_against` are null unless attempts were made until the claim was decided. `missing` counts
+    the attempts without a value, first of the base. `why` says why a claim is undecided.
+    """
+
+    measure: str
+    claim: ClaimKind
+    limit: float
+    alpha: float
+    estimate: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    p_against: float | None
+    evidence: float | None
+    evidence_against: float | None
+    waves: int | None
+    missing: tuple[int, int]
+    verdict: ClaimVerdict
+    why: str | None
+    needed: Needed | None
+    is_rate: bool
+    lower_is_better: bool
+
+
+class GateDecision(Record, frozen=True, tag_field="kind", tag="gate"):
+    """The decision about all claims of a gate: passed if every claim passed, failed if one failed.
+
+    `runs` holds the run alone, or the base run and the run. `attempts_saved` is the number of attempts that were not
+    needed, if attempts were made until the claims were decided.
+    """
+
+    signature: str
+    level: float
+    about: About
+    runs: tuple[ComparedRun, ...]
+    verdict: ClaimVerdict
+    claims: tuple[ClaimDecision, ...]
+    warnings: tuple[str, ...]
+    attempts_saved: int | None
+
+
+def gate_verdict(verdicts: list[ClaimVerdict]) -> ClaimVerdict:
+    """Return the verdict of several claims. All of them must hold, so no correction is due."""
+    if "failed" in verdicts:
+        return "failed"
+    return "undecided" if "undecided" in verdicts else "passed"

@@ -1,0 +1,156 @@
+"""Does `fairtrial gate` exit with the verdict, and does `run --until-decided` stop in time?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from commands import MATCH, enter, eval_set, fairtrial, write
+from fairtrial import Trace
+from fairtrial.store import DEFAULT_URL
+from graded_runs import graded_run
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder with an eval set of ten cases."""
+    enter(tmp_path, monkeypatch)
+    write("test_config.json", MATCH)
+    write("trips.evalset.json", eval_set(*(f"good_{number}" for number in range(10))))
+
+
+def mostly_wrong(conversation: Trace) -> str:
+    """Fail every case but one."""
+    return "ok" if conversation.invocations[-1].query == "good_0" else "no"
+
+
+def stored(rate: float, cases: int = 50) -> str:
+    """The id of a run in the store with this share of passes."""
+    values = {f"case {number}": [float(number < rate * cases)] for number in range(cases)}
+    return graded_run(values, store=DEFAULT_URL).info.id
+
+
+@pytest.mark.parametrize(("rate", "code", "word"), [(0.98, 0, "PASSED"), (0.3, 1, "FAILED"), (0.84, 3, "UNDECIDED")])
+def test_the_exit_code_is_the_verdict(rate: float, code: int, word: str) -> None:
+    """0 passed, 1 failed, 3 undecided."""
+    done = fairtrial("gate", stored(rate), "--at-least", "0.8")
+    assert done.code == code
+    assert f"{word}: cases at least 80 %" in done.out
+
+
+def test_undecided_can_be_allowed() -> None:
+    """It is said aloud."""
+    done = fairtrial("gate", stored(0.84), "--at-least", "0.8", "--allow-undecided")
+    assert done.code == 0
+    assert "undecided, which --allow-undecided allows" in done.err
+
+
+def test_the_promise_of_the_gate_is_printed() -> None:
+    """What a false claim has to expect."""
+    done = fairtrial("gate", stored(0.98), "--not-worse-by", "0.2", "--against", stored(0.98))
+    assert "An agent that is worse by 20 % passes this gate at most 5 times in 100." in done.out
+
+
+def test_claims_may_stand_in_a_file() -> None:
+    """All of them must hold."""
+    write("gates.json", [{"measure": "cases", "at_least": 0.8}, {"measure": "quality", "at_least": 0.99, "alpha": 0.1}])
+    done = fairtrial("gate", stored(0.98), "--gates", "gates.json", "--json", "-")
+    assert [claim["verdict"] for claim in done.json["claims"]] == ["passed", "undecided"]
+    assert (done.json["kind"], done.json["verdict"], done.code) == ("gate", "undecided", 3)
+
+
+def test_every_problem_of_a_file_is_named() -> None:
+    """With its place."""
+    write("gates.json", [{"at_lest": 0.8}, {"at_least": "much"}, {"at_least": 0.1, "better_by": 0.1}, 3])
+    done = fairtrial("gate", stored(0.98), "--gates", "gates.json")
+    assert done.code == 2
+    assert "/0/at_lest: is not a key of a claim; did you mean 'at_least'?" in done.err
+    assert "/1/at_least: must be a number, got 'much'" in done.err
+    assert "/2: must have one of at_least, not_worse_by, better_by, got at_least, better_by" in done.err
+    assert "/3: must be an object" in done.err
+
+
+def test_a_gate_needs_a_claim() -> None:
+    """The message names the options."""
+    done = fairtrial("gate", stored(0.98))
+    assert done.code == 2
+    assert "--at-least X" in done.err
+
+
+@pytest.fixture(autouse=True)
+def agents(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The agents of this module can be named."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+
+
+def test_a_run_stops_when_its_claim_is_decided() -> None:
+    """Ten cases that always pass decide "at least 0.5" in the first wave, and nine of ten attempts are saved."""
+    done = fairtrial(
+        "run", "trips.evalset.json", "--agent", "commands:obedient", "--until-decided", "--at-least", "0.5",
+        "--json", "r.json",
+    )  # fmt: skip
+    assert done.code == 0
+    assert "decided after 1 of at most 10 attempts of 10 cases; 90 attempts saved" in done.out
+    decision = json.loads(Path("r.json").read_text())["decision"]
+    assert decision["attempts_saved"] == 90
+    assert decision["claims"][0]["evidence"] >= 20
+
+
+def test_a_claim_that_is_refuted_stops_the_run_too() -> None:
+    """One case of ten passes. The exit code is about the claim."""
+    done = fairtrial(
+        "run", "trips.evalset.json", "--agent", "test_cli_gate:mostly_wrong", "--until-decided", "--at-least", "0.8"
+    )
+    assert done.code == 1
+    assert "FAILED: cases at least 80 % on these 10 cases (evidence against it" in done.out
+
+
+def test_a_run_that_cannot_be_decided_ends_at_its_attempts() -> None:
+    """Exit code 3, as for everything undecided."""
+    done = fairtrial(
+        "run", "trips.evalset.json", "--agent", "commands:obedient", "--until-decided", "--at-least", "0.99",
+        "--attempts", "2",
+    )  # fmt: skip
+    assert done.code == 3
+    assert "undecided after 2 of at most 2 attempts of each case" in done.out
+
+
+def test_claims_against_a_base_take_as_many_waves_as_the_base_has() -> None:
+    """The base has one attempt of each case."""
+    base = fairtrial("run", "trips.evalset.json", "--agent", "commands:obedient", "--json", "-").json["run"]["id"]
+    done = fairtrial(
+        "run", "trips.evalset.json", "--agent", "commands:obedient", "--until-decided", "--not-worse-by", "0.05",
+        "--against", base,
+    )  # fmt: skip
+    assert done.code == 3
+    assert "undecided after 1 of at most 1 attempt of each case" in done.out
+
+
+def test_a_resumed_run_comes_to_the_same_decision() -> None:
+    """The evidence is computed again from the stored results, and more attempts may be allowed."""
+    options = ("--agent", "commands:obedient", "--until-decided", "--at-least", "0.9")
+    first = fairtrial("run", "trips.evalset.json", *options, "--attempts", "1", "--json", "-")
+    assert first.code == 3
+    resumed = fairtrial("run", "--resume", first.json["run"]["id"], "--attempts", "5", "--json", "-")
+    assert resumed.code == 0
+    whole = fairtrial("run", "trips.evalset.json", *options, "--attempts", "5", "--json", "-")
+    assert resumed.json["decision"]["claims"] == whole.json["decision"]["claims"]
+
+
+def test_claims_are_checked_before_anything_runs() -> None:
+    """A measure that the criteria do not give."""
+    done = fairtrial(
+        "run", "trips.evalset.json", "--agent", "commands:obedient", "--until-decided", "--at-least", "0.5",
+        "--measure", "speed",
+    )  # fmt: skip
+    assert done.code == 2
+    assert "has no measure 'speed'" in done.err
+
+
+def test_claims_and_until_decided_belong_together() -> None:
+    """Either alone is a mistake."""
+    command = ("run", "trips.evalset.json", "--agent", "commands:obedient")
+    assert "needs a claim" in fairtrial(*command, "--until-decided").err
+    assert "a claim needs --until-decided" in fairtrial(*command, "--at-least", "0.5").err
