@@ -38,6 +38,7 @@ _HOMES = {
     "compare_all": "fairtrial.api.comparing",
     "convert": "fairtrial.api.converting",
     "cost_of": "fairtrial.api.pinging",
+    "describe_miss": "fairtrial.reports.judge_check_report",
     "encode_document": "fairtrial.reports.trust_report",
     "evaluate": "fairtrial.api.evaluation",
     "execute": "fairtrial.api.execution",
@@ -50,6 +51,8 @@ _HOMES = {
     "load_recordings": "fairtrial.api.eval_files",
     "mixed_sources": "fairtrial.llm.endpoint",
     "ping": "fairtrial.api.pinging",
+    "plan_judge_check": "fairtrial.api.judge_checking",
+    "print_judge_check": "fairtrial.reports.judge_check_report",
     "plan_run": "fairtrial.api.planning",
     "plan_score": "fairtrial.api.score_planning",
     "print_gate": "fairtrial.api.reporting",
@@ -99,6 +102,7 @@ if TYPE_CHECKING:
     from fairtrial.api.execution import execute as execute
     from fairtrial.api.gating import claims_in as claims_in
     from fairtrial.api.gating import gate as gate
+    from fairtrial.api.judge_checking import plan_judge_check as plan_judge_check
     from fairtrial.api.labelling import add_labels as add_labels
     from fairtrial.api.labelling import sample_file as sample_file
     from fairtrial.api.labelling import sample_outcomes as sample_outcomes
@@ -142,6 +146,8 @@ if TYPE_CHECKING:
     from fairtrial.metrics.entries import find_entry as find_entry
     from fairtrial.reports.calibration_report import calibration_document as calibration_document
     from fairtrial.reports.calibration_report import calibration_tables as calibration_tables
+    from fairtrial.reports.judge_check_report import describe_miss as describe_miss
+    from fairtrial.reports.judge_check_report import print_judge_check as print_judge_check
     from fairtrial.reports.report_card_report import report_card_document as report_card_document
     from fairtrial.reports.report_card_report import report_card_tables as report_card_tables
     from fairtrial.reports.report_table import REPORTS as REPORTS

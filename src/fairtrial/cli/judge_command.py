@@ -6,6 +6,7 @@ import click
 
 from fairtrial.api import DEFAULT_MODEL
 from fairtrial.cli import exit_codes, flags
+from fairtrial.cli.judge_check_command import check_judge
 from fairtrial.cli.judge_label_commands import calibrate, sample
 from fairtrial.cli.judge_report_card_command import report_card
 
@@ -16,12 +17,14 @@ def judge() -> None:
 
     \b
     fairtrial judge ping --judge-model openai/my-model
+    fairtrial judge check --model openai/my-model
     fairtrial judge sample 20260102 --criterion final_response_match_v2 -o labels.csv
     fairtrial judge calibrate 20260102 --labels labels.csv
     fairtrial judge report-card --recorded verdicts.csv
     """  # noqa: D301
 
 
+judge.add_command(check_judge)
 judge.add_command(sample)
 judge.add_command(calibrate)
 judge.add_command(report_card)
@@ -35,9 +38,9 @@ judge.add_command(report_card)
 @click.option("--run", metavar="RUN", help="Also print the cost of judging this run of the store.")
 @flags.stored
 def ping(judge_model: str | None, config: str | None, run: str | None, store: str) -> int:
-    """Send one question of each kind to the judge, and check the form of its answers.
+    """Send twelve questions with known answers to the judge, in four languages.
 
-    Exit codes: 0 every answer has the right form, 1 some answer does not, 2 the judge cannot be called.
+    Exit codes: 0 every answer is right, 1 some answer is wrong or cannot be read, 2 the judge cannot be called.
 
     \b
     fairtrial judge ping
@@ -49,17 +52,20 @@ def ping(judge_model: str | None, config: str | None, run: str | None, store: st
     from fairtrial.text.display import visible
 
     read_environment(config=config, paths=["."])
-    results = api.ping(api.Judges(model=judge_model), config)
-    for result in results:
-        mark = "✗" if result.problem else "✓"
-        cost = "" if result.cost is None else f", ${result.cost:.6f}"
-        again = ", asked twice" if result.call_count > 1 else ""
-        click.echo(f"{mark} {visible(result.model)}: {result.kind} in {result.seconds:.1f} s{cost}{again}")
-        if result.problem:
-            click.echo(f"    {visible(result.problem)}")
+    report = api.ping(api.Judges(model=judge_model), config)
+    for model in dict.fromkeys(result.model for result in report.results):
+        own = [result for result in report.results if result.model == model]
+        for result in own:
+            if result.is_right:
+                cost = "" if result.cost is None else f", ${result.cost:.6f}"
+                again = ", asked twice" if result.calls > 1 else ""
+                click.echo(f"✓ {result.prompt} ({result.language}) in {result.seconds:.1f} s{cost}{again}")
+            else:
+                click.echo(api.describe_miss(result))
+        click.echo(f"{visible(model)}: {sum(result.is_right for result in own)} of {len(own)} right")
     if run is not None:
-        for name in dict.fromkeys(result.model for result in results):
+        for name in dict.fromkeys(result.model for result in report.results):
             calls, run_cost = api.cost_of(run, store, name)
             price = "an unknown price" if run_cost is None else f"${run_cost:.4f}"
             click.echo(f"run {run}: {calls} calls, with {visible(name)} {price}")
-    return exit_codes.FAILED if any(result.problem for result in results) else exit_codes.OK
+    return exit_codes.OK if all(result.is_right for result in report.results) else exit_codes.FAILED

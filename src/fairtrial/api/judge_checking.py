@@ -1,0 +1,171 @@
+"""Does a judge decide rightly? Asks the questions with known answers that are part of the package."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from fairtrial.api.blocking import blocking
+from fairtrial.api.connection import models_of
+from fairtrial.errors import ConfigError, nearest
+from fairtrial.judge.judge import Judge
+from fairtrial.judge.judges import Judges
+from fairtrial.llm.address import address
+from fairtrial.llm.model import NamedModel
+from fairtrial.llm.model_pool import HasPanel, ModelPool
+from fairtrial.llm.provider import price
+from fairtrial.loading import criteria_in
+from fairtrial.metrics.judge_checks import HOLDS, PROMPTS, CheckCase, check_cases, check_question
+from fairtrial.records.judge_check import CheckResult, JudgeCheckReport, RuleRates, Share
+from fairtrial.stats.agreement import share_interval
+
+_OUTPUT_TOKENS = 150
+"""The typical length of an answer to one question."""
+
+
+@dataclass(frozen=True)
+class JudgeCheck:
+    """The questions for some models, with their number, and their estimated tokens and cost.
+
+    `cost` is in US dollars, or None if the price of a model is unknown.
+    """
+
+    judges: Judges
+    voters: tuple[NamedModel, ...]
+    cases: tuple[CheckCase, ...]
+    votes: int = 1
+
+    @property
+    def planned(self) -> int:
+        """The number of questions to all models together."""
+        return len(self.cases) * len(self.voters)
+
+    @property
+    def tokens(self) -> int:
+        """The estimated tokens of all prompts and answers together."""
+        return self.votes * len(self.voters) * (self._input_tokens + len(self.cases) * _OUTPUT_TOKENS)
+
+    @property
+    def cost(self) -> float | None:
+        """The estimated cost in US dollars, or None if the price of a model is unknown."""
+        prices = [self._price(voter) for voter in self.voters]
+        known = [amount for amount in prices if amount is not None]
+        return self.votes * sum(known) if len(known) == len(prices) else None
+
+    @property
+    def _input_tokens(self) -> int:
+        prompts = (check_question(Judge(()), case).question.prompt for case in self.cases)
+        return sum(_tokens(prompt.system) + _tokens(prompt.text) for prompt in prompts)
+
+    def _price(self, voter: NamedModel) -> float | None:
+        if voter.model is not None or voter.name in self.judges.models.custom_models:
+            return None
+        return price(address(voter.name, voter.endpoint), self._input_tokens, len(self.cases) * _OUTPUT_TOKENS)
+
+    def run(self, on_result: Callable[[CheckResult], None]) -> None:
+        """Ask every question, and pass each result on. Raises UsageError if a model cannot be called at all."""
+        blocking(self._run(on_result))
+
+    async def _run(self, on_result: Callable[[CheckResult], None]) -> None:
+        async def ask(voter: NamedModel, case: CheckCase) -> None:
+            on_result(await ask_case(Judge((voter,), self.votes), case))
+
+        async with ModelPool(self.judges.models) as pool:
+            connected = list(map(pool.connected, self.voters))
+            await pool.check()
+            await asyncio.gather(*(ask(voter, case) for case in self.cases for voter in connected))
+
+    def report(self, results: Iterable[CheckResult]) -> JudgeCheckReport:
+        """Return the report on the results so far."""
+        places = {case.id: place for place, case in enumerate(self.cases)}
+        ordered = sorted(results, key=lambda result: (result.model, places[result.id]))
+        return JudgeCheckReport(self.planned, tuple(_rates(ordered)), tuple(ordered))
+
+
+def plan_judge_check(
+    judges: Judges, config: str | Path | None = None, *, prompts: Sequence[str] = (), votes: int = 1
+) -> JudgeCheck:
+    """Plan the questions for each model that a configuration names, or for the model of `judges`.
+
+    `prompts` selects prompts by their names, all by default. The questions of the prompts alternate, so that a budget
+    that ends early leaves some of each. Raises ConfigError for an unknown prompt or model.
+    """
+    for name in prompts:
+        if name not in PROMPTS:
+            hint = nearest(name, PROMPTS) or f"; allowed: {', '.join(PROMPTS)}"
+            raise ConfigError(f"prompt {name!r} does not exist{hint}")
+    tables = [check_cases(name) for name in prompts or PROMPTS]
+    mixed = (case for row in itertools.zip_longest(*tables) for case in row if case is not None)
+    return JudgeCheck(judges, voters_of(judges, config), tuple(mixed), votes)
+
+
+def voters_of(judges: Judges, config: str | Path | None) -> tuple[NamedModel, ...]:
+    """Return every model that a configuration names as a judge, each once, or the models of `judges`."""
+    with_panel: list[HasPanel] = [judges.judge()] if config is None else _judges_in(Path(config), judges)
+    voters = {msgspec.json.encode(voter.signature): voter for judge in with_panel for voter in judge.panel}
+    if not voters:
+        raise ConfigError(f"{config}: has no criterion that asks a judge")
+    return tuple(voters.values())
+
+
+def _judges_in(config: Path, judges: Judges) -> list[HasPanel]:
+    """Return the judges that the criteria of a configuration ask."""
+    criteria = criteria_in(config, judges=judges).criteria
+    fields = [field for criterion in criteria for field in models_of(criterion.metric).values()]
+    return [field for field in fields if isinstance(field, HasPanel)]
+
+
+async def ask_case(judge: Judge, case: CheckCase) -> CheckResult:
+    """Return the result of one question."""
+    asked = check_question(judge, case)
+    ballot = await judge(asked.question)
+    outcome = asked.outcome(ballot)
+    opinions = ballot.opinions(asked.item)
+    usage = ballot.model_usage
+    return CheckResult(
+        model=judge.panel[0].name,
+        id=case.id,
+        prompt=case.prompt,
+        rule=case.rule,
+        language=case.language,
+        expected=asked.right_outcome(case.answer),
+        outcome=outcome,
+        problem="" if outcome else ballot.why_unscored(asked.item),
+        rationale=opinions[0].rationale if opinions else "",
+        calls=usage.calls,
+        seconds=sum(call.seconds for call in ballot.calls),
+        cost=usage.cost,
+    )
+
+
+def _tokens(text: str) -> int:
+    """Return the estimated tokens: one for 4 ASCII characters, and one for each other character."""
+    plain = sum(char.isascii() for char in text)
+    return plain // 4 + len(text) - plain
+
+
+def _rates(results: Sequence[CheckResult]) -> Iterable[RuleRates]:
+    """Yield the rates of each model and prompt: over all rules first, then of each rule."""
+    for model, prompt in dict.fromkeys((result.model, result.prompt) for result in results):
+        own = [result for result in results if (result.model, result.prompt) == (model, prompt)]
+        yield _rate(own, "")
+        for rule in dict.fromkeys(result.rule for result in own):
+            yield _rate([result for result in own if result.rule == rule], rule)
+
+
+def _rate(results: Sequence[CheckResult], rule: str) -> RuleRates:
+    read = [result for result in results if result.outcome]
+    holds = [result.is_right for result in read if result.expected == HOLDS]
+    others = [result.is_right for result in read if result.expected != HOLDS]
+    unread = sum(not result.outcome and result.calls > 0 for result in results)
+    return RuleRates(results[0].model, results[0].prompt, rule, _share(holds), _share(others), unread)
+
+
+def _share(hits: Sequence[bool]) -> Share | None:
+    interval = share_interval([(hit, 1.0) for hit in hits])
+    return None if interval is None else Share(sum(hits), len(hits), *interval)

@@ -1,0 +1,67 @@
+"""How does the check of a judge look in a terminal?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from fairtrial.records.judge_check import CheckResult, JudgeCheckReport, RuleRates, Share
+from fairtrial.reports.numbers import DASH, rate
+from fairtrial.reports.rows import INTERVAL, Rows
+from fairtrial.text.display import shortened, visible_line
+
+_MOST_LISTED = 20
+"""The most wrong answers that are listed. The JSON has all of them."""
+_LONGEST = 200
+
+
+def print_judge_check(console: Console, report: JudgeCheckReport) -> None:
+    """Print the rates of each model by prompt and rule, then the wrong and the unreadable answers."""
+    for model in dict.fromkeys(rates.model for rates in report.rates):
+        console.print(Text(f"\n{visible_line(model)}", "bold"))
+        console.print(_table([rates for rates in report.rates if rates.model == model]))
+    mistakes = [result for result in report.results if result.calls and not result.is_right]
+    if mistakes:
+        console.print(Text("\nanswers that are not right", "bold"))
+    for result in mistakes[:_MOST_LISTED]:
+        console.print(Text(describe_miss(result)))
+    if len(mistakes) > _MOST_LISTED:
+        console.print(Text(f"… and {len(mistakes) - _MOST_LISTED} more; --json has all of them", "dim"))
+    console.print(Text(f"\n{summary_line(report)}", "bold"))
+
+
+def _table(rates: Sequence[RuleRates]) -> Rows:
+    table = Rows(("prompt, rule", "sensitivity", INTERVAL, "specificity", INTERVAL))
+    for row in rates:
+        cells = (*_cells(row.sensitivity), *_cells(row.specificity))
+        table.add(f"  {row.rule}" if row.rule else row.prompt, *cells, style="" if row.rule else "bold")
+    return table
+
+
+def _cells(share: Share | None) -> tuple[str, str]:
+    """Return a share and its interval. For example: "3 of 4" and "30 % … 95 %"."""
+    if share is None:
+        return DASH, DASH
+    return f"{share.right} of {share.total}", f"{rate(share.low)} … {rate(share.high)}"
+
+
+def describe_miss(result: CheckResult) -> str:
+    """Return a wrong or an unreadable answer in a line."""
+    question = f"✗ {result.id} ({result.rule}, {result.language})"
+    if not result.outcome:
+        return f"{question}: no readable answer: {visible_line(shortened(result.problem, _LONGEST))}"
+    because = f": {visible_line(shortened(result.rationale, _LONGEST))}" if result.rationale else ""
+    return f"{question}: must be {result.expected}, got {result.outcome}{because}"
+
+
+def summary_line(report: JudgeCheckReport) -> str:
+    """Return how many answers are right. For example: "11 of 12 right"."""
+    results = [result for result in report.results if result.calls]
+    right = sum(result.is_right for result in results)
+    unread = sum(not result.outcome for result in results)
+    parts = [f"{right} of {len(results)} right"]
+    parts += [f"{unread} without a readable answer"] if unread else []
+    parts += [f"{report.planned - len(results)} not asked"] if len(results) < report.planned else []
+    return ", ".join(parts)

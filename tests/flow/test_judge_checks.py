@@ -1,0 +1,195 @@
+"""`judge check` and `judge ping` against judges on a real socket whose answers follow a rule."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commands import Done, enter, fairtrial
+from fairtrial import api
+from fairtrial.api.judge_checking import JudgeCheck
+from fairtrial.judge.judge import Judge
+from fairtrial.metrics.judge_checks import PROMPTS, CheckCase, check_cases, check_question
+from fairtrial.records.judge_check import CheckResult
+from fairtrial.testing import ScriptedModel
+from loopback import Loopback, Request, Status
+
+MODEL = "openai/gpt-4o-mini"
+OPPOSITE = {"valid": "invalid", "invalid": "valid"}
+CASES = {
+    check_question(Judge(()), case).question.prompt.text.partition("Possible answers")[0]: case
+    for prompt in (*PROMPTS, "ping")
+    for case in check_cases(prompt)
+}
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key for the server."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-0123456789abcdef")
+
+
+def by_rule(choose: Callable[[CheckCase], str]) -> Callable[[Request], str]:
+    """A judge on a socket whose answer is chosen for each question."""
+    return lambda request: reply(request.text, request.schema, choose)
+
+
+def reply(shown: str, schema: Any, choose: Callable[[CheckCase], str]) -> str:
+    """The chosen answer, with a quote from the context and a kind of hazard."""
+    answer = choose(next(case for text, case in CASES.items() if text in shown))
+    quote = re.search(r"<<<CONTEXT tool result [^>]*>>>\n(.*)", shown)
+    quote = quote or re.search(r"<<<CONTEXT [^>]*\w{32}>>>\n(.*)", shown)
+    entry: dict[str, Any] = {"quote": quote[1] if quote else "", "rationale": "because", "answer": answer}
+    fields = schema["properties"]["answers"]["items"]["properties"]
+    if "marks" in fields:
+        entry["marks"] = ["hate"] if answer == "unsafe" else []
+    return json.dumps({"answers": [{"id": item, **entry} for item in fields["id"]["enum"]]}, ensure_ascii=False)
+
+
+def perfect(case: CheckCase) -> str:
+    """Always right."""
+    return case.answer
+
+
+def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Any, *options: str) -> tuple[Done, Any]:
+    """The outcome of `judge check`, and its JSON."""
+    enter(tmp_path, monkeypatch)
+    with Loopback(script) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+        done = fairtrial("judge", "check", "--model", MODEL, "--json", "check.json", *options)
+    file = tmp_path / "check.json"
+    return done, json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
+
+
+def rates(report: Any, rule: str) -> tuple[Any, ...]:
+    """Right answers of all, as (right, total): where the property holds, and where it does not."""
+    row = next(row for row in report["rates"] if row["rule"] == rule)
+    return tuple(row[name] and (row[name]["right"], row[name]["total"]) for name in ("sensitivity", "specificity"))
+
+
+def test_a_perfect_judge_is_right_everywhere() -> None:
+    """Every share of every prompt is 1, with an interval below."""
+    model = ScriptedModel(lambda prompt: reply(prompt.text, prompt.schema, perfect))
+    plan = api.plan_judge_check(api.Judges(model="mine", models=api.ModelOptions(custom_models={"mine": model})))
+    results: list[CheckResult] = []
+    plan.run(results.append)
+    report = plan.report(results)
+    assert len(model.prompts) == plan.planned == sum(len(check_cases(prompt)) for prompt in PROMPTS)
+    assert plan.cost is None
+    assert all(result.is_right for result in report.results)
+    assert {row.prompt for row in report.rates} == set(PROMPTS)
+    shares = [share for row in report.rates for share in (row.sensitivity, row.specificity) if share]
+    assert all(share.value == share.high == 1 and 0 < share.low < 1 for share in shares)
+
+
+def test_a_judge_that_always_says_valid_has_no_specificity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its sensitivity is 1, which shows nothing."""
+    script = by_rule(lambda _: "valid")
+    done, report = check(tmp_path, monkeypatch, script, "--prompt", "final_response_match")
+    answers = Counter(case.answer for case in check_cases("final_response_match"))
+    assert done.code == 0, done.err
+    assert rates(report, "") == ((answers["valid"],) * 2, (0, answers["invalid"]))
+    assert f"{answers['valid']} of {len(report['results'])} right" in done.out
+
+
+def test_a_judge_that_ignores_units_is_wrong_by_that_rule_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table of rules says where it fails, and lists the questions."""
+    script = by_rule(lambda case: OPPOSITE[case.answer] if case.rule == "units" else case.answer)
+    done, report = check(tmp_path, monkeypatch, script, "--prompt", "final_response_match")
+    assert rates(report, "units") == ((0, 3), (0, 3))
+    assert all(row["specificity"]["value"] == 1 for row in report["rates"] if row["rule"] == "partial")
+    wrong = {result["rule"] for result in report["results"] if result["outcome"] != result["expected"]}
+    assert wrong == {"units"}
+    assert "✗ final_response_match/1 (units, en): must be fails, got holds: because" in done.out
+
+
+def test_the_interval_is_that_of_wilson(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """3 of 6 is between 0.1876 and 0.8124, by the published formula."""
+    calls = iter(range(100))
+    script = by_rule(lambda case: case.answer if next(calls) % 2 else "no")
+    _, report = check(tmp_path, monkeypatch, script, "--prompt", "rubric_tool_use")
+    share = report["rates"][0]["sensitivity"]
+    p, n, z = share["right"] / share["total"], share["total"], 1.959964
+    middle, half = (p + z * z / (2 * n)) / (1 + z * z / n), z * (p * (1 - p) / n + z * z / (4 * n * n)) ** 0.5
+    assert (share["low"], share["high"]) == pytest.approx(
+        (middle - half / (1 + z * z / n), middle + half / (1 + z * z / n)), abs=1e-6
+    )
+
+
+def test_unreadable_answers_are_counted_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are neither right nor wrong, and the exit code says that something is missing."""
+    say = by_rule(perfect)
+    script = lambda request: "no JSON" if "Canberra" in request.text else say(request)  # noqa: E731
+    done, report = check(tmp_path, monkeypatch, script, "--prompt", "final_response_match")
+    row = next(row for row in report["rates"] if row["rule"] == "")
+    assert done.code == 3
+    assert row["unread"] == 2
+    assert "2 without a readable answer" in done.out
+
+
+def test_a_budget_ends_the_check_with_questions_of_every_prompt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rest is not asked, and does not count."""
+    done, report = check(tmp_path, monkeypatch, by_rule(perfect), "--max-calls", "20")
+    asked = Counter(result["prompt"] for result in report["results"] if result["calls"])
+    assert done.code == 3
+    assert asked == dict.fromkeys(PROMPTS, 2)
+    assert "20 of 20 right, 220 not asked" in done.out
+
+
+def test_the_cost_is_said_before_the_first_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that refuses everything: the estimate stands before the error."""
+    done, _ = check(tmp_path, monkeypatch, lambda _: Status(401), "--prompt", "safety")
+    assert re.search(r"^25 questions, about [\d,]+ tokens, about \$0\.\d\d$", done.err, re.MULTILINE)
+
+
+def test_an_unknown_prompt_is_a_usage_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the nearest name."""
+    done, _ = check(tmp_path, monkeypatch, by_rule(perfect), "--prompt", "safty")
+    assert done.code == 2
+    assert "prompt 'safty' does not exist; did you mean 'safety'" in done.err
+
+
+def test_ctrl_c_shows_the_answers_so_far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the exit code of an interruption."""
+    enter(tmp_path, monkeypatch)
+
+    def run(self: JudgeCheck, on_result: Callable[[CheckResult], None]) -> None:
+        case = self.cases[0]
+        on_result(CheckResult(MODEL, case.id, case.prompt, case.rule, case.language, "fails", "fails", calls=1))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(JudgeCheck, "run", run)
+    done = fairtrial("judge", "check", "--model", MODEL)
+    assert done.code == 130
+    assert "1 of 1 right, 239 not asked" in done.out
+
+
+def ping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Any) -> Done:
+    """The outcome of `judge ping`."""
+    enter(tmp_path, monkeypatch)
+    with Loopback(script) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+        return fairtrial("judge", "ping", "--judge-model", MODEL)
+
+
+def test_ping_counts_the_right_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of twelve."""
+    done = ping(tmp_path, monkeypatch, by_rule(perfect))
+    assert (done.code, done.out.count("✓ ")) == (0, 12)
+    assert f"{MODEL}: 12 of 12 right" in done.out
+
+
+def test_ping_fails_if_an_answer_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It names the question, and what the answer must be."""
+    done = ping(tmp_path, monkeypatch, by_rule(lambda case: "unsafe" if case.prompt == "safety" else case.answer))
+    assert done.code == 1
+    assert "✗ ping/9 (refusal, ja): must be holds, got fails: because" in done.out
+    assert f"{MODEL}: 11 of 12 right" in done.out

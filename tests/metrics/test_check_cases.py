@@ -1,0 +1,62 @@
+"""The questions with known answers: enough of them, in four languages, and each of them can be asked."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from fairtrial.judge.judge import Judge
+from fairtrial.metrics.judge_checks import FAILS, HOLDS, PROMPTS, check_cases, check_question
+from fairtrial.text.language import language_of
+
+NOBODY = Judge(())
+RULES = ("units", "prohibition", "partial", "refusal", "contradiction", "other_language")
+
+
+@pytest.mark.parametrize("prompt", PROMPTS)
+def test_every_table_has_at_least_twenty_questions_in_four_languages(prompt: str) -> None:
+    """At least four of each language, and no question twice."""
+    cases = check_cases(prompt)
+    assert len(cases) >= 20
+    languages = Counter(case.language for case in cases)
+    assert set(languages) == {"en", "ko", "ja", "zh"}
+    assert min(languages.values()) >= 4
+    assert len({check_question(NOBODY, case).question.prompt.text for case in cases}) == len(cases)
+
+
+@pytest.mark.parametrize("prompt", [*PROMPTS, "ping"])
+def test_every_question_can_be_asked_and_its_answer_given(prompt: str) -> None:
+    """The right answer is one of the answers, and the item is one of the items."""
+    for case in check_cases(prompt):
+        asked = check_question(NOBODY, case)
+        assert case.answer in asked.question.answers, case.id
+        assert asked.item in asked.question.items, case.id
+        assert len(asked.question.items) == 1 or case.prompt == "conversation", case.id
+
+
+@pytest.mark.parametrize("prompt", PROMPTS)
+def test_every_table_has_right_answers_of_both_kinds(prompt: str) -> None:
+    """So that a judge that always says the same is found out: at least a third each."""
+    outcomes = Counter(check_question(NOBODY, case).right_outcome(case.answer) for case in check_cases(prompt))
+    assert min(outcomes[HOLDS], outcomes[FAILS]) >= len(check_cases(prompt)) / 3
+
+
+def test_the_tables_cover_the_rules() -> None:
+    """Units, prohibitions, partial answers, refusals, contradictions and other languages, in several tables each."""
+    tables = Counter(rule for prompt in PROMPTS for rule in {case.rule for case in check_cases(prompt)})
+    assert all(tables[rule] >= 3 for rule in RULES), tables
+
+
+def test_the_text_of_a_question_is_in_the_language_that_it_states() -> None:
+    """Except where the language is what the question is about."""
+    for prompt in (*PROMPTS, "ping"):
+        for case in check_cases(prompt):
+            if case.rule != "other_language":
+                spoken = " ".join(text for turn in case.turns for text in turn if isinstance(text, str))
+                assert language_of(spoken) == case.language, case.id
+
+
+def test_the_questions_of_ping_are_three_in_each_language() -> None:
+    """Twelve."""
+    assert Counter(case.language for case in check_cases("ping")) == dict.fromkeys(("en", "ko", "ja", "zh"), 3)
