@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
+import importlib.util
 import pkgutil
 import sys
 import traceback
@@ -21,12 +23,16 @@ def import_path(path: str, pointer: str) -> Any:
 
 
 def import_object(path: str, pointer: str) -> Any:
-    """Return the object at `package.module.name` or `package.module:name`. The current folder is importable.
+    """Return the object at `package.module.name`, `package.module:name` or `folder/file.py:name`.
+
+    The current folder is importable.
 
     Raises ConfigError if there is no such object. Importing runs the module, so the author of a configuration is
     trusted.
     """
-    module_name, _, name = path.partition(":") if ":" in path else path.rpartition(".")
+    module_name, _, name = path.rpartition(":") if ":" in path else path.rpartition(".")
+    if module_name.endswith(".py"):
+        return _object_of_file(Path(module_name), name, pointer)
     if not module_name or not name or "/" in module_name:
         raise ConfigError(f"{pointer}: must be an import path such as 'package.module.function', got {path!r}")
     here = str(Path.cwd())
@@ -43,6 +49,31 @@ def import_object(path: str, pointer: str) -> Any:
         return getattr(module, name)
     except AttributeError:
         raise ConfigError(f"{pointer}: {module_name!r} has no {name!r}{nearest(name, dir(module))}") from None
+
+
+def _object_of_file(file: Path, name: str, pointer: str) -> Any:
+    """Return an object of a Python file. Its folder is importable for the file, as for a script."""
+    if not file.is_file():
+        raise ConfigError(f"{pointer}: {file}: no such file")
+    # Two folders may hold files of the same name, so that the module is named by its whole path.
+    module_name = f"fairtrial_file_{hashlib.sha256(str(file.resolve()).encode()).hexdigest()[:16]}"
+    spec = importlib.util.spec_from_file_location(module_name, file)
+    assert spec is not None and spec.loader is not None  # noqa: S101, PT018  # the suffix is .py
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module_name] = module
+    folder = str(file.resolve().parent)
+    if folder not in sys.path:
+        sys.path.append(folder)
+    try:
+        spec.loader.exec_module(module)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise ConfigError(f"{pointer}: cannot import {file}: {import_failure(error)}") from error
+    try:
+        return getattr(module, name)
+    except AttributeError:
+        raise ConfigError(f"{pointer}: {file} has no {name!r}{nearest(name, dir(module))}") from None
 
 
 def import_failure(error: BaseException) -> str:

@@ -246,7 +246,7 @@ def again(found: Loaded) -> Loaded:
 
 @pytest.mark.shared
 def test_every_sample_is_read_and_written_as_the_same(shared: Path) -> None:
-    """All datasets of the folder survive a round trip, also through an eval set of ADK; the config is refused."""
+    """All datasets of the folder survive a round trip, also through an eval set of ADK; the config is read."""
     files = sorted((shared / "data" / "agents-cli").glob("*-dataset.json"))
     assert len(files) == 9
     for file in files:
@@ -257,11 +257,12 @@ def test_every_sample_is_read_and_written_as_the_same(shared: Path) -> None:
         assert [one.trace for one in written.recordings] == [one.trace for one in found.recordings], file
         assert read(dumps(found.eval_set), file.name).eval_set == found.eval_set, file
     text = (shared / "data" / "agents-cli" / "eval_config.yaml").read_bytes()
-    first, second = problems(text, "eval_config.yaml")
-    assert first.startswith("/custom_metrics/0/custom_function_file: 'custom_response_quality' is code")
-    assert (
-        second == "/custom_metrics/1/custom_function: 'agent_turn_count' is code in a configuration, which is not run"
-    )
+    loaded = read(text, "evals/eval_config.yaml")
+    assert loaded.config is not None
+    (metric,) = loaded.config.custom_metrics
+    assert metric.value == {"code_config": {"name": "evals/response_quality.py:evaluate"}}
+    (warning,) = loaded.warnings
+    assert "'agent_turn_count' is not in 'metrics_to_run', so it is not used" in warning
 
 
 def test_a_recorded_conversation_is_written_as_the_same() -> None:

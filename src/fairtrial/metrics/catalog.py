@@ -17,9 +17,11 @@ from fairtrial.llm.vertex_service import NAME as VERTEX
 from fairtrial.llm.vertex_service import configured, installed
 from fairtrial.metrics.custom import PeerMetric, import_metric
 from fairtrial.metrics.entries import CATALOG, CatalogEntry, VertexMetric
+from fairtrial.metrics.instance_metric import InstanceMetric, takes_instance
 from fairtrial.metrics.shared_options import BACKEND, INTERIM, JUDGE
 from fairtrial.metrics.signature import signature
 from fairtrial.records.result import Criterion, Metric
+from fairtrial.records.score import Range
 
 BuiltCriterion = tuple[Criterion, list[str]]
 """A criterion, and the warnings of its entry."""
@@ -129,7 +131,11 @@ def _build_custom(
 ) -> BuiltCriterion:
     place = definition.pointer + file_pointer(definition.value, "code_config/name")
     function, is_peer = import_metric(options.code_config.name, place)
-    values, warnings = read_criterion(part, [INTERIM], options.range, lenient=lenient, open_ended=is_peer)
+    # A function of agents-cli may return any number, for example a count or a grade from 1 to 5.
+    options_range = Range(None, None) if takes_instance(function) else options.range
+    values, warnings = read_criterion(part, [INTERIM], options_range, lenient=lenient, open_ended=is_peer)
     threshold = values.pop("threshold", None)
-    metric = PeerMetric(function, part.name, threshold, values) if is_peer else function
-    return Criterion(part.name, metric, threshold, range=options.range, signature=signature(metric)), warnings
+    metric: Metric = PeerMetric(function, part.name, threshold, values) if is_peer else function
+    if takes_instance(function):
+        metric = InstanceMetric(function, part.name)
+    return Criterion(part.name, metric, threshold, range=options_range, signature=signature(metric)), warnings

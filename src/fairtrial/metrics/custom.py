@@ -11,6 +11,7 @@ from typing import Any
 from fairtrial.errors import ConfigError, MetricError, lacks_extra
 from fairtrial.formats.adk.write import invocation_json, scenario_json
 from fairtrial.importing import import_path
+from fairtrial.metrics.instance_metric import takes_instance
 from fairtrial.records.case import EvalCase
 from fairtrial.records.score import Score, invocation_key
 from fairtrial.records.trace import Invocation, Trace
@@ -20,12 +21,13 @@ from fairtrial.text.display import described
 def import_metric(path: str, pointer: str) -> tuple[Callable[..., Any], bool]:
     """Return the metric at an import path, and whether it takes ADK's four arguments in place of `(trace, case)`.
 
-    Raises ConfigError if it cannot be imported, takes another number of arguments, or needs google-adk.
+    Raises ConfigError if it cannot be imported, takes another number of arguments, or needs google-adk. The
+    function of agents-cli, which takes one `instance`, is also allowed.
     """
     function = import_path(path, pointer)
     if inspect.isclass(function):
         function = _instance(function, pointer)
-    if not _takes_four(function, pointer):
+    if takes_instance(function) or not _takes_four(function, pointer):
         return function, False
     if importlib.util.find_spec("google") is None or importlib.util.find_spec("google.adk") is None:
         raise ConfigError(

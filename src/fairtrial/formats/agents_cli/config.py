@@ -5,6 +5,7 @@ Its metrics have no thresholds: they inform, unless our own key `thresholds` say
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import Any
 
 from fairtrial.config.eval_config import ConfigPart, EvalConfig
@@ -51,10 +52,11 @@ def is_config(keys: Any, custom_metrics: Any) -> bool:
 def config(raw: Any, reading: Diagnostics) -> EvalConfig:
     """Return the criteria in file order. A metric without a counterpart here is refused by its name."""
     fields, _ = reading.fields(raw, CONFIG, ())
-    custom = _custom_names(fields, reading)
     thresholds = reading.mapping(fields, "thresholds", ()) or {}
     at: Place = ((), "metrics_to_run")
     names = [name for name in reading.array(fields, "metrics_to_run", ()) if _is_name(name, at, reading)]
+    custom = _custom_metrics(fields, names, reading)
+    names = names or list(custom)
     for name in thresholds.keys() - set(names):
         reading.error((((), "thresholds"), name), f"names no metric of 'metrics_to_run'{nearest(name, names)}")
     criteria: dict[str, ConfigPart] = {}
@@ -64,12 +66,14 @@ def config(raw: Any, reading: Diagnostics) -> EvalConfig:
             reading.error((at, i), f"{name!r} is computed as {ours}, which another metric of the list is, too")
         elif ours is not None:
             criteria[ours] = ConfigPart(ours, {"threshold": thresholds.get(name)}, pointer((at, i)))
+        elif custom.get(name) is not None:
+            criteria[name] = ConfigPart(name, {"threshold": thresholds.get(name)}, pointer((at, i)))
         elif name not in custom:
             reason = _UNREAD.get(name) or f"known are {', '.join(_METRICS)}{nearest(name, [*_METRICS, *custom])}"
             reading.error((at, i), f"the metric {name!r} is not read: {reason}")
-    if not names and not custom:
+    if not names:
         reading.error((), "must name at least one metric in 'metrics_to_run'")
-    return EvalConfig(tuple(criteria.values()))
+    return EvalConfig(tuple(criteria.values()), tuple(part for name, part in custom.items() if part and name in names))
 
 
 def _is_name(name: Any, at: Place, reading: Diagnostics) -> bool:
@@ -79,24 +83,36 @@ def _is_name(name: Any, at: Place, reading: Diagnostics) -> bool:
     return False
 
 
-def _custom_names(fields: dict[str, Any], reading: Diagnostics) -> list[str]:
-    """Return the names of custom metrics. Each is refused, because it holds code or a stranger's prompt."""
-    names: list[str] = []
+def _custom_metrics(fields: dict[str, Any], names: list[str], reading: Diagnostics) -> dict[str, ConfigPart | None]:
+    """Return the custom metrics by name. A metric that cannot run is None, and an error if it is to run.
+
+    Without `metrics_to_run` all custom metrics run.
+    """
+    custom: dict[str, ConfigPart | None] = {}
     for i, raw in enumerate(reading.array(fields, "custom_metrics", ())):
         at: Place = (((), "custom_metrics"), i)
         metric, _ = reading.fields(raw, _CUSTOM, at, open_ended=True)
         name = reading.required(metric, "name", at)
-        names.append(name)
-        if metric.get("execution") == "remote":
-            reading.error((at, "execution"), f"{name!r} runs in a cloud project, which is not supported")
-        elif "custom_function" in metric:
-            reading.error((at, "custom_function"), f"{name!r} is code in a configuration, which is not run")
-        elif "custom_function_file" in metric:
-            advice = (
-                "write it as a custom metric: 'custom_metrics': {NAME: {'code_config': {'name': 'module.function'}}}"
-            )
-            reading.error((at, "custom_function_file"), f"{name!r} is code, which is not imported from here; {advice}")
+        if names and name not in names:
+            custom[name] = None
+            reading.warning(at, f"{name!r} is not in 'metrics_to_run', so it is not used")
         else:
-            advice = "write the question as a rubric of rubric_based_final_response_quality_v1"
-            reading.error((at, "prompt_template"), f"{name!r} is a prompt of its own, which is not asked; {advice}")
-    return names
+            custom[name] = _custom_metric(name, metric, at, reading)
+    return custom
+
+
+def _custom_metric(name: str, metric: dict[str, Any], at: Place, reading: Diagnostics) -> ConfigPart | None:
+    """Return a metric that is a function in a file beside the configuration. All others are errors."""
+    if metric.get("execution") == "remote":
+        reading.error((at, "execution"), f"{name!r} runs in a cloud project, which is not supported")
+    elif "custom_function" in metric:
+        advice = "write it to a file, and name the file in 'custom_function_file'"
+        reading.error((at, "custom_function"), f"{name!r} is code in a configuration, which is not run; {advice}")
+    elif "custom_function_file" in metric:
+        place: Place = (at, "custom_function_file")
+        file = PurePath(reading.path).parent / reading.text(metric, "custom_function_file", at)
+        return ConfigPart(name, {"code_config": {"name": f"{file}:evaluate"}}, pointer(place))
+    else:
+        advice = "write the question as a rubric of rubric_based_final_response_quality_v1"
+        reading.error((at, "prompt_template"), f"{name!r} is a prompt of its own, which is not asked; {advice}")
+    return None

@@ -12,7 +12,7 @@ from fairtrial.formats.agents_cli.dataset import HISTORY
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.record import Json
-from fairtrial.records.trace import About, AgentDetails, Invocation, ToolCall, ToolResult
+from fairtrial.records.trace import About, AgentDetails, Invocation, ToolCall, ToolResult, Trace
 
 
 def dataset(eval_set: EvalSet, recordings: Sequence[Recording] = ()) -> tuple[bytes, list[str]]:
@@ -27,6 +27,13 @@ def dataset(eval_set: EvalSet, recordings: Sequence[Recording] = ()) -> tuple[by
         cases.append(_case(case, recordings))
         losses += (f"/eval_cases/{i}: {loss}" for loss in _losses(case, recordings))
     return msgspec.json.format(msgspec.json.encode({"eval_cases": cases}), indent=2), losses
+
+
+def instance_json(case: EvalCase, trace: Trace) -> dict[str, Json]:
+    """Return a case with the conversation that was recorded, under the keys of a dataset."""
+    extra = {key: value for key, value in (case.extra or {}).items() if key != HISTORY}
+    instance = _case(msgspec.structs.replace(case, extra=extra), [])
+    return {**instance, HISTORY: _agent_data(trace.invocations)}
 
 
 def _case(case: EvalCase, recordings: list[Recording]) -> dict[str, Json]:
