@@ -36,6 +36,16 @@ def call_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def judge_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options about judges, about calls, and about the reuse of replies."""
+    return with_options(
+        asking_options(command),
+        click.option(
+            "--reuse", metavar="RUN", help="Use the judges' replies of an earlier run again if the question is equal."
+        ),
+    )
+
+
+def asking_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options about judges, and the options about calls."""
     return with_options(
         call_options(command),
@@ -47,9 +57,6 @@ def judge_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--votes", type=click.IntRange(1), help="The number of votes on each question."),
         click.option("--all-votes", is_flag=True, help="Request every vote, even when the result is certain."),
         click.option("--judge-concurrency", type=click.IntRange(1), help="The largest number of calls at once."),
-        click.option(
-            "--reuse", metavar="RUN", help="Use the judges' replies of an earlier run again if the question is equal."
-        ),
     )
 
 

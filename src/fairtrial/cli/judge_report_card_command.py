@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from fairtrial.cli import exit_codes, trust_flags
+from fairtrial.cli.judge_flags import asking_options, judges_of
 
 
 class Pairs(click.ParamType[Any]):
@@ -32,28 +33,61 @@ class Pairs(click.ParamType[Any]):
 
 @click.command("report-card")
 @click.option("--recorded", metavar="FILE", type=click.Path(path_type=Path), help="Recorded verdicts beside labels.")
-@click.option("--columns", type=Pairs(), metavar="OUR=THEIRS,...", help="The names of the file's columns.")
-@click.option("--where", type=Pairs(), multiple=True, metavar="COLUMN=VALUE", help="Choose rows. Repeatable.")
+@click.option("--columns", type=Pairs(), metavar="OUR=THEIRS,...", help="The names of the columns of --recorded.")
+@click.option(
+    "--where", type=Pairs(), multiple=True, metavar="COLUMN=VALUE", help="Choose rows of --recorded. Repeatable."
+)
+@click.option("--gold", metavar="FILE", type=click.Path(path_type=Path), help="JSON lines: items with their labels.")
+@click.option("--criterion", "criteria", multiple=True, metavar="NAME", help="A criterion to check. Repeatable.")
+@click.option("--config", metavar="FILE", type=click.Path(path_type=Path), help="An EvalConfig with judges to check.")
+@click.option("--no-probes", is_flag=True, help="Leave out the changes of replies that must not matter.")
 @trust_flags.json_file
+@asking_options
 def report_card(
-    recorded: Path | None, columns: dict[str, str] | None, where: tuple[dict[str, str], ...], json_file: Path | None
+    recorded: Path | None,
+    columns: dict[str, str] | None,
+    where: tuple[dict[str, str], ...],
+    gold: Path | None,
+    criteria: tuple[str, ...],
+    config: Path | None,
+    no_probes: bool,
+    json_file: Path | None,
+    **judging: Any,
 ) -> int:
     """Measure how good a judge is, apart from any run.
 
     --recorded reads verdicts that exist already and calls no model. The file is CSV or JSON lines with the columns
-    item, label and verdict, and perhaps verdict_swapped (after the replies changed places), judge and group. Exit
-    codes: 0, or 1 if a judge is not shown to be better than guessing.
+    item, label and verdict, and perhaps verdict_swapped (after the replies changed places), judge and group.
+
+    --criterion, --config and --gold ask the judge. Canaries are built in: replies in four languages whose right verdict
+    is certain. Probes change replies in a way that must not matter, for example by padding. --gold adds your own items,
+    one JSON object per line: id, criterion, question, reply, label, and perhaps reference, context, rubric, group.
+
+    Exit codes: 0, or 1 if a judge is not shown to be better than guessing, or passes a forged verdict.
 
     \b
     fairtrial judge report-card --recorded verdicts.csv
     fairtrial judge report-card --recorded judgements.csv --columns verdict=winner,verdict_swapped=winner_swapped \\
         --where judge=GPT-4 --where subset=natural
+    fairtrial judge report-card --criterion final_response_match_v2 --judge-model openai/my-model --votes 1
+    fairtrial judge report-card --gold items.jsonl --config test_config.json
     """  # noqa: D301
     from fairtrial import api
     from fairtrial.cli.console import console, reader_may_leave
+    from fairtrial.cli.dotenv_files import read_environment
 
-    conditions = {name: value for pairs in where for name, value in pairs.items()}
-    card = api.report_card(recorded=recorded, columns=columns, where=conditions)
+    if recorded is None:
+        read_environment(config=None if config is None else str(config), paths=["."])
+    card = api.report_card(
+        recorded=recorded,
+        columns=columns,
+        where={name: value for pairs in where for name, value in pairs.items()},
+        gold=gold,
+        criteria=criteria,
+        config=config,
+        judges=judges_of(judging),
+        probes=not no_probes,
+    )
     with reader_may_leave():
         trust_flags.write(api.report_card_document(card), json_file)
         if not trust_flags.is_stdout(json_file):

@@ -74,9 +74,9 @@ def report_card_tables(card: ReportCard) -> RenderableType:
     for check in card.gold:
         parts += [*_gold(check), Text("")]
     if card.canaries:
-        parts += [_canaries(card.canaries), *_wrong_canaries(card.canaries), Text("")]
+        parts += [_canaries(card.canaries), *_canary_notes(card.canaries), Text("")]
     if card.probes:
-        parts += [_probes(card.probes), Text("")]
+        parts += [*_probes(card.probes), Text("")]
     return Group(*parts, Text(signature(card), "dim"))
 
 
@@ -145,33 +145,43 @@ def _gold(check: GoldCheck) -> Iterator[RenderableType]:
 
 
 def _canaries(kinds: tuple[CanaryKind, ...]) -> Rows:
-    rows = Rows(("canaries", "language", "expected", "right", "wrong", "unscored"))
+    """Return a row for each kind of canaries, with a column for each language."""
+    languages = tuple(dict.fromkeys(kind.language for kind in kinds))
+    cells: dict[tuple[str, str, str], dict[str, CanaryKind]] = {}
     for kind in kinds:
-        rows.add(
-            f"{kind.criterion} {kind.kind}",
-            kind.language,
-            kind.expected,
-            f"{kind.right} of {kind.items}",
-            str(len(kind.wrong) or DASH),
-            str(kind.unscored or DASH),
-            style="red" if kind.wrong else "",
-        )
+        cells.setdefault((kind.criterion, kind.kind, kind.expected), {})[kind.language] = kind
+    rows = Rows(("canaries", "expected", *languages))
+    for (criterion, name, expected), own in cells.items():
+        counts = [
+            f"{own[language].right} of {own[language].items}" if language in own else DASH for language in languages
+        ]
+        style = "red" if any(kind.right < kind.items for kind in own.values()) else ""
+        rows.add(f"{criterion} {name}", expected, *counts, style=style)
     return rows
 
 
-def _wrong_canaries(kinds: tuple[CanaryKind, ...]) -> Iterator[Text]:
+def _canary_notes(kinds: tuple[CanaryKind, ...]) -> Iterator[Text]:
+    """Yield the canaries with the wrong verdict, and the number of those without a verdict."""
     for kind in kinds:
         if kind.wrong:
-            yield Text(f"wrong: {', '.join(kind.wrong)}", "red")
+            yield Text(f"wrong: {kind.criterion}: {', '.join(kind.wrong)}", "red")
+    unscored = sum(kind.unscored for kind in kinds)
+    if unscored:
+        yield Text(f"without a verdict: {unscored}", "yellow")
 
 
-def _probes(probes: tuple[Probe, ...]) -> Rows:
+def _probes(probes: tuple[Probe, ...]) -> Iterator[RenderableType]:
+    """Yield the changes with an effect as a table, and the names of the others."""
+    effective = [probe for probe in probes if _excludes_zero(probe.effect)]
     rows = Rows(("probe", "replies", "change of pass rate", INTERVAL))
-    for probe in probes:
-        style = "yellow" if _excludes_zero(probe.effect) else "dim"
+    for probe in effective:
         ends = _percent_interval(probe.effect)
-        rows.add(f"{probe.criterion} {probe.probe}", f"{probe.items:,}", _signed(probe.effect), ends, style=style)
-    return rows
+        rows.add(f"{probe.criterion} {probe.probe}", f"{probe.items:,}", _signed(probe.effect), ends, style="yellow")
+    if effective:
+        yield rows
+    names = [f"{probe.probe} ({probe.items:,})" for probe in probes if probe not in effective]
+    if names:
+        yield Text(f"no effect shown of {', '.join(names)}", "dim")
 
 
 def _excludes_zero(estimate: Estimate) -> bool:
