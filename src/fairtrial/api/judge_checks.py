@@ -60,7 +60,7 @@ def judged_criteria(names: Sequence[str], config: Path | None, judges: Judges) -
 def _default_options(name: str) -> object:
     entry = CATALOG.get(name)
     if entry is None or not entry.judged:
-        judged = ", ".join(each.name for each in CATALOG.values() if each.judged)
+        judged = ", ".join(judged.name for judged in CATALOG.values() if judged.judged)
         raise ConfigError(f"--criterion: must be a criterion that asks a judge ({judged}), got {name!r}")
     return entry.sample
 
@@ -91,9 +91,11 @@ class CheckedItems:
 def items_to_check(criterion: Criterion, gold: Iterable[GoldItem], *, probes: bool) -> CheckedItems:
     """Return the items of a criterion. A probe needs two pairs."""
     own = [item for item in gold if item.criterion == criterion.name]
-    built_in = canaries(criterion.name)
-    pairs = {probe: probe_pairs([*built_in, *own], probe) for probe in PROBES} if probes else {}
-    return CheckedItems(criterion, own, built_in, {probe: each for probe, each in pairs.items() if len(each) > 1})
+    canary_items = canaries(criterion.name)
+    pairs = {probe: probe_pairs([*canary_items, *own], probe) for probe in PROBES} if probes else {}
+    return CheckedItems(
+        criterion, own, canary_items, {name: own_pairs for name, own_pairs in pairs.items() if len(own_pairs) > 1}
+    )
 
 
 def check_judges(checks: Sequence[CheckedItems], judges: Judges) -> ReportCard:
