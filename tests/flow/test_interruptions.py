@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import platform
 import shutil
 import signal
+import sqlite3
 import subprocess
+import sys
+import time
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from commands import MATCH, STOPPED, Done, enter, eval_set, fairtrial, finish, start, write
+from fairtrial import api
 from fairtrial.api import runs
 from fairtrial.records.attempt import Recording
+from fairtrial.records.trace import Trace
 from fairtrial.store import DEFAULT_URL, Store
 
 CASES = ["good_1", "fail_2", "wait_3", "good_4"]
@@ -294,3 +302,57 @@ def test_the_resume_line_names_the_store() -> None:
     process = waiting("--store", "sqlite:///other.db")
     os.kill(process.pid, signal.SIGINT)
     assert "--store" in finish(process).err.partition("fairtrial run --resume")[2]
+
+
+def test_a_run_that_is_being_held_is_not_resumed() -> None:
+    """A second process would hold the same conversations. It is refused, and the message names the first process."""
+    process = waiting()
+    run_id = only_run()
+    done = again(run_id)
+    assert done.code == 2
+    assert f"run {run_id} is being held by process {process.pid} on {platform.node()} since 20" in done.err
+    process.send_signal(signal.SIGINT)
+    assert finish(process).code == 130
+    STOPPED.touch()
+    assert again(run_id, "--quiet").code == 0
+
+
+def change_lease(**values: object) -> None:
+    """Change the lease of the one run in the store behind its back."""
+    with closing(sqlite3.connect(".fairtrial/fairtrial.db")) as database, database:
+        assignments = ", ".join(f"{name} = ?" for name in values)
+        changed = database.execute(f"UPDATE fairtrial_leases SET {assignments}", list(values.values()))  # noqa: S608
+        assert changed.rowcount == 1
+
+
+@pytest.mark.parametrize(("seconds", "code"), [(59.0, 2), (61.0, 0)])
+def test_the_lease_of_a_process_elsewhere_expires(killed: str, seconds: float, code: int) -> None:
+    """Nobody can look whether a process of another machine is alive, so that its silence decides: 60 seconds."""
+    change_lease(machine="another", host="ci-7", pid=os.getpid(), seen=time.time() - seconds + 0.5)
+    done = again(killed, "--quiet")
+    assert (done.code, "on ci-7 since" in done.err) == (code, code == 2)
+
+
+def test_a_run_that_another_process_took_over_stops(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that was silent for long must not write over the results of its successor."""
+    monkeypatch.setattr("fairtrial.store.leases._RENEWAL", 0.0)
+    write("trips.evalset.json", eval_set("good_1"))
+    monkeypatch.setitem(sys.modules, "slow_agent", sys.modules[__name__])
+    done = fairtrial("run", "trips.evalset.json", "--agent", "slow_agent:overtaken", "--quiet")
+    assert done.code == 4
+    assert "was removed, or another process continues it; go on with fairtrial run --resume" in done.err
+    assert api.reread(DEFAULT_URL, only_run()).info.finished is None
+
+
+async def overtaken(conversation: Trace) -> str:
+    """Reply only after another process took over the run; then wait for the end."""
+    change_lease(token="another")  # noqa: S106
+    await asyncio.Event().wait()
+    return str(conversation.invocations)
+
+
+def test_a_removed_run_leaves_no_lease(killed: str) -> None:
+    """The lease of a killed process goes with its run."""
+    assert fairtrial("runs", "rm", killed).code == 0
+    with closing(sqlite3.connect(".fairtrial/fairtrial.db")) as database:
+        assert database.execute("SELECT count(*) FROM fairtrial_leases").fetchone() == (0,)

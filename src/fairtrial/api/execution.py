@@ -9,7 +9,7 @@ import tempfile
 import time
 import weakref
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -36,7 +36,7 @@ from fairtrial.records.summary import Summary
 from fairtrial.scoring import score, score_chunk
 
 if TYPE_CHECKING:
-    from fairtrial.store import Store
+    from fairtrial.store import Lease, Store
 
 CHUNK = 64
 PATIENCE = 4
@@ -99,10 +99,13 @@ async def run_plan(
         earlier = store.run(reuse).id
         cache = CallCache(cache.replies, Reusable(store.replies(earlier), store.ballots(earlier)))
     ballots = store.ballots(plan.info.id)
+    lease = store.lease(plan.info.id)
     async with connected(plan.cases, plan.judges.models, cache, ballots) as connect:
-        store.begin(plan.info)
-        with _unfinished(advice):
-            return await _run_stages(plan, connect, store, ballots, on_result, resumed=resumed)
+        with lease.hold():
+            store.begin(plan.info)
+            progress = _Progress(store, plan.info, lease)
+            with _unfinished(advice):
+                return await _run_stages(plan, connect, store, ballots, progress, on_result, resumed=resumed)
 
 
 @contextmanager
@@ -119,20 +122,16 @@ async def _run_stages(
     connect: Callable[[PlannedCase], PlannedCase],
     store: Store,
     ballots: Mapping[str, Ballot],
+    progress: _Progress,
     on_result: OnResult,
     *,
     resumed: bool,
 ) -> tuple[Summary, RunInfo]:
     store.add_cases(plan.info.id, (case.expected for case in plan.cases))
-    progress = _Progress(store, plan.info)
     attempts_to_skip = _finished_attempts(store, plan.info.id) if resumed else set()
     stages = _Stages(plan, connect, store, ballots, on_result, progress, attempts_to_skip)
-    committing = asyncio.create_task(progress.commit_often())
-    try:
+    async with progress.committed_often():
         decision = await stages.run()
-    finally:
-        committing.cancel()
-        progress.commit()
     summary = replace(aggregate(store.results(plan.info.id), ballots.values()), decision=decision)
     info = replace(progress.info, finished=now(), verdict=summary.verdict)
     store.finish(info, summary)
@@ -217,8 +216,9 @@ async def _in_processes(pairs: Iterator[Pair], jobs: int) -> AsyncIterator[CaseR
 class _Progress:
     """The progress of a run. It is stored with the results, because the process may be killed at any moment."""
 
-    def __init__(self, store: Store, info: RunInfo) -> None:
+    def __init__(self, store: Store, info: RunInfo, lease: Lease) -> None:
         self._store = store
+        self._lease = lease
         self._info = info
         self._started = time.monotonic()
         self._has_new_results = True
@@ -235,22 +235,36 @@ class _Progress:
         self._has_new_results = True
 
     def commit(self) -> None:
-        """Commit the results that wait, and the duration of the run."""
+        """Commit the results that wait, and the duration of the run. Raises StoreError if another process has it."""
+        self._lease.renew()
         self._store.commit()
         if self._has_new_results:
             self._has_new_results = False
             self._store.begin(self.info)
 
-    async def commit_often(self) -> None:
-        """Commit at regular intervals, also if no new result is ready."""
+    @asynccontextmanager
+    async def committed_often(self) -> AsyncIterator[None]:
+        """Commit at regular intervals during the block, also if no new result is ready, and at its end.
+
+        A commit that fails ends the block: an agent would work for a run that cannot keep its replies.
+        """
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                committing = tasks.create_task(self._commit_often())
+                yield
+                committing.cancel()
+        except BaseExceptionGroup as group:
+            error = group.exceptions[0]
+            raise error from error.__cause__
+        finally:
+            self.commit()
+
+    async def _commit_often(self) -> None:
         from fairtrial.store import SECONDS
 
         while True:
             await asyncio.sleep(SECONDS)
-            try:
-                self.commit()
-            except Exception:  # noqa: BLE001  (the results still wait; the next commit raises the same error to the caller)
-                return
+            self.commit()
 
 
 def _finished_attempts(store: Store, run_id: str) -> set[tuple[int, int]]:

@@ -60,6 +60,11 @@ class Run:
         """The positions of the cases that were attempted more than once."""
         return self._store.repeated(self.info.id)
 
+    @property
+    def skipped(self) -> str:
+        """The number of rows that were left out so far because this version cannot read them, or an empty string."""
+        return self._store.count_skipped()
+
     def not_passed(self, *, limit: int) -> Iterator[CaseResult]:
         """Yield the first results that neither passed nor only inform, in file order."""
         return self._store.results(self.info.id, verdicts=_NOT_PASSED, limit=limit)

@@ -1,7 +1,8 @@
 """How is a record written into a column, so that it can be read years later?
 
 A body is compressed JSON with every field of the record, defaults included. A field that a later version adds gets its
-default.
+default. A field that this version does not know is ignored. Any other difference makes the body unreadable, for example
+a verdict that this version does not know.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 import msgspec
+
+from fairtrial.errors import StoreError
 
 T = TypeVar("T")
 
@@ -30,6 +33,10 @@ def encode(record: msgspec.Struct) -> bytes:
     return compressor.compress(_JSON.encode(record)) + compressor.flush()
 
 
+class UnreadableBodyError(StoreError):
+    """A later version of this program wrote the body, or the body is damaged."""
+
+
 class BodyDecoder(Generic[T]):
     """Turns the bodies of one kind of record back into records."""
 
@@ -37,5 +44,10 @@ class BodyDecoder(Generic[T]):
         self._decoder = msgspec.json.Decoder(kind)
 
     def decode(self, body: bytes) -> T:
-        """Return the record of a body."""
-        return self._decoder.decode(zlib.decompressobj(zdict=_VOCABULARY).decompress(body))
+        """Return the record of a body. Raises UnreadableBodyError."""
+        try:
+            return self._decoder.decode(zlib.decompressobj(zdict=_VOCABULARY).decompress(body))
+        except (msgspec.MsgspecError, zlib.error) as error:
+            raise UnreadableBodyError(
+                f"a row of the store cannot be read: {error}; a later fairtrial wrote it, or it is damaged"
+            ) from error

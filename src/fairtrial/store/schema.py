@@ -13,7 +13,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """The version of these tables. Whoever changes a table adds a module `to_VERSION` to the migrations."""
 
 METADATA = sa.MetaData()
@@ -123,6 +123,18 @@ LABELS = sa.Table(
     sa.Column("note", sa.Text, nullable=False),
     sa.Column("key", sa.String(16), nullable=False, index=True),
     sa.Column("weight", sa.Double, nullable=False),
+)
+
+LEASES = sa.Table(
+    "fairtrial_leases",
+    METADATA,
+    _key("run_id", sa.String(64)),
+    sa.Column("token", sa.String(32), nullable=False),
+    sa.Column("machine", sa.String(128), nullable=False),
+    sa.Column("host", sa.String(255), nullable=False),
+    sa.Column("pid", sa.Integer, nullable=False),
+    sa.Column("since", sa.String(40), nullable=False),
+    sa.Column("seen", sa.Double, nullable=False),
 )
 
 OF_RUNS = (CRITERIA, CASES, RECORDINGS, RESULTS, SCORES, REPLIES, BALLOTS, LABELS)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 import weakref
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import sqlalchemy as sa
@@ -23,10 +24,11 @@ from fairtrial.records.reply import Reply
 from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary
-from fairtrial.store.bodies import BodyDecoder, encode
+from fairtrial.store.bodies import BodyDecoder, UnreadableBodyError, encode
 from fairtrial.store.connections import Connections
 from fairtrial.store.database_errors import shown_url
 from fairtrial.store.label_rows import label_of, label_row
+from fairtrial.store.leases import Lease
 from fairtrial.store.mappings import StoredMapping
 from fairtrial.store.opening import open_engine
 from fairtrial.store.result_rows import ResultBody, Terms, result_of, result_row, score_rows, terms_of
@@ -35,6 +37,7 @@ from fairtrial.store.schema import (
     CASES,
     CRITERIA,
     LABELS,
+    LEASES,
     OF_RUNS,
     RECORDINGS,
     REPLIES,
@@ -43,6 +46,8 @@ from fairtrial.store.schema import (
     SCORES,
 )
 from fairtrial.store.statements import Row, replacing, storable
+
+T = TypeVar("T")
 
 DEFAULT_URL = "sqlite:///.fairtrial/fairtrial.db"
 SECONDS = 0.25
@@ -69,6 +74,7 @@ class Store:
         self._waiting: list[tuple[sa.Table, Row]] = []
         self._committed = time.monotonic()
         self._numbers: dict[str, int] = {}
+        self._skipped: set[tuple[str, object]] = set()
         self._terms: dict[int, dict[Terms, int]] = {}
 
     def close(self) -> None:
@@ -83,6 +89,10 @@ class Store:
     def begin(self, run: RunInfo) -> None:
         """Add a run that is not finished, or replace its description."""
         self._write_run(run, None)
+
+    def lease(self, run_id: str) -> Lease:
+        """Return the lease of a run, which this process does not hold yet."""
+        return Lease(self._connections, run_id)
 
     def finish(self, run: RunInfo, summary: Summary) -> None:
         """Store the end of a run with its numbers."""
@@ -151,6 +161,7 @@ class Store:
             for table in OF_RUNS:
                 connection.execute(sa.delete(table).where(table.c.run == number))
             connection.execute(sa.delete(RUNS).where(RUNS.c.number == number))
+            connection.execute(sa.delete(LEASES).where(LEASES.c.run_id == run_id))
 
         self._connections.transact(delete)
         del self._numbers[run_id]
@@ -182,9 +193,9 @@ class Store:
 
     def runs(self) -> list[RunInfo]:
         """Return all runs, the newest first."""
-        query = sa.select(RUNS.c.body).order_by(RUNS.c.started.desc(), RUNS.c.id.desc())
+        query = sa.select(RUNS.c.number, RUNS.c.body).order_by(RUNS.c.started.desc(), RUNS.c.id.desc())
         decoder = BodyDecoder(RunInfo)
-        return [decoder.decode(row.body) for row in self._connections.rows(query)]
+        return list(self._readable("run", query, lambda row: decoder.decode(row.body)))
 
     def run(self, run_id: str) -> RunInfo:
         """Return the run whose id starts with `run_id`. Raises UsageError unless exactly one run matches."""
@@ -206,12 +217,13 @@ class Store:
         return None if body is None else BodyDecoder(Summary).decode(body)
 
     def cases(self, run_id: str) -> Iterator[ExpectedCase]:
-        """Yield the cases of a run with their expectations, in file order."""
+        """Return the cases of a run with their expectations, in file order."""
         self.commit()
         decoder = BodyDecoder(ExpectedCase)
         query = sa.select(CASES).where(CASES.c.run == self._number(run_id)).order_by(CASES.c.position)
-        for row in self._connections.rows(query):
-            yield msgspec.structs.replace(decoder.decode(row.body), digest=row.digest)
+        return self._readable(
+            "case", query, lambda row: msgspec.structs.replace(decoder.decode(row.body), digest=row.digest)
+        )
 
     def positions(self, run_id: str) -> Iterator[tuple[int, CaseKey]]:
         """Yield the position and the key of each case of a run. No body is read."""
@@ -230,14 +242,14 @@ class Store:
         return [(row.position, row.case_id, row.name) for row in self._connections.rows(query)]
 
     def recordings(self, run_id: str, *, positions: Collection[int] | None = None) -> Iterator[tuple[int, Recording]]:
-        """Yield the recordings of a run with the positions of their cases, in file order: all, or of some positions."""
+        """Return the recordings of a run with the positions of their cases, in file order: all, or of some positions."""
         self.commit()
         decoder = BodyDecoder(Recording)
         query = sa.select(RECORDINGS).where(RECORDINGS.c.run == self._number(run_id))
         if positions is not None:
             query = query.where(RECORDINGS.c.position.in_(positions))
-        for row in self._connections.rows(query.order_by(RECORDINGS.c.position, RECORDINGS.c.attempt)):
-            yield row.position, decoder.decode(row.body)
+        query = query.order_by(RECORDINGS.c.position, RECORDINGS.c.attempt)
+        return self._readable("recording", query, lambda row: (row.position, decoder.decode(row.body)))
 
     def results(
         self,
@@ -248,7 +260,7 @@ class Store:
         valid: bool | None = None,
         limit: int | None = None,
     ) -> Iterator[CaseResult]:
-        """Yield results in file order, the attempts of a case one after another.
+        """Return results in file order, the attempts of a case one after another.
 
         Only the rows that are asked for are decoded: those of some positions, with some verdicts, valid or invalid.
         """
@@ -265,8 +277,11 @@ class Store:
             query = query.where(RESULTS.c.valid.is_(valid))
         decoder = BodyDecoder(ResultBody)
         terms = {criterion: terms for terms, criterion in self._read_terms(number).items()}
-        for row in self._connections.rows(query):
-            yield result_of(decoder.decode(row.body), row.position, row.attempt, row.digest or "", terms)
+        return self._readable(
+            "result",
+            query,
+            lambda row: result_of(decoder.decode(row.body), row.position, row.attempt, row.digest or "", terms),
+        )
 
     def criterion_terms(self, run_id: str) -> dict[str, CriterionTerms]:
         """Return the terms of each criterion of a run. Of several thresholds of a criterion, the first is returned."""
@@ -366,6 +381,25 @@ class Store:
     def ballots(self, run_id: str) -> StoredMapping[Ballot]:
         """Return the ballots of a run's judges, by id. Writes commit immediately."""
         return StoredMapping(self._connections, BALLOTS, partial(self._number, run_id), Ballot)
+
+    def count_skipped(self) -> str:
+        """Return how many rows were left out so far because they cannot be read, or an empty string if none was."""
+        counts = Counter(noun for noun, _ in self._skipped)
+        return ", ".join(f"{count} {noun}{'s' if count > 1 else ''}" for noun, count in sorted(counts.items()))
+
+    def forget_skipped(self) -> None:
+        """Count the rows that cannot be read from zero again."""
+        self._skipped.clear()
+
+    def _readable(self, noun: str, query: sa.Select[Any], decode: Callable[[Any], T]) -> Iterator[T]:
+        """Yield the rows that can be decoded. The others are counted, each of them once."""
+        for row in self._connections.rows(query):
+            try:
+                record = decode(row)
+            except UnreadableBodyError:
+                self._skipped.add((noun, (row.number,) if noun == "run" else tuple(row)[:3]))
+                continue
+            yield record
 
     def _value(self, query: sa.Select[Any]) -> Any:
         return self._connections.transact(lambda connection: connection.execute(query).scalar())

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 from msgspec.structs import replace
 
-from fairtrial.errors import FormatError, UsageError
+from fairtrial.errors import FormatError, StoreError, UsageError
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot
 from fairtrial.records.expectation import ExpectedCase
@@ -46,11 +46,16 @@ class ExportLine(Record, frozen=True, omit_defaults=True):
 
 
 def export_run(store: Store, run_id: str) -> Iterator[bytes]:
-    """Yield the lines of a run. Memory does not grow with the run."""
+    """Yield the lines of a run. Memory does not grow with the run.
+
+    Raises StoreError if a row cannot be read. The last line is then missing, so that nobody imports the file.
+    """
     count = 0
     for line in _lines(store, run_id):
         count += 1
         yield _encoded(line)
+    if skipped := store.count_skipped():
+        raise StoreError(f"{skipped} of run {run_id} cannot be read; export it with the fairtrial that wrote it")
     yield _encoded(ExportLine(lines=count))
 
 
