@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
+import zlib
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from commands import MATCH, case, enter, eval_set, fairtrial, write
-from fairtrial.records.result import CaseResult, Outcome
+from fairtrial.records.result import CaseResult, Outcome, Verdict
 from fairtrial.records.run import RunInfo
 from fairtrial.records.score import Score
 from fairtrial.store import Store
@@ -178,3 +180,111 @@ def test_showing_a_large_run_decodes_what_it_lists_only() -> None:
     spoil_bodies(run_id, "verdict = 'passed'")
     shown = fairtrial("show", run_id, "--store", KEPT)
     assert (shown.code, re.findall(r"^[✓✗!] (\S+)", shown.out, re.MULTILINE)) == (0, ["fail", "crash", "FAILED:"])
+
+
+def ids(*arguments: str) -> list[str]:
+    """The ids that `runs` lists."""
+    done = fairtrial("runs", "--store", KEPT, "--quiet", *arguments)
+    assert (done.code, done.err) == (0, "")
+    return done.out.splitlines()
+
+
+def begin(run_id: str, started: str, **fields: Any) -> None:
+    """Add a run with a description to the store."""
+    store = Store(KEPT)
+    store.begin(RunInfo(run_id, started, "0.1.0", **fields))
+    store.close()
+
+
+@pytest.fixture
+def three_runs() -> None:
+    """Three runs, the newest of which is not finished."""
+    shop = {"paths": ["evals/shop.evalset.json"], "agent": "shop.agent:reply"}
+    begin("run-1", "2026-01-01T12:00:00.000+00:00", kind="run", config=shop, verdict=Verdict.FAILED)
+    begin("run-2", "2026-01-02T12:00:00.000+00:00", kind="score", config={"paths": ["x"]}, verdict=Verdict.PASSED)
+    begin("run-3", "2026-01-03T12:00:00.000+00:00", kind="run", config={**shop, "agent": "bank.agent:reply"})
+
+
+@pytest.mark.usefixtures("three_runs")
+@pytest.mark.parametrize(
+    ("arguments", "listed"),
+    [
+        ([], ["run-3", "run-2", "run-1"]),
+        (["--limit", "2"], ["run-3", "run-2"]),
+        (["--limit", "1", "--verdict", "failed"], ["run-1"]),
+        (["--verdict", "failed", "--verdict", "passed"], ["run-2", "run-1"]),
+        (["--verdict", "unfinished"], ["run-3"]),
+        (["--kind", "score"], ["run-2"]),
+        (["--agent", "shop.*"], ["run-1"]),
+        (["--agent", "bank.agent:reply"], ["run-3"]),
+        (["--eval-set", "evals/*"], ["run-3", "run-1"]),
+        (["--eval-set", "evals/*", "--since", "2026-01-02T18:00"], ["run-3"]),
+        (["--since", "2030-01-01"], []),
+    ],
+)
+def test_runs_are_filtered(arguments: list[str], listed: list[str]) -> None:
+    """A run is listed if it has every property; the newest comes first, and the limit counts runs that fit."""
+    assert ids(*arguments) == listed
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--limit", "0"], ["--verdict", "great"], ["--kind", "value"], ["--since", "yesterday"]]
+)
+def test_a_filter_that_means_nothing_is_refused(arguments: list[str]) -> None:
+    """It is wrong usage, and the message says what is allowed."""
+    assert fairtrial("runs", *arguments).code == 2
+
+
+LATER = "zlib of a later version"
+
+
+def write_later_bodies(run_id: str, table: str, where: str = "1") -> None:
+    """Replace bodies by bodies that a later version may have written: this version does not know their fields."""
+    with closing(sqlite3.connect("kept/here.db")) as database, database:
+        select = f"SELECT number FROM fairtrial_runs WHERE id = '{run_id}'"  # noqa: S608
+        statement = f"UPDATE fairtrial_{table} SET body = ? WHERE run = ({select}) AND {where}"  # noqa: S608
+        database.execute(statement, [zlib.compress(json.dumps({"case_id": {"of": LATER}}).encode())])
+
+
+@pytest.mark.parametrize(
+    ("table", "command", "skipped"),
+    [
+        ("results", ("show", "RUN"), "1 result row"),
+        ("cases", ("show", "RUN", "--adk-results", "adk"), "1 case row"),
+        ("recordings", ("show", "RUN", "--adk-results", "adk"), "1 recording row"),
+        ("recordings", ("value", "--from-run", "RUN", "--confidence", "0.5", "--success"), "1 recording row"),
+    ],
+)
+def test_rows_of_a_later_version_are_left_out_and_counted(table: str, command: tuple[str, ...], skipped: str) -> None:
+    """The other rows of the run are shown, and standard error has the number of rows that are not."""
+    run_id = run()
+    write_later_bodies(run_id, table, "position = 0")
+    done = fairtrial(*(run_id if word == "RUN" else word for word in command), "--store", KEPT)
+    assert f"{skipped} cannot be read, and left out: a later fairtrial wrote them" in done.err
+    assert done.code == 0
+
+
+def test_the_results_that_can_be_read_are_shown() -> None:
+    """One of three is not."""
+    run_id = run()
+    write_later_bodies(run_id, "results", "position = 0")
+    assert len(fairtrial("show", run_id, "--json", "-", "--store", KEPT).json["cases"]) == 2
+
+
+def test_a_run_with_rows_of_a_later_version_is_not_exported_in_part() -> None:
+    """The file has no last line, so that nobody imports it."""
+    run_id = run()
+    write_later_bodies(run_id, "recordings", "position = 0")
+    done = fairtrial("runs", "export", run_id, "part.jsonl", "--store", KEPT)
+    assert (done.code, f"1 recording row of run {run_id} cannot be read; export it with" in done.err) == (4, True)
+    assert "the file ends before the line that counts" in fairtrial("runs", "import", "part.jsonl").err
+
+
+def test_a_run_that_cannot_be_read_is_left_out_of_the_list_and_counted() -> None:
+    """The others are listed."""
+    first, second = run(), run()
+    with closing(sqlite3.connect("kept/here.db")) as database, database:
+        database.execute("UPDATE fairtrial_runs SET body = x'00' WHERE id = ?", [first])
+    done = fairtrial("runs", "--store", KEPT, "-q")
+    assert (done.code, done.out.split(), "1 run row cannot be read" in done.err) == (0, [second], True)
+    assert fairtrial("show", first, "--store", KEPT).code == 4

@@ -76,7 +76,7 @@ def test_a_read_only_store_is_not_written(folder: Path, request: pytest.FixtureR
     request.getfixturevalue("locked_up")
     done = fairtrial("runs", "rm", "2", "--store", of(folder))
     assert (done.code, "attempt to write a readonly database; make the file" in done.err) == (4, True), done.err
-    with pytest.raises(StoreError, match="attempt to write a readonly database|unable to open database file"):
+    with pytest.raises(StoreError, match=r"attempt to write a readonly database|unable to open database file"):
         Store(of(folder))
     assert (folder / "runs.db").read_bytes() == before
 

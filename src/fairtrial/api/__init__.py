@@ -28,6 +28,7 @@ _HOMES = {
     "REPORTS": "fairtrial.reports.report_table",
     "Report": "fairtrial.reports.report_table",
     "Run": "fairtrial.api.stored_runs",
+    "RunFilter": "fairtrial.api.stored_runs",
     "add_labels": "fairtrial.api.labelling",
     "calibrate": "fairtrial.api.calibrating",
     "calibration_document": "fairtrial.reports.calibration_report",
@@ -122,6 +123,7 @@ if TYPE_CHECKING:
     from fairtrial.api.reporting import print_verdict as print_verdict
     from fairtrial.api.score_planning import plan_score as plan_score
     from fairtrial.api.stored_runs import Run as Run
+    from fairtrial.api.stored_runs import RunFilter as RunFilter
     from fairtrial.api.stored_runs import export_run as export_run
     from fairtrial.api.stored_runs import import_run as import_run
     from fairtrial.api.stored_runs import remove_runs as remove_runs

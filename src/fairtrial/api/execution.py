@@ -132,7 +132,7 @@ async def _run_stages(
     stages = _Stages(plan, connect, store, ballots, on_result, progress, attempts_to_skip)
     async with progress.committed_often():
         decision = await stages.run()
-    summary = replace(aggregate(store.results(plan.info.id), ballots.values()), decision=decision)
+    summary = replace(_summarize(store, plan.info.id, ballots), decision=decision)
     info = replace(progress.info, finished=now(), verdict=summary.verdict)
     store.finish(info, summary)
     return summary, info
@@ -203,6 +203,15 @@ def _waves(plan: Plan) -> Iterable[int]:
 def _is_out_of_budget(plan: Plan) -> bool:
     budget = plan.judges.models.budget
     return budget is not None and budget.is_used_up
+
+
+def _summarize(store: Store, run_id: str, ballots: Mapping[str, Ballot]) -> Summary:
+    """Return the numbers of a run over all its results. Raises StoreError if a result cannot be read."""
+    store.forget_skipped()  # an earlier result that could not be read was replaced meanwhile
+    summary = aggregate(store.results(run_id), ballots.values())
+    if skipped := store.count_skipped():
+        raise StoreError(f"{skipped} of this run cannot be read again")
+    return summary
 
 
 async def _in_processes(pairs: Iterator[Pair], jobs: int) -> AsyncIterator[CaseResult]:

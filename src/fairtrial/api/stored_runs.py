@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -157,10 +158,47 @@ def measure_stored(store: Store, info: RunInfo, *, valid_only: bool = False) -> 
     return measure_run(info, keys, rows, terms, valid_only=valid_only)
 
 
-def runs(store: str) -> list[RunInfo]:
-    """Return the runs of a store, the newest first. Raises UsageError if the store does not exist."""
+@dataclass(frozen=True)
+class RunFilter:
+    """The runs that a user looks for. A run must have all the properties that are given.
+
+    `verdicts` may hold None for a run that is not finished. `agent` and `eval_set` may hold the wildcards `*` and `?`.
+    """
+
+    verdicts: Collection[Verdict | None] = ()
+    kind: str | None = None
+    agent: str | None = None
+    eval_set: str | None = None
+    since: datetime | None = None
+
+    def fits(self, run: RunInfo) -> bool:
+        """Return whether a run has all the properties."""
+        paths = [str(path) for path in run.config.get("paths") or ()]
+        return (
+            (not self.verdicts or run.verdict in self.verdicts)
+            and self.kind in (None, run.kind)
+            and (self.agent is None or fits(str(run.config.get("agent") or ""), self.agent))
+            and (self.eval_set is None or any(fits(path, self.eval_set) for path in paths))
+            and (self.since is None or datetime.fromisoformat(run.started) >= self.since)
+        )
+
+
+def runs(
+    store: str,
+    run_filter: RunFilter | None = None,
+    *,
+    limit: int | None = None,
+    on_skipped: Callable[[str], None] = lambda _: None,
+) -> list[RunInfo]:
+    """Return the runs of a store, the newest first. Raises UsageError if the store does not exist.
+
+    If this version cannot read some runs, `on_skipped` gets their number as text.
+    """
     with closing(open_store(store, create=False)) as run_store:
-        return run_store.runs()
+        all_runs = run_store.runs()
+        if skipped := run_store.count_skipped():
+            on_skipped(skipped)
+    return list(islice((run for run in all_runs if run_filter is None or run_filter.fits(run)), limit))
 
 
 def remove_runs(store: str, run_ids: Sequence[str]) -> list[RunInfo]:

@@ -216,7 +216,7 @@ def plan_value(
         ttl=options.ttl,
         executor=ProcessPool(options.jobs or count_cores(), patience=PATIENCE if embed is None else 1),
         defaults=defaults,
-        documents=None if from_run is None else _documents_of_run(from_run, store, defaults),
+        documents=None if from_run is None else _documents_of_run(from_run, store, defaults, notes),
     )
     return PlannedValuation(valuation, outputs, tuple(notes))
 
@@ -237,7 +237,7 @@ def _check_options(options: ValueOptions, paths: Sequence[str], from_run: str | 
         raise UsageError("--ttl needs --index: it is the time to live of the traces in the index")
 
 
-def _documents_of_run(run_id: str, store: str | None, defaults: TraceDefaults) -> list[Document]:
+def _documents_of_run(run_id: str, store: str | None, defaults: TraceDefaults, notes: list[str]) -> list[Document]:
     from fairtrial.store import DEFAULT_URL, Store  # importing SQL takes time that most commands need not spend
 
     run_store = Store(store or DEFAULT_URL, create=False)
@@ -250,6 +250,8 @@ def _documents_of_run(run_id: str, store: str | None, defaults: TraceDefaults) -
                 for position, recording in run_store.recordings(run.id)
             )
         )
+        if skipped := run_store.count_skipped():
+            notes.append(f"{skipped} cannot be read, and left out: a later fairtrial wrote them, or they are damaged")
     finally:
         run_store.close()
     if not documents:

@@ -2,36 +2,91 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
 from typing import BinaryIO
 
 import click
 
 from fairtrial.cli import flags
+from fairtrial.records.result import Verdict
+from fairtrial.records.run import RunInfo
+
+_VERDICTS = ("passed", "failed", "unscored", "informational", "unfinished")
 
 
 @click.group(invoke_without_command=True)
+@click.option("--limit", type=click.IntRange(1), metavar="N", help="List the N newest of the runs that fit.")
+@click.option(
+    "--verdict",
+    "verdicts",
+    type=click.Choice(_VERDICTS),
+    multiple=True,
+    help="Only runs with this verdict. Repeatable.",
+)
+@click.option("--kind", type=click.Choice(["run", "score"]), help="Only runs of this command.")
+@click.option("--agent", metavar="TARGET", help="Only runs of this agent. * and ? are wildcards.")
+@click.option("--eval-set", metavar="PATH", help="Only runs of this file or folder. * and ? are wildcards.")
+@click.option(
+    "--since",
+    type=click.DateTime(("%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S")),
+    metavar="DATE",
+    help="Only runs that started at this local time or later, for example 2026-01-02 or 2026-01-02T15:04.",
+)
+@click.option("--quiet", "-q", is_flag=True, help="Print the ids only, one a line.")
 @flags.stored
 @click.pass_context
-def runs(ctx: click.Context, /, store: str) -> None:
+def runs(
+    ctx: click.Context,
+    /,
+    limit: int | None,
+    verdicts: tuple[str, ...],
+    kind: str | None,
+    agent: str | None,
+    eval_set: str | None,
+    since: datetime | None,
+    quiet: bool,
+    store: str,
+) -> None:
     """List the runs in the store, the newest first.
 
     \b
     fairtrial runs
+    fairtrial runs --limit 10 --verdict failed --verdict unscored
+    fairtrial runs --agent 'shop.*' --eval-set 'evals/*' --since 2026-01-02
+    fairtrial show $(fairtrial runs --limit 1 --quiet)
     fairtrial runs --store postgresql+pg8000://localhost/fairtrial
     """  # noqa: D301
     if ctx.invoked_subcommand is not None:
         return
+    from fairtrial import api
+
+    run_filter = api.RunFilter(
+        tuple(None if verdict == "unfinished" else Verdict(verdict) for verdict in verdicts),
+        kind,
+        agent,
+        eval_set,
+        None if since is None else since.astimezone(),
+    )
+    runs_that_fit = api.runs(store, run_filter, limit=limit, on_skipped=flags.print_skipped)
+    if quiet:
+        for run in runs_that_fit:
+            click.echo(run.id)
+    else:
+        _print_table(runs_that_fit)
+
+
+def _print_table(listed_runs: Sequence[RunInfo]) -> None:
     from rich import box
     from rich.table import Table
 
-    from fairtrial import api
     from fairtrial.cli.console import console
     from fairtrial.text.display import visible_line
 
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), show_edge=False)
     for title in ("run", "verdict", "seconds", "what"):
         table.add_column(title, overflow="fold", no_wrap=title != "what")
-    for run in api.runs(store):
+    for run in listed_runs:
         paths = " ".join(map(str, run.config.get("paths", [])))
         agent = f" --agent {run.config['agent']}" if run.config.get("agent") else ""
         seconds = "" if run.seconds is None else f"{run.seconds:.1f}"

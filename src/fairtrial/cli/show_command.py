@@ -73,6 +73,7 @@ def show(
     else:
         api.print_run(console(), stored_run, show=flags.show_command(stored_run.info.id, store))
         api.print_invalid(console(), stored_run)
+    flags.print_skipped(stored_run.skipped)
 
 
 def _print_all(terminal: Console, run: Run) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import groupby
@@ -35,6 +36,10 @@ _UNSAFE = re.compile(r"[^\w-]")  # a name from a file never becomes a path
 _LONGEST = 80  # in bytes: the name of a file has at most 255 bytes, with the app, the set, the time and the suffix
 
 
+_END = (sys.maxsize, Recording("", Trace()))
+"""The place after all recordings."""
+
+
 def write(folder: Path, run: ReportedRun, *, allow_unscored: bool = False) -> list[Path]:  # noqa: ARG001
     """Write one file for each eval set, named and laid out as ADK does, and return the files.
 
@@ -44,7 +49,7 @@ def write(folder: Path, run: ReportedRun, *, allow_unscored: bool = False) -> li
     expected = list(run.expected)
     folder.mkdir(parents=True, exist_ok=True)
     by_position = {case.position: case for case in expected}
-    pairs = _pairs(run.cases, run.recordings)
+    pairs = (pair for pair in _pairs(run.cases, run.recordings) if pair[0].position in by_position)
     created = datetime.fromisoformat(run.info.started).timestamp()
     app = next((case.case.session_input.app_name for case in expected if case.case.session_input), "") or "fairtrial"
     files: list[Path] = []
@@ -70,11 +75,19 @@ def _file_name_part(name: str) -> str:
 def _pairs(
     results: Iterable[CaseResult], recordings: Iterable[tuple[int, Recording]]
 ) -> Iterator[tuple[CaseResult, Recording]]:
-    """Yield each result with its recording. A run that was interrupted may have recordings without a result."""
+    """Yield each result that has a recording, with the recording.
+
+    A run that was interrupted may have recordings without a result. If a recording cannot be read, its result is left
+    out.
+    """
     remaining = iter(recordings)
+    position, recording = next(remaining, _END)
     for result in results:
-        key = (result.position, result.attempt)
-        yield result, next(recording for position, recording in remaining if (position, recording.attempt) == key)
+        place = (result.position, result.attempt)
+        while (position, recording.attempt) < place:
+            position, recording = next(remaining, _END)
+        if (position, recording.attempt) == place:
+            yield result, recording
 
 
 def _indented(value: dict[str, Json]) -> bytes:

@@ -385,7 +385,7 @@ class Store:
     def count_skipped(self) -> str:
         """Return how many rows were left out so far because they cannot be read, or an empty string if none was."""
         counts = Counter(noun for noun, _ in self._skipped)
-        return ", ".join(f"{count} {noun}{'s' if count > 1 else ''}" for noun, count in sorted(counts.items()))
+        return ", ".join(f"{count} {noun} {'row' if count == 1 else 'rows'}" for noun, count in sorted(counts.items()))
 
     def forget_skipped(self) -> None:
         """Count the rows that cannot be read from zero again."""
@@ -396,8 +396,8 @@ class Store:
         for row in self._connections.rows(query):
             try:
                 record = decode(row)
-            except UnreadableBodyError:
-                self._skipped.add((noun, (row.number,) if noun == "run" else tuple(row)[:3]))
+            except (UnreadableBodyError, KeyError):  # the terms of a result may not be readable
+                self._skipped.add((noun, tuple(row)[:3]))
                 continue
             yield record
 
@@ -427,7 +427,7 @@ class Store:
     def _read_terms(self, run: int) -> dict[Terms, int]:
         decoder = BodyDecoder(Terms)
         query = sa.select(CRITERIA).where(CRITERIA.c.run == run).order_by(CRITERIA.c.number)
-        return {decoder.decode(row.body): row.number for row in self._connections.rows(query)}
+        return dict(self._readable("criterion", query, lambda row: (decoder.decode(row.body), row.number)))
 
 
 def _execute_replacing(connection: sa.Connection, table: sa.Table, rows: Sequence[Row]) -> None:
