@@ -13,7 +13,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 1
 """The version of these tables. Whoever changes a table adds a module `to_VERSION` to the migrations."""
 
 METADATA = sa.MetaData()

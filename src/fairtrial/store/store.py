@@ -242,7 +242,7 @@ class Store:
         return [(row.position, row.case_id, row.name) for row in self._connections.rows(query)]
 
     def recordings(self, run_id: str, *, positions: Collection[int] | None = None) -> Iterator[tuple[int, Recording]]:
-        """Return the recordings of a run with the positions of their cases, in file order: all, or of some positions."""
+        """Return the recordings of a run with the positions of their cases, in file order, or only of some cases."""
         self.commit()
         decoder = BodyDecoder(Recording)
         query = sa.select(RECORDINGS).where(RECORDINGS.c.run == self._number(run_id))
@@ -396,7 +396,7 @@ class Store:
         for row in self._connections.rows(query):
             try:
                 record = decode(row)
-            except (UnreadableBodyError, KeyError):  # the terms of a result may not be readable
+            except UnreadableBodyError:
                 self._skipped.add((noun, tuple(row)[:3]))
                 continue
             yield record
@@ -427,7 +427,7 @@ class Store:
     def _read_terms(self, run: int) -> dict[Terms, int]:
         decoder = BodyDecoder(Terms)
         query = sa.select(CRITERIA).where(CRITERIA.c.run == run).order_by(CRITERIA.c.number)
-        return dict(self._readable("criterion", query, lambda row: (decoder.decode(row.body), row.number)))
+        return {decoder.decode(row.body): row.number for row in self._connections.rows(query)}
 
 
 def _execute_replacing(connection: sa.Connection, table: sa.Table, rows: Sequence[Row]) -> None:

@@ -49,6 +49,16 @@ CREATE TABLE fairtrial_labels (
 	PRIMARY KEY (number)
 );
 INSERT INTO "fairtrial_labels" VALUES(1,1,'shop','order_status','81550fd091f96cd65ef7d1920498f7809057c40c9cad5202868d1dad35b80501',1,'match','invocation/0/',1.0,'ann','2026-01-02T00:00:00Z','means the same','0123456789abcdef',2.5);
+CREATE TABLE fairtrial_leases (
+	run_id VARCHAR(64) NOT NULL, 
+	token VARCHAR(32) NOT NULL, 
+	machine VARCHAR(128) NOT NULL, 
+	host VARCHAR(255) NOT NULL, 
+	pid INTEGER NOT NULL, 
+	since VARCHAR(40) NOT NULL, 
+	seen DOUBLE NOT NULL, 
+	PRIMARY KEY (run_id)
+);
 CREATE TABLE fairtrial_meta (
 	schema_version INTEGER NOT NULL, 
 	PRIMARY KEY (schema_version)

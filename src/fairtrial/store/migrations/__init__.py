@@ -1,7 +1,7 @@
 """How does an older store become one of this version? A module `to_VERSION` for each version after the first.
 
-Each module has a function `upgrade(operations)` that changes the tables of the version before. For example, version 9
-might add a column, in `to_9.py`:
+Each module has a function `upgrade(operations)` that changes the tables of the version before. For example, version 2
+might add a column, in `to_2.py`:
 
     def upgrade(operations: Operations) -> None:
         operations.add_column("fairtrial_runs", sa.Column("host", sa.Text))
