@@ -155,7 +155,7 @@ def test_nothing_scored_has_no_numbers() -> None:
             "1 ended with an error that is not the agent's",
         ),
         ([nothing(0)], Verdict.UNSCORED, "m has a threshold, and applied to no case"),
-        ([result(0, 1, threshold=None)], Verdict.UNSCORED, "no case passed"),
+        ([result(0, 1, threshold=None)], Verdict.UNSCORED, "no criterion has a threshold, so that nothing decides"),
         ([], Verdict.UNSCORED, "there are no cases"),
         ([result(0, 1), result(1, 1, threshold=None), nothing(2)], Verdict.PASSED, None),
     ],

@@ -109,7 +109,9 @@ class _RunTally:
             (self._other_errors, "ended with an error that is not the agent's"),
         )
         unscored += [f"{name} has a threshold, and applied to no case" for name in unapplied]
-        if not self.cases[Verdict.PASSED]:
+        if self.cases and set(self.cases) == {Verdict.INFORMATIONAL}:
+            unscored.append("no criterion has a threshold, so that nothing decides")
+        elif not self.cases[Verdict.PASSED]:
             unscored.append("no case passed" if self.cases else "there are no cases")
         return (Verdict.UNSCORED, unscored) if unscored else (Verdict.PASSED, [])
 
