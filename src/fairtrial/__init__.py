@@ -87,6 +87,7 @@ _HOMES = {
     "Rubric": "fairtrial.records.rubric",
     "Run": "fairtrial.api.stored_runs",
     "RunInfo": "fairtrial.records.run",
+    "RunNotPassedError": "fairtrial.errors",
     "Safety": "fairtrial.metrics.safety",
     "Scenario": "fairtrial.records.case",
     "Score": "fairtrial.records.score",
@@ -116,6 +117,9 @@ _HOMES = {
     "UserSimulatorQuality": "fairtrial.metrics.simulator",
     "VectorCache": "fairtrial.valuation.novelty",
     "Verdict": "fairtrial.records.result",
+    "aevaluate": "fairtrial.api.evaluation",
+    "ascore": "fairtrial.api.evaluation",
+    "avalue": "fairtrial.valuation.single",
     "calibrate": "fairtrial.api.calibrating",
     "compare": "fairtrial.api.comparing",
     "evaluate": "fairtrial.api.evaluation",
@@ -123,6 +127,7 @@ _HOMES = {
     "iter_recordings": "fairtrial.api.eval_files",
     "load_eval_set": "fairtrial.api.eval_files",
     "load_recordings": "fairtrial.api.eval_files",
+    "open_run": "fairtrial.api.stored_runs",
     "report_card": "fairtrial.api.report_cards",
     "save_eval_set": "fairtrial.api.eval_files",
     "score": "fairtrial.api.evaluation",
@@ -137,11 +142,14 @@ if TYPE_CHECKING:
     from fairtrial.api.eval_files import load_eval_set as load_eval_set
     from fairtrial.api.eval_files import load_recordings as load_recordings
     from fairtrial.api.eval_files import save_eval_set as save_eval_set
+    from fairtrial.api.evaluation import aevaluate as aevaluate
+    from fairtrial.api.evaluation import ascore as ascore
     from fairtrial.api.evaluation import evaluate as evaluate
     from fairtrial.api.evaluation import score as score
     from fairtrial.api.gating import gate as gate
     from fairtrial.api.report_cards import report_card as report_card
     from fairtrial.api.stored_runs import Run as Run
+    from fairtrial.api.stored_runs import open_run as open_run
     from fairtrial.errors import AgentError as AgentError
     from fairtrial.errors import CaseError as CaseError
     from fairtrial.errors import ConfigError as ConfigError
@@ -149,6 +157,7 @@ if TYPE_CHECKING:
     from fairtrial.errors import FormatError as FormatError
     from fairtrial.errors import JudgeError as JudgeError
     from fairtrial.errors import MetricError as MetricError
+    from fairtrial.errors import RunNotPassedError as RunNotPassedError
     from fairtrial.errors import SimulatedToolError as SimulatedToolError
     from fairtrial.errors import SimulatorError as SimulatorError
     from fairtrial.errors import StoreError as StoreError
@@ -237,6 +246,7 @@ if TYPE_CHECKING:
     from fairtrial.records.trace import Trace as Trace
     from fairtrial.records.trace import Usage as Usage
     from fairtrial.valuation.novelty import VectorCache as VectorCache
+    from fairtrial.valuation.single import avalue as avalue
     from fairtrial.valuation.single import value as value
     from fairtrial.valuation.trace_value import TraceValue as TraceValue
 

@@ -4,6 +4,7 @@ FairtrialError
     UsageError          before anything runs: the user's input cannot be used
         FormatError     a file that cannot be read: path, place, problem
         ConfigError     a configuration that cannot be used: place, problem
+    RunNotPassedError   a run did not pass, which `Run.check` was asked for
     StoreError          a store cannot be read or written: the run stops, and can be resumed
     CaseError           within one case: becomes a Failure or an unscored Score, and the run goes on
         AgentError          the agent raised, hung or returned something that is not a reply
@@ -26,6 +27,10 @@ class FairtrialError(Exception):
 
 class UsageError(FairtrialError):
     """The input of the user cannot be used. Nothing has run when this is raised."""
+
+
+class RunNotPassedError(FairtrialError, AssertionError):
+    """A run did not pass. The message is its report. Test runners show it as a failed assertion."""
 
 
 class FormatError(UsageError):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 import traceback
 from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TypeVar
 
 import msgspec
@@ -35,6 +37,8 @@ from fairtrial.records.trace import (
 from fairtrial.simulate.observed_environment import ObservedEnvironment, usage_of
 from fairtrial.text.display import described, shortened
 
+_OWN_FOLDERS = (f"{Path(__file__).parent}{os.sep}", f"{Path(asyncio.__file__).parents[1]}{os.sep}")
+"""This package, and the standard library."""
 _LONGEST_TRACEBACK = 20_000
 _SIDES: dict[type[BaseException], Side] = {SimulatorError: "simulator", SimulatedToolError: "environment"}
 _GRACE = 1.0
@@ -335,5 +339,16 @@ def _cause(error: BaseException) -> str:
 
 
 def _traceback(error: BaseException) -> str:
-    text = "".join(traceback.format_exception(error)).encode("utf-8", "replace").decode()
+    """Return the traceback of an error from the first frame of the user's code, or of the user's framework."""
+    first = error.__traceback__
+    while first is not None and _is_own(first.tb_frame.f_code.co_filename):
+        first = first.tb_next
+    lines = traceback.format_exception(type(error), error, first or error.__traceback__)
+    text = "".join(lines).encode("utf-8", "replace").decode()
     return text if len(text) <= _LONGEST_TRACEBACK else f"…{text[-_LONGEST_TRACEBACK:]}"
+
+
+def _is_own(filename: str) -> bool:
+    """Whether a file belongs to this package or to Python, rather than to the user or to an installed package."""
+    package, library = _OWN_FOLDERS
+    return filename.startswith(package) or (filename.startswith(library) and "site-packages" not in filename)

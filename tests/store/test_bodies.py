@@ -84,7 +84,7 @@ def test_a_trivial_attempt_takes_at_most_1200_bytes(tmp_path: Path) -> None:
 
     file = tmp_path / "run.db"
     run = api.evaluate(EvalSet("trips", cases), agent, store=f"sqlite:///{file}")
-    assert len(next(run.cases).outcomes) == 6
+    assert len(run.cases[0].outcomes) == 6
     with closing(sqlite3.connect(file)) as database:
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     assert file.stat().st_size / len(cases) <= 1200

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
-import inspect
-from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from fairtrial.agents.calling import wants_calls
 from fairtrial.agents.function import FunctionAgent
+from fairtrial.agents.signatures import opens_sessions
 from fairtrial.errors import ConfigError, UsageError, nearest
 from fairtrial.importing import import_object
 from fairtrial.protocols import Agent
@@ -35,8 +35,6 @@ KINDS: dict[str, _Kind] = {
 }
 """Every kind of target by its prefix."""
 
-_OPEN_ENDED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-
 
 def agent_of(target: str | Any) -> Agent:
     """Return the agent at a target, or around a function or a framework's agent.
@@ -55,7 +53,8 @@ def agent_of(target: str | Any) -> Agent:
     allowed = f"or begin with {', '.join(f'{kind}:' for kind in KINDS)}"
     near = nearest(prefix.lower(), KINDS)
     if not colon:
-        raise UsageError(f"--agent: must be 'module:function', got {target!r}; {allowed}")
+        near = _nearest_target(target)
+        raise UsageError(f"--agent: must be 'module:function', got {target!r}{near or f'; {allowed}'}")
     if ":" in rest:
         raise UsageError(f"--agent: must be 'module:function', got {target!r}; {allowed}{near}")
     try:
@@ -64,6 +63,24 @@ def agent_of(target: str | Any) -> Agent:
         missing = isinstance(error.__cause__, ModuleNotFoundError) and error.__cause__.name == prefix
         raise ConfigError(f"{error}{near if missing else ''}") from error.__cause__
     return _around(found, f"--agent: must be something to call, got {target!r}, a {type(found).__name__}; {allowed}")
+
+
+def _nearest_target(target: str) -> str:
+    """Return the targets that a path such as `examples/agent.py` may mean: the functions of the file."""
+    path = Path(target)
+    if path.suffix != ".py" or not path.is_file() or path.is_absolute():
+        return ""
+    module = ".".join(path.with_suffix("").parts)
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (SyntaxError, ValueError):
+        return ""
+    functions = [
+        node.name
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not node.name.startswith("_")
+    ]
+    return f"; did you mean {' or '.join(repr(f'{module}:{name}') for name in functions[:3])}?" if functions else ""
 
 
 def _around(thing: Any, problem: str) -> Agent:
@@ -87,20 +104,3 @@ def _is_one_of(thing: Any, classes: tuple[str, ...]) -> bool:
 
 def _module(kind: _Kind) -> Any:
     return importlib.import_module(f"fairtrial.agents.{kind.module}")
-
-
-def opens_sessions(target: Callable[..., Any]) -> bool:
-    """Whether a callable has the parameters of the protocol `Agent`: a case and an environment.
-
-    A function agent has other parameters: a conversation, and perhaps `call`.
-    """
-    try:
-        parameters = inspect.signature(target).parameters.values()
-    except (TypeError, ValueError):
-        return False
-    required = [
-        parameter
-        for parameter in parameters
-        if parameter.default is parameter.empty and parameter.kind not in _OPEN_ENDED
-    ]
-    return len(required) == 2 and not wants_calls(target)

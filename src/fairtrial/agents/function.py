@@ -15,6 +15,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from fairtrial.agents.calling import Calls, Report, wants_calls
+from fairtrial.agents.signatures import check_parameters, wants_text
 from fairtrial.errors import AgentError
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
@@ -44,10 +45,15 @@ class FunctionAgent:
     it yields them: strings, `Message`, `Thought`, `ToolCall`, `ToolResult` and `Usage`. The last message is the reply.
     An `About` describes the agents: their instructions and tools. If the function has a second parameter `call`, it
     calls its tools with `call`, for example `call(get_order, id="A-17")`, and the calls and results are recorded. A
-    sync function runs in a thread of its own that cannot keep the process alive.
+    sync function runs in a thread of its own that cannot keep the process alive. If the first parameter is annotated
+    as `str`, the function gets the text of the user's new message instead of the conversation.
     """
 
     function: Callable[..., Any]
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for a callable that cannot be called with a conversation."""
+        check_parameters(self.function)
 
     @property
     def refuses_environment(self) -> str:
@@ -75,6 +81,7 @@ class FunctionSession:
         self._function = function
         self._trace = trace
         self._calls = calls if wants_calls(function) else None
+        self._wants_text = wants_text(function)
         self._latest: About | None = None
 
     @property
@@ -102,11 +109,20 @@ class FunctionSession:
         self._trace = replace(conversation, invocations=(*earlier, invocation))
 
     def _items(self, trace: Trace) -> AsyncGenerator[Any, None]:
-        function, calls = self._function, self._calls
+        calls = self._calls
+        function, argument = self._function, trace.invocations[-1].query if self._wants_text else trace
         if _is(function, inspect.isasyncgenfunction) or _is(function, inspect.iscoroutinefunction):
-            return in_task(lambda report: _async_items(function(trace, **(calls.for_async(report) if calls else {}))))
+
+            def answer(report: Report) -> AsyncGenerator[Any, None]:
+                return _async_items(function(argument, **(calls.for_async(report) if calls else {})))
+
+            return in_task(answer)
         loop = asyncio.get_running_loop()
-        items = in_thread(lambda report: _items_of(function(trace, **(calls.for_sync(report, loop) if calls else {}))))
+
+        def answer_in_thread(report: Report) -> Iterable[Any]:
+            return _items_of(function(argument, **(calls.for_sync(report, loop) if calls else {})))
+
+        items = in_thread(answer_in_thread)
         return _awaited(items)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from fairtrial.api.arguments import Paths
-from fairtrial.api.execution import execute
+from fairtrial.api.execution import execute, execute_in_loop
 from fairtrial.api.planning import Criteria, plan_run
 from fairtrial.api.score_planning import plan_score
 from fairtrial.api.stored_runs import Run
@@ -85,3 +85,57 @@ def score(
         recordings, eval_set, criteria, match=match, concurrency=concurrency, jobs=jobs, only=only, judges=judges
     )
     return execute(plan, store=store, reuse=reuse)
+
+
+async def aevaluate(
+    eval_set: EvalSet | Paths,
+    agent: str | Callable[..., Any],
+    criteria: Criteria = None,
+    *,
+    attempts: int = 1,
+    concurrency: int = 8,
+    reply_timeout: float | None = None,
+    only: Sequence[str] = (),
+    store: str | None = None,
+    judges: Judges | None = None,
+    users: Users | None = None,
+    environment: Environments | Mapping[str, Any] | None = None,
+    reuse: str | None = None,
+) -> Run:
+    """Run an agent as `evaluate` does, in the running event loop, for example in a notebook.
+
+    Objects that belong to the loop, for example the client of an agent, can be used by the agent.
+    """
+    plan = plan_run(
+        eval_set,
+        agent,
+        criteria,
+        attempts=attempts,
+        concurrency=concurrency,
+        reply_timeout=reply_timeout,
+        only=only,
+        judges=judges,
+        users=users,
+        environment=environment,
+    )
+    return await execute_in_loop(plan, store=store, reuse=reuse)
+
+
+async def ascore(
+    recordings: Paths | Iterable[Recording | Trace],
+    eval_set: EvalSet | Paths | None = None,
+    criteria: Criteria = None,
+    *,
+    match: Match = "id",
+    concurrency: int = 8,
+    jobs: int = 1,
+    only: Sequence[str] = (),
+    store: str | None = None,
+    judges: Judges | None = None,
+    reuse: str | None = None,
+) -> Run:
+    """Score recordings as `score` does, in the running event loop."""
+    plan = plan_score(
+        recordings, eval_set, criteria, match=match, concurrency=concurrency, jobs=jobs, only=only, judges=judges
+    )
+    return await execute_in_loop(plan, store=store, reuse=reuse)

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import shutil
-import tempfile
 import time
-import weakref
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -21,6 +18,7 @@ from fairtrial.api.connection import connected
 from fairtrial.api.conversations import conversations
 from fairtrial.api.planning import Plan, now
 from fairtrial.api.stored_runs import Run, open_store, resume_command
+from fairtrial.api.temporary_store import temporary_store
 from fairtrial.api.waves import decision_after
 from fairtrial.batch.executors import ProcessPool, split_into_chunks
 from fairtrial.errors import StoreError
@@ -58,27 +56,31 @@ def execute(
 
     After an interruption, the store contains every finished attempt. Raises StoreError if the store fails meanwhile.
     """
-    run_store = open_store(store) if store is not None else _temporary_store()
+    run: Run = blocking(execute_in_loop(plan, store=store, on_result=on_result, resumed=resumed, reuse=reuse))
+    return run
+
+
+async def execute_in_loop(
+    plan: Plan,
+    *,
+    store: str | None = None,
+    on_result: OnResult | None = None,
+    resumed: bool = False,
+    reuse: str | None = None,
+) -> Run:
+    """Run a plan as `execute` does, in the running event loop."""
+    run_store = open_store(store) if store is not None else temporary_store()
     advice = "start it again"
     if store is not None and plan.agent is not None:
         advice = f"go on with {resume_command(plan.info.id, store)}"
     report = on_result or (lambda _: None)
     try:
-        work = run_plan(plan, run_store, report, resumed=resumed, reuse=reuse, advice=advice)
-        summary, info = blocking(work)
+        summary, info = await run_plan(plan, run_store, report, resumed=resumed, reuse=reuse, advice=advice)
     except BaseException:
         with suppress(StoreError):  # the first error says why the run stops
             run_store.close()
         raise
     return Run(info, summary, run_store)
-
-
-def _temporary_store() -> Store:
-    """Return a store in a folder that is removed when the store is garbage."""
-    folder = tempfile.mkdtemp(prefix="fairtrial-")
-    store = open_store(f"sqlite:///{folder}/run.db")
-    weakref.finalize(store, shutil.rmtree, folder, ignore_errors=True)
-    return store
 
 
 async def run_plan(

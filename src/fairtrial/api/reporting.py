@@ -2,20 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Mapping
+from typing import Protocol
+
 from rich.console import Console
 
-from fairtrial.api.stored_runs import Run
+from fairtrial.records.ballot import Ballot
 from fairtrial.records.gate import GateDecision
+from fairtrial.records.result import CaseResult
 from fairtrial.records.run_comparison import Comparison
 from fairtrial.reports.attempts import attempts
 from fairtrial.reports.ballots import ballots
 from fairtrial.reports.comparison_table import comparison_report
 from fairtrial.reports.gate_report import gate_report
+from fairtrial.reports.report_table import ReportedRun
 from fairtrial.reports.summary_table import closing
 from fairtrial.reports.terminal import DETAILED, LISTED, case, invalid, print_report
 
 
-def print_run(console: Console, run: Run, *, everything: bool = False, show: str = "") -> None:
+class ShownRun(ReportedRun, Protocol):
+    """A run as a terminal shows it. Each property and method reads only the results that it returns."""
+
+    @property
+    def repeated(self) -> Collection[int]:
+        """The positions of the cases that were attempted more than once."""
+        ...
+
+    @property
+    def ballots(self) -> Mapping[str, Ballot]:
+        """The votes of judges, by the ids that scores name."""
+        ...
+
+    def not_passed(self, *, limit: int) -> Iterator[CaseResult]:
+        """Yield the first results that neither passed nor only inform."""
+        ...
+
+    def invalid(self, *, limit: int | None = None) -> Iterator[CaseResult]:
+        """Yield the first results that say nothing about the agent."""
+        ...
+
+    def results_of(self, pattern: str) -> Iterator[CaseResult]:
+        """Yield the results of the cases whose id or name matches a pattern."""
+        ...
+
+
+def print_run(console: Console, run: ShownRun, *, everything: bool = False, show: str = "") -> None:
     """Print the attempts of a run, its summary and its verdict. Of a large run only some attempts are read.
 
     `show` is the command that shows the run again, or empty if there is none.
@@ -34,12 +65,12 @@ def print_run(console: Console, run: Run, *, everything: bool = False, show: str
     )
 
 
-def print_verdict(console: Console, run: Run, *, show: str = "") -> None:
+def print_verdict(console: Console, run: ShownRun, *, show: str = "") -> None:
     """Print the verdict of a run alone."""
     console.print(closing(run.info, run.summary, show=show))
 
 
-def print_invalid(console: Console, run: Run, *, everything: bool = False) -> None:
+def print_invalid(console: Console, run: ShownRun, *, everything: bool = False) -> None:
     """Print the evidence of the invalid attempts of a run: the first 50, or all of them with `everything`."""
     limit = None if everything else DETAILED
     hidden = 0 if everything else max(0, sum(run.summary.invalid.values()) - DETAILED)
@@ -47,7 +78,7 @@ def print_invalid(console: Console, run: Run, *, everything: bool = False) -> No
         console.print(line)
 
 
-def print_cases(console: Console, run: Run, pattern: str) -> int:
+def print_cases(console: Console, run: ShownRun, pattern: str) -> int:
     """Print everything about the cases whose id or name matches, with their votes. Return the number of attempts."""
     count = 0
     for result, several in attempts(run.results_of(pattern)):

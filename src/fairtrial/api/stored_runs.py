@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from fairtrial.aggregation import aggregate
 from fairtrial.api.calibrations import calibrations
+from fairtrial.errors import RunNotPassedError
 from fairtrial.measured_run import Measure, MeasuredRun, measure_run
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot
@@ -33,7 +35,7 @@ _NOT_PASSED = (Verdict.FAILED, Verdict.ERROR, Verdict.UNSCORED)
 _BATCH = 500
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """The outcome of a run: its numbers, and its results in file order, which are read from the store each time."""
 
@@ -46,10 +48,58 @@ class Run:
         """The verdict of the run."""
         return self.summary.verdict
 
+    def __repr__(self) -> str:
+        cases = ", ".join(f"{number} {verdict}" for verdict, number in self.summary.cases.items())
+        return f"<Run {self.info.id}: {self.verdict}, {cases or 'no cases'}>"
+
+    def _repr_html_(self) -> str:
+        from fairtrial.api.run_views import html_of
+
+        return html_of(self)
+
     @property
-    def cases(self) -> Iterator[CaseResult]:
-        """The results in file order."""
-        return self._store.results(self.info.id)
+    def cases(self) -> Sequence[CaseResult]:
+        """The results in file order. They stay in the store, and each access reads only what it needs."""
+        return StoredResults(self._store, self.info.id)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield a plain dict for each attempt and criterion, for example to write a CSV file."""
+        from fairtrial.api.run_views import rows_of
+
+        return rows_of(self)
+
+    def to_frame(self, library: Literal["pandas", "polars"] | None = None) -> Any:
+        """Return the rows as a data frame of pandas or Polars. By default, it is pandas if pandas is installed.
+
+        Raises UsageError if the library is not installed.
+        """
+        from fairtrial.api.run_views import frame_of
+
+        return frame_of(self, library)
+
+    def report(self, *, everything: bool = False) -> str:
+        """Return the report that a terminal shows. With `everything`, the report of a large run has all attempts."""
+        from fairtrial.api.run_views import text_of
+
+        return text_of(self, everything=everything)
+
+    def save(self, **paths: str | Path) -> None:
+        """Write reports to files. For example, `run.save(json="run.json", junit="junit.xml")`.
+
+        Raises UsageError for a report that does not exist, and OSError if a file cannot be written.
+        """
+        from fairtrial.api.run_views import save
+
+        save(self, paths)
+
+    def check(self, *, allow_unscored: bool = False) -> None:
+        """Raise RunNotPassedError, with the report as its message, unless the run passed.
+
+        With `allow_unscored`, a run that could not be scored is accepted. A run that failed never is.
+        """
+        if self.verdict is Verdict.PASSED or (allow_unscored and self.verdict is Verdict.UNSCORED):
+            return
+        raise RunNotPassedError(f"the run {self.verdict}\n\n{self.report()}")
 
     @property
     def expected(self) -> Iterator[ExpectedCase]:
@@ -120,6 +170,42 @@ class Run:
         self._store.add_label(self.info.id, label)
 
 
+class StoredResults(Sequence[CaseResult]):
+    """The results of a run as a sequence that reads them from the store."""
+
+    def __init__(self, store: Store, run_id: str) -> None:
+        self._store = store
+        self._run_id = run_id
+
+    def __len__(self) -> int:
+        return self._store.count_results(self._run_id)
+
+    def __iter__(self) -> Iterator[CaseResult]:
+        return self._store.results(self._run_id)
+
+    @overload
+    def __getitem__(self, index: int) -> CaseResult: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[CaseResult]: ...
+
+    def __getitem__(self, index: int | slice) -> CaseResult | list[CaseResult]:
+        """Return the result at a place in file order, or a list of results."""
+        if isinstance(index, slice):
+            start, stop, step = index.indices(len(self))
+            if step != 1:
+                return list(self)[index]
+            return list(self._store.results(self._run_id, offset=start, limit=max(0, stop - start)))
+        place = index + len(self) if index < 0 else index
+        found = list(self._store.results(self._run_id, offset=place, limit=1)) if place >= 0 else []
+        if not found:
+            raise IndexError(f"the run has {len(self)} results, got the index {index}")
+        return found[0]
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} results of the run {self._run_id}>"
+
+
 def open_store(url: str, *, create: bool = True) -> Store:
     """Open a store. Raises UsageError if it cannot be opened, or does not exist and is not to be made."""
     from fairtrial.store import Store  # SQL is imported only if there is a store to open
@@ -156,6 +242,17 @@ def measure_stored(store: Store, info: RunInfo, *, valid_only: bool = False) -> 
     """Return the numbers of a run of a store, case by case. Only attempts without a score are decoded."""
     keys, rows, terms = store.case_keys(info.id), store.attempt_rows(info.id), store.criterion_terms(info.id)
     return measure_run(info, keys, rows, terms, valid_only=valid_only)
+
+
+def open_run(run_id: str, *, store: str | None = None) -> Run:
+    """Return a stored run by its id, or by the beginning of its id. `store` is a SQLAlchemy URL.
+
+    Without `store`, the run is in `.fairtrial/fairtrial.db`. The numbers of an unfinished run are computed from the
+    results so far. Raises UsageError if the store or the run does not exist.
+    """
+    from fairtrial.store import DEFAULT_URL
+
+    return reread(store or DEFAULT_URL, run_id)
 
 
 @dataclass(frozen=True)

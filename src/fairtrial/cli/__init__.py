@@ -32,6 +32,8 @@ COMMANDS = {
     "compare": "Compare runs case by case, with intervals and verdicts.",
     "gate": "Decide whether claims about a run hold, with a stated error.",
 }
+_OTHER_NAMES = {"eval": "run", "evaluate": "run", "test": "run", "view": "show", "list": "runs", "diff": "compare"}
+"""The names of commands in other tools, and what they are called here."""
 _PATIENCE = 5.0
 """The time in seconds that the process may take to end after its work is done."""
 _PROTECTION = contextlib.ExitStack()
@@ -51,7 +53,9 @@ class _LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command. For a misspelt name, offer the nearest name."""
         if args[0] not in COMMANDS and args[0][:1].isalnum():
-            ctx.fail(f"No such command {args[0]!r}{nearest(args[0], COMMANDS)}")
+            name = _OTHER_NAMES.get(args[0])
+            near = f"; did you mean {name!r}?" if name else nearest(args[0], COMMANDS)
+            ctx.fail(f"No such command {args[0]!r}{near}")
         return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol
@@ -36,7 +36,7 @@ class ReportedRun(Protocol):
         ...
 
     @property
-    def cases(self) -> Iterator[CaseResult]:
+    def cases(self) -> Iterable[CaseResult]:
         """The result of each attempt."""
         ...
 

@@ -258,23 +258,26 @@ class Store:
         positions: Collection[int] | None = None,
         verdicts: Collection[Verdict] | None = None,
         valid: bool | None = None,
+        offset: int = 0,
         limit: int | None = None,
     ) -> Iterator[CaseResult]:
         """Return results in file order, the attempts of a case one after another.
 
-        Only the rows that are asked for are decoded: those of some positions, with some verdicts, valid or invalid.
+        Only the rows that are asked for are decoded: those of some positions, with some verdicts, valid or invalid,
+        and of these only `limit` rows after the first `offset` rows.
         """
         self.commit()
         number = self._number(run_id)
         place = (RESULTS.c.run == CASES.c.run, RESULTS.c.position == CASES.c.position)
         query = sa.select(RESULTS, CASES.c.digest).select_from(RESULTS.outerjoin(CASES, sa.and_(*place)))
-        query = query.where(RESULTS.c.run == number).order_by(RESULTS.c.position, RESULTS.c.attempt).limit(limit)
+        query = query.where(RESULTS.c.run == number).order_by(RESULTS.c.position, RESULTS.c.attempt)
         if positions is not None:
             query = query.where(RESULTS.c.position.in_(positions))
         if verdicts is not None:
             query = query.where(RESULTS.c.verdict.in_([verdict.value for verdict in verdicts]))
         if valid is not None:
             query = query.where(RESULTS.c.valid.is_(valid))
+        query = query.limit(limit).offset(offset or None)
         decoder = BodyDecoder(ResultBody)
         terms = {criterion: terms for terms, criterion in self._read_terms(number).items()}
         return self._readable(
@@ -282,6 +285,13 @@ class Store:
             query,
             lambda row: result_of(decoder.decode(row.body), row.position, row.attempt, row.digest or "", terms),
         )
+
+    def count_results(self, run_id: str) -> int:
+        """Return the number of results of a run."""
+        self.commit()
+        query = sa.select(sa.func.count()).select_from(RESULTS).where(RESULTS.c.run == self._number(run_id))
+        (row,) = self._connections.rows(query)
+        return int(row[0])
 
     def criterion_terms(self, run_id: str) -> dict[str, CriterionTerms]:
         """Return the terms of each criterion of a run. Of several thresholds of a criterion, the first is returned."""

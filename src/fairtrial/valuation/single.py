@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import warnings as python_warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -161,3 +162,28 @@ def _embedder(choice: str | Embedder | None) -> Embedder | None:
             python_warnings.warn(WITHOUT_EMBEDDER, stacklevel=1)
         return installed
     return embedding.embedder(choice) if isinstance(choice, str) else choice
+
+
+async def avalue(
+    traces: Valuable | Iterable[Valuable],
+    *,
+    embedder: str | Embedder | None = "auto",
+    profile: str = "default",
+    novelty: str = "sequence",
+    cache: VectorCache | None = None,
+    index: str | Path | None = None,
+    confidence: float | None = None,
+    success: bool | None = None,
+) -> TraceValue | tuple[TraceValue, ...]:
+    """Return the value of traces as `value` does. A thread computes it, so that the running event loop stays free."""
+    return await asyncio.to_thread(
+        value,
+        traces,
+        embedder=embedder,
+        profile=profile,
+        novelty=novelty,
+        cache=cache,
+        index=index,
+        confidence=confidence,
+        success=success,
+    )

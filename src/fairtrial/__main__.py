@@ -1,0 +1,5 @@
+"""`python -m fairtrial`: the command `fairtrial`."""
+
+from fairtrial.cli import command
+
+command()

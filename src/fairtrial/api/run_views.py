@@ -1,0 +1,81 @@
+"""How is a run seen in Python: as text, as HTML in a notebook, as rows and as a data frame?"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from rich.console import Console
+
+from fairtrial.api.reporting import ShownRun, print_run
+from fairtrial.errors import UsageError
+from fairtrial.reports.report_table import REPORTS
+from fairtrial.reports.summary_table import closing, tables
+
+_WIDTH = 120
+_PRE = "<pre style=\"line-height: normal; font-family: Menlo, 'DejaVu Sans Mono', consolas, monospace\">{code}</pre>"
+
+Row = dict[str, Any]
+
+
+def text_of(run: ShownRun, *, everything: bool = False) -> str:
+    """Return the terminal report of a run as plain text."""
+    file = io.StringIO()
+    console = Console(file=file, width=_WIDTH, highlight=False, emoji=False, markup=False, color_system=None)
+    print_run(console, run, everything=everything)
+    return "\n".join(line.rstrip() for line in file.getvalue().splitlines()).strip("\n")
+
+
+def html_of(run: ShownRun) -> str:
+    """Return the numbers and the verdict of a run as HTML. Names from files are escaped."""
+    console = Console(
+        file=io.StringIO(), record=True, width=_WIDTH, highlight=False, emoji=False, markup=False, force_jupyter=False
+    )
+    console.print(tables(run.summary, run.calibrations))
+    console.print(closing(run.info, run.summary))
+    return console.export_html(inline_styles=True, code_format=_PRE)
+
+
+def rows_of(run: ShownRun) -> Iterator[Row]:
+    """Yield a row for each outcome: an attempt and a criterion."""
+    for result in run.cases:
+        fault = result.fault
+        for outcome in result.outcomes:
+            yield {
+                "run": run.info.id,
+                "eval_set": result.eval_set,
+                "case": result.case_id,
+                "attempt": result.attempt,
+                "criterion": outcome.criterion,
+                "value": outcome.score.value,
+                "threshold": outcome.threshold,
+                "verdict": outcome.verdict.value,
+                "reason": outcome.score.reason,
+                "case_verdict": result.verdict.value,
+                "fault": None if fault is None else fault.side,
+                "digest": result.digest,
+            }
+
+
+def frame_of(run: ShownRun, library: Literal["pandas", "polars"] | None) -> Any:
+    """Return the rows as a data frame of an installed library. Raises UsageError if none is installed."""
+    for name in ("pandas", "polars") if library is None else (library,):
+        try:
+            module: Any = __import__(name)
+        except ImportError:
+            continue
+        rows = list(rows_of(run))
+        return module.DataFrame(rows) if name == "pandas" else module.DataFrame(rows, infer_schema_length=None)
+    raise UsageError(f"to_frame needs {library or 'pandas or polars'}: pip install {library or 'pandas'}")
+
+
+def save(run: ShownRun, paths: Mapping[str, str | Path]) -> None:
+    """Write reports to paths, by the names of the reports."""
+    reports = {report.name.replace("-", "_"): report for report in REPORTS}
+    unknown = [name for name in paths if name not in reports]
+    if unknown:
+        raise UsageError(f"save: {unknown[0]}: is not a report; allowed: {', '.join(reports)}")
+    for name, path in paths.items():
+        reports[name].write(Path(path), run)

@@ -1,0 +1,57 @@
+"""Where is a run without a store kept? In a temporary folder, which a killed process does not leave for ever."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+import weakref
+from contextlib import ExitStack, suppress
+from io import TextIOWrapper
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairtrial.api.stored_runs import open_store
+
+if TYPE_CHECKING:
+    from fairtrial.store import Store
+
+_PREFIX = "fairtrial-run-"
+_LOCK = "in-use"
+_YOUNG = 60.0
+"""The time in seconds in which a new folder may not be locked yet."""
+
+
+def temporary_store() -> Store:
+    """Return a store in a folder that is removed when the store is garbage. Folders of killed processes are removed."""
+    _remove_abandoned()
+    folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+    lock = (folder / _LOCK).open("w", encoding="utf-8")
+    _take(lock)
+    store = open_store(f"sqlite:///{folder}/run.db")
+    removal = ExitStack()
+    removal.callback(shutil.rmtree, folder, ignore_errors=True)
+    removal.callback(lock.close)
+    weakref.finalize(store, removal.close)
+    return store
+
+
+def _remove_abandoned() -> None:
+    """Remove the folders whose process no longer holds their lock. The folders of other users stay."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with suppress(OSError), (folder / _LOCK).open("r+", encoding="utf-8") as lock:
+            if time.time() - folder.stat().st_mtime > _YOUNG and _take(lock):
+                shutil.rmtree(folder)
+
+
+def _take(lock: TextIOWrapper) -> bool:
+    """Lock a file, and return whether no other process holds it. Without file locks, every file counts as held."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
