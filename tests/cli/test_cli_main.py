@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import fairtrial as package
-from commands import fairtrial
+from commands import enter, eval_set, fairtrial, write
 from fairtrial.cli import COMMANDS
 
 _HEAVY = ("sqlalchemy", "rich", "nltk", "numpy", "msgspec", "asyncio", "regex")
@@ -89,3 +90,30 @@ def test_a_name_that_no_file_can_have_is_a_message(option: str) -> None:
     """What the system does not even look for is said shortly, without a traceback."""
     done = fairtrial("run", ".", "--agent", "commands:obedient", option, "a" * 5000)
     assert (done.code, "aaa…: File name too long" in done.err, len(done.err) < 300) == (2, True, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "command"), [("eval", "run"), ("view", "show"), ("diff", "compare"), ("scroe", "score")]
+)
+def test_a_command_of_another_tool_is_answered_with_ours(name: str, command: str) -> None:
+    """Users of ADK type `eval`."""
+    done = fairtrial(name)
+    assert done.code == 2
+    assert f"did you mean '{command}'?" in done.err
+
+
+def test_a_path_of_an_agent_is_answered_with_its_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The functions of the file are offered, as they are written for --agent."""
+    enter(tmp_path, monkeypatch)
+    write("t.evalset.json", eval_set("a"))
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop" / "agent.py").write_text("async def answer(trace): ...\ndef _hidden(): ...\n", encoding="utf-8")
+    done = fairtrial("run", "t.evalset.json", "--agent", "shop/agent.py")
+    assert done.code == 2
+    assert "got 'shop/agent.py'; did you mean 'shop.agent:answer'?" in done.err
+
+
+def test_the_package_is_a_command() -> None:
+    """`python -m fairtrial` works where no script is installed."""
+    done = subprocess.run([sys.executable, "-m", "fairtrial", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == f"fairtrial, version {package.__version__}"

@@ -70,6 +70,7 @@ from fairtrial import (
     Rubric,
     Run,
     RunInfo,
+    RunNotPassedError,
     Safety,
     Scenario,
     Score,
@@ -98,10 +99,14 @@ from fairtrial import (
     UserSimulatorQuality,
     VectorCache,
     Verdict,
+    aevaluate,
+    ascore,
+    avalue,
     evaluate,
     iter_recordings,
     load_eval_set,
     load_recordings,
+    open_run,
     save_eval_set,
     score,
     value,
@@ -321,10 +326,26 @@ def main(folder: Path) -> list[str]:
         problems = error.problems
     except (ConfigError, UsageError) as error:
         problems = (str(error),)
+    try:
+        run.check(allow_unscored=True)
+    except RunNotPassedError as error:
+        problems = (*problems, str(error))
+    run.save(json=folder / "run.json")
+    first: CaseResult = run.cases[0]
+    reread: Run = open_run(run.info.id[:8], store=f"sqlite:///{folder}/runs.db")
+    assert len(reread.cases[1:]) < len(run.cases)
     return [
+        first.case_id,
         *(line for one in (run, judged, again, last) for line in describe(one)),
         f"{worth.score} {key} {problems} {MODELS.budget}",
     ]
+
+
+async def awaited(folder: Path) -> tuple[Run, Run, object]:
+    """Evaluate, score and value in a loop."""
+    run = await aevaluate(EvalSet("fixed", (FIXED,)), AGENT, CRITERIA)
+    scored = await ascore(load_recordings(folder / "shop.evalset.json"), None, CRITERIA)
+    return run, scored, await avalue(Trace((EXPECTED,)), embedder="none")
 
 
 def names() -> tuple[type, ...]:
