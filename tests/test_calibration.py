@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import isclose
 
-from fairtrial.calibration import calibrate_criterion, unchecked
+from fairtrial.judge_calibration import calibrate_criterion, unchecked
 from fairtrial.records.ballot import Ballot, Decision, JudgeAnswer, Vote, VoteResult
 from fairtrial.records.calibration import Calibration, JudgeState
 from fairtrial.records.keys import CaseKey

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from fairtrial.calibration import Place, assumed, calibrate_criterion, unchecked
+from fairtrial.judge_calibration import Place, assumed, calibrate_criterion, unchecked
 from fairtrial.records.calibration import Calibration
 from fairtrial.records.keys import CaseKey, outcome_key
 from fairtrial.records.label import Label

@@ -17,10 +17,10 @@ from fairtrial.api.calibrations import judge_of
 from fairtrial.api.execution import execute
 from fairtrial.api.planning import Notes, Plan, run_info
 from fairtrial.api.stored_runs import Run
-from fairtrial.calibration import calibrate_criterion
 from fairtrial.config.eval_config import ConfigPart, EvalConfig
 from fairtrial.errors import ConfigError
 from fairtrial.judge.judges import Judges
+from fairtrial.judge_calibration import calibrate_criterion
 from fairtrial.metrics.canaries import PROBES, canaries, probe_pairs
 from fairtrial.metrics.entries import CATALOG
 from fairtrial.records.attempt import Recording
