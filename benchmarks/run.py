@@ -20,6 +20,7 @@ BENCHES = (
     "judge",
     "conversations",
     "intervals",
+    "judged_means",
     "hostile_text",
 )
 """Modules of this folder, each with `main(peer)`: the path of a Python that has google-adk."""

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
+import re
+import string
 from math import isclose
 from pathlib import Path
+from statistics import variance
 from typing import Any
 
 import pytest
@@ -13,11 +17,12 @@ import pytest
 from fairtrial.formats.verdict_tables import read_verdicts
 from fairtrial.recorded_judges import measure_judges
 from fairtrial.records.report_card import RecordedJudge
-from fairtrial.stats.agreement import krippendorff
+from fairtrial.stats.agreement import kappa, krippendorff, matthews, table_of
+from fairtrial.stats.correction import Judged, Labelled, corrected_mean
 
 pytestmark = pytest.mark.shared
 
-BOTH_ORDERS = {"verdict": "winner", "verdict_swapped": "winner_swapped"}
+BOTH_ORDERS = {"verdict": "winner", "verdict_swapped": "winner_swapped", "group": "strategy"}
 
 
 @pytest.fixture(scope="module")
@@ -27,18 +32,20 @@ def published(shared: Path) -> dict[str, Any]:
     return content
 
 
-def llmbar(shared: Path, where: dict[str, str]) -> list[RecordedJudge]:
-    """The judges of LLMBar."""
-    return measure_judges(read_verdicts(shared / "data" / "llmbar" / "judgements.csv", BOTH_ORDERS, where))
+def llmbar(shared: Path, subset: str) -> dict[tuple[str, str], RecordedJudge]:
+    """The judges of LLMBar on a subset, by judge and strategy."""
+    path = shared / "data" / "llmbar" / "judgements.csv"
+    return {(own.judge, own.group): own for own in measure_judges(read_verdicts(path, BOTH_ORDERS, {"subset": subset}))}
 
 
 def test_llmbar(shared: Path, published: dict[str, Any]) -> None:
     """GPT-4 on Natural is right in 95.5 % (90.6 … 97.9), and every other judge and strategy has its numbers, too."""
     values = published["llmbar"]["values"]
     assert [round(100 * value, 1) for value in values["natural/GPT-4/Vanilla"]["accuracy"]] == [95.5, 90.6, 97.9]
+    cards = {subset: llmbar(shared, subset) for subset in {name.split("/")[0] for name in values}}
     for name, expected in values.items():
         subset, judge, strategy = name.split("/")
-        (card,) = llmbar(shared, {"subset": subset, "judge": judge, "strategy": strategy})
+        card = cards[subset][judge, strategy]
         pairs = [
             *zip((card.accuracy.value, card.accuracy.low, card.accuracy.high), expected["accuracy"], strict=True),
             (card.orders_agree.value, expected["same_in_both_orders"]),
@@ -95,3 +102,47 @@ def majority(row: dict[str, str]) -> str:
     """The verdict of most people."""
     votes = [row[f"annotator{number}"] for number in (1, 2, 3)]
     return max(votes, key=votes.count)
+
+
+@pytest.mark.parametrize("model", ["fid", "gpt35", "chatgpt", "gpt4", "newbing"])
+def test_evouna(shared: Path, published: dict[str, Any], model: str) -> None:
+    """A judge by containment on five systems, and the rate that 100 labels correct it to."""
+    expected = published["evouna_nq"]["values"]["models"][model]
+    people, judge, ids = evouna(shared, model)
+    pairs = [(int(not own), int(not verdict), 1.0) for own, verdict in zip(people, judge, strict=True)]
+    table = table_of(pairs, 2)
+    numbers = {
+        "human": sum(people) / len(people),
+        "lexical_judge": sum(judge) / len(judge),
+        "sensitivity": table[0][0] / sum(table[0]),
+        "specificity": table[1][1] / sum(table[1]),
+        "kappa": kappa(table),
+        "mcc": matthews(table),
+    }
+    for name, value in numbers.items():
+        assert value is not None
+        assert isclose(value, expected[name], abs_tol=1e-9), name
+    first = sorted(range(len(ids)), key=lambda n: hashlib.sha256(ids[n].encode()).hexdigest())[:100]
+    labels = [Labelled(float(people[n]), float(judge[n]), n) for n in first]
+    corrected = corrected_mean(labels, Judged(len(judge), sum(judge) / len(judge), variance(map(float, judge))))
+    assert corrected is not None
+    for actual, value in zip((corrected.value, *corrected.interval), expected["corrected_by_100_labels"], strict=True):
+        assert isclose(actual, value, abs_tol=1e-9)
+
+
+def evouna(shared: Path, model: str) -> tuple[list[bool], list[bool], list[str]]:
+    """The verdicts of people and of the judge on the answers of a system, and the ids of the questions."""
+    rows = [json.loads(line) for line in (shared / "data" / "evouna" / "nq.jsonl").read_text().splitlines()]
+    rows = [row for row in rows if model in row["answers"]]
+    answers = [row["answers"][model] for row in rows]
+    judge = [
+        any(plain(reference) in plain(answer["text"]) for reference in row["references"])
+        for row, answer in zip(rows, answers, strict=True)
+    ]
+    return [answer["correct"] for answer in answers], judge, [row["id"] for row in rows]
+
+
+def plain(text: str) -> str:
+    """A text in lower case, without punctuation, articles and surplus spaces."""
+    letters = text.lower().translate(str.maketrans("", "", string.punctuation))
+    return " ".join(re.sub(r"\b(a|an|the)\b", " ", letters).split())

@@ -59,10 +59,14 @@ def judged_criteria(names: Sequence[str], config: Path | None, judges: Judges) -
 
 def _default_options(name: str) -> object:
     entry = CATALOG.get(name)
-    if entry is None or not entry.judged:
-        judged = ", ".join(judged.name for judged in CATALOG.values() if judged.judged)
+    if entry is None or not _asks_judge(name):
+        judged = ", ".join(filter(_asks_judge, CATALOG))
         raise ConfigError(f"--criterion: must be a criterion that asks a judge ({judged}), got {name!r}")
     return entry.sample
+
+
+def _asks_judge(name: str) -> bool:
+    return CATALOG[name].judged
 
 
 def _without_rubrics(criterion: Criterion) -> Criterion:

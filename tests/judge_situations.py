@@ -1,0 +1,155 @@
+"""Situations in which it is known what people would say: how often do intervals of judges hold the truth?"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from statistics import variance
+
+from fairtrial.stats.agreement import agreement_interval, kappa, matthews, share_interval, youden
+from fairtrial.stats.correction import Judged, Labelled, corrected_mean
+from fairtrial.stats.interval import bounded_interval
+
+Coverage = dict[str, float]
+"""The share of repetitions in which an interval holds the truth, by the name of the interval."""
+
+
+@dataclass(frozen=True)
+class JudgeSituation:
+    """People pass a share `rate`. The judge passes a share `sensitivity` of those, and fails `specificity` of the rest.
+
+    `labels` outcomes of `outcomes` are labelled.
+    """
+
+    rate: float
+    sensitivity: float
+    specificity: float
+    labels: int
+    outcomes: int = 0
+
+    @property
+    def name(self) -> str:
+        """The name in tables."""
+        return f"{self.rate:g} passed, se {self.sensitivity:g}, sp {self.specificity:g}"
+
+    def _outcome(self, source: random.Random) -> tuple[bool, bool]:
+        people = source.random() < self.rate
+        passes = self.sensitivity if people else 1 - self.specificity
+        return people, source.random() < passes
+
+    def agreement(self, repetitions: int, *, seed: int) -> Coverage:
+        """Return the coverage of kappa, Matthews' correlation and Youden's J."""
+        source = random.Random(f"{seed} {self}")
+        table = (
+            (self.rate * self.sensitivity, self.rate * (1 - self.sensitivity)),
+            ((1 - self.rate) * (1 - self.specificity), (1 - self.rate) * self.specificity),
+        )
+        truths = {
+            "kappa": kappa(table) or 0.0,
+            "mcc": matthews(table) or 0.0,
+            "youden": self.sensitivity + self.specificity - 1,
+        }
+        held: dict[str, list[bool]] = {name: [] for name in truths}
+        for _ in range(repetitions):
+            outcomes = [self._outcome(source) for _ in range(self.labels)]
+            pairs = [(int(not people), int(not judge), 1.0) for people, judge in outcomes]
+            ends = {
+                "kappa": agreement_interval(kappa, pairs, 2),
+                "mcc": agreement_interval(matthews, pairs, 2),
+                "youden": _youden(outcomes),
+            }
+            for name, interval in ends.items():
+                if interval is not None:
+                    held[name].append(interval[0] <= truths[name] <= interval[1])
+        return {name: sum(own) / len(own) for name, own in held.items()}
+
+    def correction(self, repetitions: int, *, seed: int) -> Coverage:
+        """Return the coverage of the corrected mean, and of the judge's own interval."""
+        source = random.Random(f"{seed} {self}")
+        corrected = own = 0
+        for _ in range(repetitions):
+            outcomes = [self._outcome(source) for _ in range(self.outcomes)]
+            verdicts = [float(judge) for _, judge in outcomes]
+            labels = [
+                Labelled(float(people), float(judge), n) for n, (people, judge) in enumerate(outcomes[: self.labels])
+            ]
+            corrected += _holds(corrected_mean(labels, judged_of(verdicts)), self.rate)
+            interval = bounded_interval(verdicts, attempts=len(verdicts))
+            own += interval is not None and interval[0] <= self.rate <= interval[1]
+        return {"corrected": corrected / repetitions, "judged": own / repetitions}
+
+
+def _youden(outcomes: Iterable[tuple[bool, bool]]) -> tuple[float, float] | None:
+    pairs = list(outcomes)
+    sensitivity = share_interval([(judge, 1.0) for people, judge in pairs if people])
+    specificity = share_interval([(not judge, 1.0) for people, judge in pairs if not people])
+    return None if sensitivity is None or specificity is None else youden(sensitivity, specificity)[1:]
+
+
+def _holds(corrected: object, truth: float) -> bool:
+    interval = getattr(corrected, "interval", None)
+    return interval is not None and interval[0] <= truth <= interval[1]
+
+
+def judged_of(values: list[float]) -> Judged:
+    """The numbers of all values of a judge."""
+    return Judged(len(values), sum(values) / len(values), variance(values))
+
+
+def graded_correction(labels: int, outcomes: int, repetitions: int, *, seed: int) -> float:
+    """Return the coverage of the corrected mean of grades 0, 1/4 .. 1, of which the judge lifts a third by one."""
+    source = random.Random(f"{seed} {labels} {outcomes}")
+    weights = [0.05, 0.1, 0.2, 0.35, 0.3]
+    truth = sum(weight * grade / 4 for grade, weight in enumerate(weights))
+    held = 0
+    for _ in range(repetitions):
+        people = [grade / 4 for grade in source.choices(range(5), weights, k=outcomes)]
+        judge = [min(1.0, grade + source.choice((0.0, 0.0, 0.25))) for grade in people]
+        sample = [Labelled(people[n], judge[n], n) for n in range(labels)]
+        held += _holds(corrected_mean(sample, judged_of(judge), graded=True), truth)
+    return held / repetitions
+
+
+def finite_correction(
+    people: list[float], judge: list[float], labels: int, repetitions: int, *, seed: int
+) -> tuple[float, float, float]:
+    """Return the coverage of the corrected mean of a finite set, and of the judge's interval, and the relative width.
+
+    The labels are drawn at random. The width is relative to an interval by the same labels alone.
+    """
+    source = random.Random(f"{seed} {labels}")
+    truth, judged = sum(people) / len(people), judged_of(judge)
+    own = bounded_interval(judge, attempts=len(judge))
+    held, widths, alone = 0, 0.0, 0.0
+    for _ in range(repetitions):
+        sample = [Labelled(people[n], judge[n], n) for n in source.sample(range(len(people)), labels)]
+        corrected = corrected_mean(sample, judged)
+        plain = corrected_mean(sample, judged, labels_only=True)
+        assert corrected is not None
+        assert plain is not None
+        held += corrected.interval[0] <= truth <= corrected.interval[1]
+        widths += corrected.interval[1] - corrected.interval[0]
+        alone += plain.interval[1] - plain.interval[0]
+    return held / repetitions, float(own is not None and own[0] <= truth <= own[1]), widths / alone
+
+
+def agreements() -> Iterator[JudgeSituation]:
+    """The situations of agreement."""
+    for rate, sensitivity, specificity in (
+        (0.5, 0.9, 0.9),
+        (0.7, 0.95, 0.9),
+        (0.9, 0.95, 0.7),
+        (0.7, 0.99, 0.99),
+        (0.5, 0.6, 0.6),
+    ):
+        for labels in (50, 100, 200):
+            yield JudgeSituation(rate, sensitivity, specificity, labels)
+
+
+def corrections() -> Iterator[JudgeSituation]:
+    """The situations of corrected means."""
+    for rate in (0.3, 0.7, 0.95):
+        for sensitivity, specificity in ((0.95, 0.9), (0.9, 0.6), (0.99, 0.99), (0.6, 0.55)):
+            for labels, outcomes in ((20, 200), (50, 200), (100, 1000), (200, 1000)):
+                yield JudgeSituation(rate, sensitivity, specificity, labels, outcomes)

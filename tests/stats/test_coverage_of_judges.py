@@ -1,0 +1,85 @@
+"""Do the intervals of judges hold the truth as often as they say? `benchmarks/judged_means.py` counts in full."""
+
+from __future__ import annotations
+
+import json
+import re
+import string
+from math import sqrt
+from pathlib import Path
+
+import pytest
+
+from judge_situations import JudgeSituation, finite_correction, graded_correction
+
+REPETITIONS = 300
+
+
+def at_least(share: float) -> float:
+    """The share less three standard errors of its estimate."""
+    return share - 3 * sqrt(share * (1 - share) / REPETITIONS)
+
+
+@pytest.mark.parametrize(
+    "situation",
+    [JudgeSituation(0.5, 0.9, 0.9, 50), JudgeSituation(0.9, 0.95, 0.7, 100), JudgeSituation(0.5, 0.6, 0.6, 100)],
+    ids=lambda situation: situation.name,
+)
+def test_agreement_is_covered(situation: JudgeSituation) -> None:
+    """Kappa, Matthews' correlation and Youden's J: at least 93 %, unless judge and people hardly ever differ."""
+    assert min(situation.agreement(REPETITIONS, seed=1).values()) >= at_least(0.93)
+
+
+def test_youden_of_a_nearly_perfect_judge_is_covered() -> None:
+    """The state of a judge rests on J, whose interval holds also if judge and people hardly ever differ."""
+    assert JudgeSituation(0.7, 0.99, 0.99, 200).agreement(REPETITIONS, seed=1)["youden"] >= at_least(0.93)
+
+
+@pytest.mark.parametrize(
+    "situation",
+    [
+        JudgeSituation(0.3, 0.6, 0.55, 20, 200),
+        JudgeSituation(0.7, 0.95, 0.9, 50, 200),
+        JudgeSituation(0.95, 0.9, 0.6, 50, 400),
+        JudgeSituation(0.7, 0.99, 0.99, 20, 200),
+    ],
+    ids=lambda situation: situation.name,
+)
+def test_corrected_means_are_covered(situation: JudgeSituation) -> None:
+    """At least 94 %, also with 20 labels and with a judge that is nearly useless or nearly perfect."""
+    assert situation.correction(REPETITIONS, seed=1)["corrected"] >= at_least(0.94)
+
+
+def test_corrected_means_of_grades_are_covered() -> None:
+    """A judge that lifts a third of the grades."""
+    assert graded_correction(50, 200, REPETITIONS, seed=1) >= at_least(0.94)
+
+
+@pytest.mark.shared
+def test_a_judge_by_containment_is_corrected(shared: Path) -> None:
+    """EVOUNA's gpt4: the judge's own interval never holds people's rate, the corrected one does, and it is narrower."""
+    people, judge = evouna(shared, "gpt4")
+    corrected, own, width = finite_correction(people, judge, 100, REPETITIONS, seed=1)
+    assert round(sum(judge) / len(judge), 2) == 0.61
+    assert round(sum(people) / len(people), 2) == 0.78
+    assert own == 0
+    assert corrected >= at_least(0.95)
+    assert width < 0.9
+
+
+def evouna(shared: Path, model: str) -> tuple[list[float], list[float]]:
+    """The verdicts of people, and of a judge that looks whether a reference is contained in the answer."""
+    people, judge = [], []
+    for line in (shared / "data" / "evouna" / "nq.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        answer = row["answers"].get(model)
+        if answer is not None:
+            people.append(float(answer["correct"]))
+            judge.append(float(any(plain(reference) in plain(answer["text"]) for reference in row["references"])))
+    return people, judge
+
+
+def plain(text: str) -> str:
+    """A text in lower case, without punctuation, articles and surplus spaces."""
+    letters = text.lower().translate(str.maketrans("", "", string.punctuation))
+    return " ".join(re.sub(r"\b(a|an|the)\b", " ", letters).split())
