@@ -85,6 +85,8 @@ COMMANDS = {
     "runs rm": ("runs", "rm", "RUN"),
     "runs export": ("runs", "export", "RUN", "-"),
     "runs import": ("runs", "import", "exported.jsonl"),
+    "compare": ("compare", "RUN", "RUN"),
+    "gate": ("gate", "RUN", "--at-least", "0.5"),
     "value": ("value", "--from-run", "RUN"),
 }
 

@@ -314,3 +314,17 @@ def test_a_store_that_cannot_be_opened_is_closed(tmp_path: Path, content: bytes)
     with pytest.raises(StoreError):
         Store(f"sqlite:///{tmp_path}/other.db", create=False)
     gc.collect()
+
+
+def test_a_closed_store_has_no_connection_for_a_reader_who_stopped_early(tmp_path: Path) -> None:
+    """The last connection to a SQLite file removes its log, so that a log that is left tells of a connection."""
+    store = Store(f"sqlite:///{tmp_path}/run.db")
+    store.begin(info("r"))
+    for position in range(3):
+        store.add_result("r", result(position))
+    unread = store.results("r")
+    assert next(unread).position == 0
+    assert (tmp_path / "run.db-wal").exists()
+    store.close()
+    assert not (tmp_path / "run.db-wal").exists()
+    unread.close()  # type: ignore[attr-defined]

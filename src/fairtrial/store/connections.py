@@ -26,7 +26,7 @@ class Connections:
     def __init__(self, engine: sa.Engine) -> None:
         self._engine = engine
         self._committing: sa.Connection | None = None
-        self._readers: set[sa.Connection] = set()
+        self._readers: set[sa.CursorResult[Any]] = set()
 
     @property
     def dialect(self) -> sa.Dialect:
@@ -59,28 +59,30 @@ class Connections:
     def rows(self, query: sa.Select[Any]) -> Iterator[Any]:
         """Yield the rows of a query. Memory does not grow with their number."""
 
-        def start() -> sa.Result[Any]:
+        def start() -> sa.CursorResult[Any]:
             connection = self._engine.connect()
             try:
                 result = connection.execution_options(yield_per=_BATCH).execute(query)
             except BaseException:
                 connection.close()
                 raise
-            self._readers.add(connection)
+            self._readers.add(result)
             return result
 
-        result: Any = _twice(start)
+        result = _twice(start)
         try:
             yield from result
         finally:
-            self._readers.discard(result.connection)
+            self._readers.discard(result)
+            _close(result)
             _close(result.connection)
 
     def close(self) -> None:
         """Close all connections, also those over which somebody may still read rows."""
         self._close_committing()
-        for connection in tuple(self._readers):
-            _close(connection)
+        for result in tuple(self._readers):
+            _close(result)  # SQLite keeps the file open as long as a statement has more rows
+            _close(result.connection)
         self._engine.dispose()
 
     def _close_committing(self) -> None:
@@ -89,12 +91,13 @@ class Connections:
             self._committing = None
 
 
-def _close(connection: sa.Connection) -> None:
-    """Close a connection, even if its other end is gone."""
+def _close(resource: sa.Connection | sa.CursorResult[Any]) -> None:
+    """Close a connection or a result, even if the other end of the connection is gone."""
     try:
-        connection.close()
+        resource.close()
     except Exception:  # noqa: BLE001  (each driver has its own errors, and nothing is lost: everything was committed)
-        connection.invalidate()
+        if isinstance(resource, sa.Connection):
+            resource.invalidate()
 
 
 def _twice(call: Callable[[], T]) -> T:
