@@ -1,0 +1,136 @@
+"""Operators that no user would mind: another order of keys, other white space, another form of the same words."""
+
+from __future__ import annotations
+
+from random import Random
+
+import regex
+from msgspec.structs import replace
+
+from fairtrial.mutations import phrases
+from fairtrial.mutations.calls import call_at, call_places, depends, exchanged, expected_calls, neighbours
+from fairtrial.mutations.operator import Invocations, Scene, shuffled
+from fairtrial.mutations.politeness import other_level
+from fairtrial.mutations.text_values import numbers
+from fairtrial.records.trace import ToolCall
+from fairtrial.text.sentences import cut
+
+_WIDE = str.maketrans("0123456789%", "０１２３４５６７８９％")
+_NARROW = str.maketrans("０１２３４５６７８９％", "0123456789%")
+
+
+def keys_reordered(scene: Scene, random: Random) -> Invocations | None:
+    """Write the arguments of a call in the opposite order."""
+    places = [place for place in call_places(scene) if len(call_at(scene, place).args) > 1]
+    if not places:
+        return None
+    place = random.choice(places)
+    call = call_at(scene, place)
+    reordered = replace(call, args=dict(reversed(call.args.items())))
+    return scene.with_steps((*scene.steps[:place], reordered, *scene.steps[place + 1 :]))
+
+
+def independent_calls_swapped(scene: Scene, random: Random) -> Invocations | None:
+    """Exchange two calls that do not use each other's results, if the order of these calls is free."""
+    if scene.rules.order not in ("ANY_ORDER", "IN_ORDER"):
+        return None
+    expected = {call.name for call in expected_calls(scene)}
+    for first, second in shuffled(neighbours(scene), random):
+        in_order = scene.rules.order == "IN_ORDER"
+        if in_order and {call_at(scene, first).name, call_at(scene, second).name} <= expected:
+            continue
+        if not depends(scene, first, second) and not depends(scene, second, first):
+            return scene.with_steps(exchanged(scene.steps, first, second))
+    return None
+
+
+def optional_call_added(scene: Scene, random: Random) -> Invocations | None:
+    """Call a tool that the criteria call optional."""
+    if not scene.rules.optional_tools or scene.invocation.steps is None:
+        return None
+    return scene.with_steps((*scene.steps, ToolCall(random.choice(sorted(scene.rules.optional_tools)))))
+
+
+def whitespace(scene: Scene, random: Random) -> Invocations | None:  # noqa: ARG001
+    """Put an empty line in the place of the first space between sentences, or at the end."""
+    pieces = cut(scene.reply)
+    for i, piece in enumerate(pieces[1:-1], 1):
+        if not piece.is_sentence and not piece.text.strip():
+            return scene.with_reply(
+                "".join(p.text for p in (*pieces[:i],)) + "\n\n" + "".join(p.text for p in pieces[i + 1 :])
+            )
+    return scene.with_reply(f"{scene.reply}\n\n") if scene.reply else None
+
+
+def markdown_toggled(scene: Scene, random: Random) -> Invocations | None:
+    """Remove bold marks, or make one number bold."""
+    if regex.search(r"\*\*[^*\n]+\*\*", scene.reply):
+        return scene.with_reply(regex.sub(r"\*\*([^*\n]+)\*\*", r"\1", scene.reply))
+    values = numbers(scene.reply)
+    if not values or "`" in scene.reply or "*" in scene.reply:
+        return None
+    start, end, _ = random.choice(values)
+    return scene.with_reply(f"{scene.reply[:start]}**{scene.reply[start:end]}**{scene.reply[end:]}")
+
+
+def number_format(scene: Scene, random: Random) -> Invocations | None:
+    """Write a number with or without separators of thousands: "1,000" and "1000"."""
+    for value in shuffled(numbers(scene.reply), random):
+        number_text = scene.reply[value.start : value.end]
+        if "," in number_text:
+            replacement = number_text.replace(",", "")
+        elif _is_amount(scene.reply, value.start):
+            replacement = f"{int(written):,}"
+        else:
+            continue
+        return scene.with_reply(scene.reply[: value.start] + replacement + scene.reply[value.end :])
+    return None
+
+
+def _is_amount(reply: str, start: int) -> bool:
+    """Return whether a whole number from 1000 on stands beside a currency or unit. Ids and years have no separators."""
+    if not regex.match(r"[1-9]\d{3,11}(?![\d.])", reply[start:]):
+        return False
+    unit = r"\d+ ?(?:원|円|元|ドル|달러|dollars|euros|won|yen|km|kg|명|개|人|個|个)"
+    return bool(regex.search(r"[$€£₩¥￥]\s?\Z", reply[:start]) or regex.match(unit, reply[start:]))
+
+
+def polite_frame(scene: Scene, random: Random) -> Invocations | None:
+    """Put a polite sentence before the reply."""
+    if not scene.reply.strip():
+        return None
+    space = "" if scene.language in ("ja", "zh") else " "
+    return scene.with_reply(f"{random.choice(phrases.FRAMES[scene.language])}{space}{scene.reply}")
+
+
+def politeness_level(scene: Scene, random: Random) -> Invocations | None:  # noqa: ARG001
+    """Write sentences in another level of politeness: 합니다체 as 해요체, です・ます as だ・である."""
+    changed = other_level(scene.reply, scene.language)
+    return None if changed is None else scene.with_reply(changed)
+
+
+def full_width(scene: Scene, random: Random) -> Invocations | None:
+    """Write the digits of a number in full width, or in half width if they are wide."""
+    values = numbers(scene.reply)
+    if not values:
+        return None
+    start, end, _ = random.choice(values)
+    number_text = scene.reply[start:end]
+    replacement = number_text.translate(_WIDE) if number_text.isascii() else number_text.translate(_NARROW)
+    return scene.with_reply(scene.reply[:start] + replacement + scene.reply[end:])
+
+
+def synonym(scene: Scene, random: Random) -> Invocations | None:
+    """Put a word of the same meaning in the place of a word."""
+    pairs = phrases.SYNONYMS[scene.language]
+    for word, replacement in shuffled([*pairs, *((replacement, word) for word, replacement in pairs)], random):
+        bounds = (r"\b", r"\b") if scene.language == "en" else (r"(?<![\p{Han}\p{Hangul}\p{Katakana}])", "")
+        match = regex.search(f"{bounds[0]}{regex.escape(word)}{bounds[1]}", scene.reply)
+        if match and not _is_risky(word):
+            return scene.with_reply(scene.reply[: match.start()] + replacement + scene.reply[match.end() :])
+    return None
+
+
+def _is_risky(word: str) -> bool:
+    """Return whether a word has other meanings, so that it is only put in and never taken out."""
+    return word in {"like", "But", "about", "今", "大概", "约", "約", "big"}

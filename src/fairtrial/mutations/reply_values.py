@@ -1,0 +1,109 @@
+"""Operators that put a wrong value into a reply: a number, a date, a name, a unit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from random import Random
+
+import regex
+
+from fairtrial.mutations.hangul import with_particle
+from fairtrial.mutations.operator import Invocations, Scene, leaves, shuffled
+from fairtrial.mutations.text_values import dates, number_key, numbers, other_day, other_number, other_units, replaced
+
+_IDENTIFIER = regex.compile(
+    r"(?<![\p{L}\p{N}_-])(?=[A-Za-z\d_-]*\d)(?=[A-Za-z\d_-]*[A-Za-z])[A-Za-z\d]+(?:[-_][A-Za-z\d]+)*"
+)
+
+
+def number_changed(scene: Scene, random: Random) -> Invocations | None:
+    """Change a number that also stands in the reference, in a result or in a message of the user."""
+    return _with_other_number(scene, random, {value.key for value in numbers(scene.grounds)})
+
+
+def contradicts_result(scene: Scene, random: Random) -> Invocations | None:
+    """State another number than the result of a tool states."""
+    in_results = {value.key for text in scene.result_texts for value in numbers(text)}
+    return _with_other_number(scene, random, in_results)
+
+
+def _with_other_number(scene: Scene, random: Random, traceable: set[str]) -> Invocations | None:
+    if not traceable:
+        return None
+    grounded = traceable | {value.key for value in numbers(scene.grounds)}
+    for value in shuffled(numbers(scene.reply), random):
+        new = other_number(scene.reply[value.start : value.end])
+        # A number that stands anywhere else could be right, too.
+        if value.key in traceable and number_key(new) not in grounded:
+            return scene.with_reply(replaced(scene.reply, value.start, value.end, new))
+    return None
+
+
+def date_changed(scene: Scene, random: Random) -> Invocations | None:
+    """Move a date by a day. The date also stands in the reference, in a result or in a message of the user."""
+    grounded = dates(scene.grounds)
+    for date in shuffled(dates(scene.reply), random):
+        new = other_day(scene.reply, date)
+        moved = date._replace(day=int(new))
+        if any(map(date.may_equal, grounded)) and not any(map(moved.may_equal, grounded)):
+            return scene.with_reply(replaced(scene.reply, date.start, date.end, new))
+    return None
+
+
+def unit_changed(scene: Scene, random: Random) -> Invocations | None:
+    """Change the currency or unit of a number that also stands in the reference, in a result or in a message."""
+    grounded = {value.key for value in numbers(scene.grounds)}
+    for value, new_name in shuffled(list(other_units(scene.reply)), random):
+        if value.key in grounded:
+            return scene.with_reply(replaced(scene.reply, value.start, value.end, new_name))
+    return None
+
+
+def name_swapped(scene: Scene, random: Random) -> Invocations | None:
+    """Put another name of the same kind in the place of a name: a value of the same key, or an id of the same shape."""
+    for name, names_of_kind in shuffled(_names(scene), random):
+        for new_name in shuffled(names_of_kind, random):
+            place = _whole_word(name, scene.reply)
+            if place is not None and name in scene.grounds:
+                start, end = place
+                return scene.with_reply(scene.reply[:start] + new_name + with_particle(new_name, scene.reply[end:]))
+    return None
+
+
+def _names(scene: Scene) -> list[tuple[str, list[str]]]:
+    """Return the names in the reply, each with names of the same kind that the reply does not hold."""
+    by_key: dict[str, dict[str, None]] = {}
+    values = [leaves(result.response) for result in scene.results]
+    values += [leaves(call.args) for invocation in scene.invocations for call in invocation.tool_calls]
+    for key, text in (pair for pairs in values for pair in pairs):
+        if regex.search(r"\p{L}", text) and 2 <= len(text) <= 40:
+            by_key.setdefault(key, {})[text] = None
+    for identifier in _IDENTIFIER.findall(f"{scene.grounds}\n{scene.reply}"):
+        by_key.setdefault(f"id {_shape(identifier)}", {})[identifier] = None
+    return [
+        (name, names_of_kind)
+        for names in by_key.values()
+        for name in names
+        if _whole_word(name, scene.reply) and (names_of_kind := _absent(names, scene.reply))
+    ]
+
+
+def _absent(names: Iterable[str], reply: str) -> list[str]:
+    folded = reply.casefold()
+    return [name for name in names if name.casefold() not in folded]
+
+
+def _shape(identifier: str) -> str:
+    """Return the form of an id: "A-9" for "ORD-1234"."""
+    return str(regex.sub(r"\d+", "9", regex.sub(r"[A-Za-z]+", "A", identifier)))
+
+
+def _whole_word(name: str, text: str) -> tuple[int, int] | None:
+    """Return the only place of a name in a text, or None if it stands there never, twice, or inside of another word."""
+    start = text.find(name)
+    if start < 0 or text.find(name, start + 1) >= 0:
+        return None
+    end = start + len(name)
+    joined = regex.compile(r"[A-Za-z\d_]{2}")
+    is_inside = joined.match(text, start - 1, start + 1) or joined.match(text, end - 1, end + 1)
+    return None if is_inside else (start, end)

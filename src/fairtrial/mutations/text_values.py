@@ -1,0 +1,177 @@
+"""Which numbers, dates and units does a text hold, and which other value may stand in the place of each?"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import regex
+
+from fairtrial.mutations.hangul import with_particle
+
+_UNIT = r"(?:kg|g|km|m|cm|mm|ml|l|L|GB|MB|TB|KB|hrs?|mins?|ms|USD|EUR|KRW|JPY|CNY)(?![A-Za-z0-9])"
+_NUMBER = regex.compile(
+    r"(?<![A-Za-z_\p{Nd}])(?<!\p{Nd}[.,:/\-．，])(?<![A-Za-z][\-.])"
+    r"(?P<number>\p{Nd}{1,3}(?:[,，]\p{Nd}{3})+(?:[.．]\p{Nd}+)?|\p{Nd}+(?:[.．]\p{Nd}+)?)"
+    rf"(?![.,:/\-．，]?\p{{Nd}})(?=(?:{_UNIT})|[^A-Za-z_]|\Z)"
+)
+_MARKER = regex.compile(r"^[ \t*>-]*\(?\p{Nd}{1,3}[.)）](?=[\s\*])|\[\p{Nd}+\]", regex.M)
+"""The number of a list item, and the number of a source."""
+
+_MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november")
+_MONTH_NAME = "|".join(f"{name}|{name[:3]}" for name in (*_MONTHS, "december"))
+_NUMBER_OF_MONTH = {name[:3]: number for number, name in enumerate((*_MONTHS, "december"), 1)}
+_EDGE = r"(?<![\p{Nd}A-Za-z])"
+_MONTH, _DAY = r"(?P<month>\p{Nd}{1,2})", r"(?P<day>\p{Nd}{1,2})"
+_DATES = tuple(
+    regex.compile(pattern, regex.I)
+    for pattern in (
+        rf"{_EDGE}(?P<year>\p{{Nd}}{{4}})(?P<mark>[-/]){_MONTH}(?P=mark){_DAY}(?![\p{{Nd}}/-])",
+        rf"{_EDGE}(?P<year>\p{{Nd}}{{4}})\. ?{_MONTH}\. ?{_DAY}(?!\p{{Nd}})",
+        rf"{_EDGE}(?:(?P<year>\p{{Nd}}{{4}})[年년] ?)?{_MONTH}[月월] ?{_DAY}(?=[日일号號])",
+        rf"\b(?P<name>{_MONTH_NAME})\.? (?P<day>\d{{1,2}})(?:, ?(?P<year>\d{{4}}))?(?![\w,]\d|\w|[:/-]\d)",
+        rf"{_EDGE}(?P<day>\d{{1,2}}) (?P<name>{_MONTH_NAME})\b(?: (?P<year>\d{{4}}))?",
+        rf"{_EDGE}(?P<first>\d{{1,2}})/(?P<second>\d{{1,2}})/(?P<year>\d{{4}})(?![\d/])",
+    )
+)
+_ORDINAL = regex.compile(rf"\b(?:{_MONTH_NAME})\.? \d{{1,2}}(?:st|nd|rd|th)\b", regex.I)
+_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+
+
+class Value(NamedTuple):
+    """A number or a date in a text, in a form that can be compared: "12000" for "１２，０００"."""
+
+    start: int
+    end: int
+    key: str
+
+
+class Date(NamedTuple):
+    """A date in a text. The year is 0 if the text does not name a year. `start` and `end` are the place of the day."""
+
+    span: tuple[int, int]
+    start: int
+    end: int
+    year: int
+    month: int
+    day: int
+
+    def may_equal(self, replacement: Date) -> bool:
+        """Whether both may be the same date. A date without a year may be in any year."""
+        years = {self.year, replacement.year} - {0}
+        return (self.month, self.day) == (replacement.month, replacement.day) and len(years) < 2
+
+
+def numbers(text: str) -> list[Value]:
+    """Return the numbers of a text without dates, times, list markers, and digits of names and phone numbers."""
+    blocked = [date.span for date in dates(text)]
+    blocked += [match.span() for pattern in (_MARKER, _ORDINAL) for match in pattern.finditer(text)]
+    spans = (match.span("number") for match in _NUMBER.finditer(text))
+    return [
+        Value(start, end, number_key(text[start:end]))
+        for start, end in spans
+        if not any(low < end and start < high for low, high in blocked)
+    ]
+
+
+def number_key(number: str) -> str:
+    """Return a number without separators and trailing zeros of decimals: "1000" for "１，０００.0"."""
+    key = unicodedata.normalize("NFKC", number).replace(",", "")
+    return key.rstrip("0").rstrip(".") if "." in key else key
+
+
+def other_number(number: str) -> str:
+    """Return a number whose first digit is another one. The form stays: "22,000" for "12,000", "２" for "１"."""
+    zero = chr(ord(number[0]) - int(number[0]))
+    return chr(ord(zero) + int(number[0]) % 9 + 1) + number[1:]
+
+
+def replaced(text: str, start: int, end: int, new: str) -> str:
+    """Return a text with another value in the place of one. A Korean particle after the value is made to fit."""
+    return text[:start] + new + with_particle(new, text[end:])
+
+
+def dates(text: str) -> list[Date]:
+    """Return the dates of a text that name a month and a day, in order. Dates that can be read in two ways are left."""
+    if not regex.search(r"\p{Nd}", text):
+        return []
+    dates_by_span: dict[tuple[int, int], Date] = {}
+    for pattern in _DATES:
+        for match in pattern.finditer(text):
+            date = _date(match)
+            if date and not any(date.span[0] < high and low < date.span[1] for low, high in dates_by_span):
+                dates_by_span[date.span] = date
+    return [dates_by_span[span] for span in sorted(dates_by_span)]
+
+
+def _date(match: regex.Match[str]) -> Date | None:
+    groups = match.groupdict()
+    place = "day"
+    if groups.get("name"):
+        month, day = _NUMBER_OF_MONTH[groups["name"][:3].lower()], int(groups["day"])
+    elif "first" in groups:
+        first, second = int(groups["first"]), int(groups["second"])
+        if (first > 12) == (second > 12):
+            return None  # 3/4/2026 is in March in America, and in April elsewhere.
+        month, day, place = (second, first, "first") if first > 12 else (first, second, "second")
+    else:
+        month, day = int(groups["month"]), int(groups["day"])
+    if not (1 <= month <= 12 and 1 <= day <= _DAYS[month - 1] + (month == 2)):
+        return None
+    year = int(groups["year"]) if groups.get("year") else 0
+    return Date(match.span(), match.start(place), match.end(place), year, month, day)
+
+
+def other_day(text: str, date: Date) -> str:
+    """Return the digits of the next day, or of the day before at the end of a month, in the same form."""
+    digits = text[date.start : date.end]
+    day = date.day + 1 if date.day < _DAYS[date.month - 1] else date.day - 1
+    zero = ord(digits[0]) - int(digits[0])
+    width = len(digits) if digits[0] == chr(zero) else 1
+    return "".join(chr(zero + int(digit)) for digit in str(day).zfill(width))
+
+
+_UNITS: tuple[tuple[str, str], ...] = (
+    (r"(?<=\p{Nd} ?)달러", "원"),
+    (r"(?<=\p{Nd} ?)원(?=입|이|은|을|에|으|의|\W|\Z)", "달러"),
+    (r"(?<=\p{Nd} ?)ドル", "円"),
+    (r"(?<=\p{Nd} ?)円", "ドル"),
+    (r"(?<=\p{Nd} ?)(?:美元|美金)", "日元"),
+    (r"(?<=\p{Nd} ?)元", "美元"),
+    (r"\$(?=\p{Nd})", "€"),
+    (r"[€£₩¥￥](?=\p{Nd})", "$"),
+    (r"(?<=\p{Nd} ?)USD\b", "EUR"),
+    (r"(?<=\p{Nd} ?)(?:EUR|GBP|KRW|JPY|CNY)\b", "USD"),
+    (r"(?<=\p{Nd} ?)dollars\b", "euros"),
+    (r"(?<=\p{Nd} ?)euros\b", "dollars"),
+    (r"(?<=\p{Nd} ?)kg(?![A-Za-z])", "g"),
+    (r"(?<=\p{Nd} ?)km(?![A-Za-z])", "m"),
+    (r"(?<=\p{Nd} ?)GB(?![A-Za-z])", "MB"),
+    (r"(?<=\p{Nd} ?)°C\b", "°F"),
+    (r"(?<=\p{Nd} ?)°F\b", "°C"),
+    (r"(?<=\p{Nd} )minutes\b", "hours"),
+    (r"(?<=\p{Nd} )hours\b", "days"),
+    (r"(?<=\p{Nd} )days\b", "weeks"),
+    (r"(?<=\p{Nd} )miles\b", "kilometers"),
+    (r"(?<=\p{Nd} ?)시간", "일"),
+    (r"(?<=\p{Nd} ?)(?:分間|時間)", "日間"),
+    (r"(?<=\p{Nd} ?)日間", "時間"),
+    (r"(?<=\p{Nd} ?)(?:小时|小時|分钟|分鐘)", "天"),
+    (r"(?<=\p{Nd} ?)天", "小时"),
+)
+_UNIT_PATTERNS = tuple((regex.compile(pattern), replacement) for pattern, replacement in _UNITS)
+
+
+def other_units(text: str) -> Iterator[tuple[Value, str]]:
+    """Yield each unit or currency beside a number with another one, such as "dollars" with "euros".
+
+    The key of the value is the key of the number that the unit belongs to.
+    """
+    by_end = {value.end: value for value in numbers(text)}
+    by_start = {value.start: value for value in by_end.values()}
+    for pattern, replacement in _UNIT_PATTERNS:
+        for match in pattern.finditer(text):
+            number = by_start.get(match.end()) or by_end.get(match.start()) or by_end.get(match.start() - 1)
+            if number is not None:
+                yield Value(match.start(), match.end(), number.key), replacement

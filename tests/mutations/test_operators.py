@@ -1,0 +1,232 @@
+"""Does every operator plant exactly one change, the same for the same seed, in the direction that it states?"""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from fairtrial.errors import UsageError
+from fairtrial.mutations.operator import Invocations, Operator, Rules, Scene
+from fairtrial.mutations.table import OPERATORS, operators_named
+from fairtrial.mutations.text_values import numbers
+from fairtrial.records.case import EvalCase
+from fairtrial.records.trace import Invocation, Message, ToolCall, ToolResult
+from fairtrial.text.language import language_of
+
+SENTENCES = {
+    "en": [
+        "The total is $1,250.",
+        "You can cancel until July 13.",
+        "Your order A-17 has been sent to Berlin.",
+        "However, it is not insured.",
+        "It weighs 12 kg.",
+    ],
+    "ko": [
+        "합계는 1,250원입니다.",
+        "7월 13일까지 취소할 수 있습니다.",
+        "주문 A-17은 부산으로 발송되었습니다.",
+        "현재 환불이 가능합니다.",
+        "3시간 걸립니다.",
+    ],
+    "ja": [
+        "合計は1,250円です。",
+        "7月13日までキャンセルできます。",
+        "注文A-17は大阪に発送されました。",
+        "現在は返金が可能です。",
+        "3時間かかります。",
+    ],
+    "zh": ["总价是1,250元。", "您可以在7月13日前取消。", "订单A-17已发往上海。", "目前支持退款。", "需要3小时。"],
+}
+TOOLS: dict[str, dict[str, Any]] = {
+    "find": {"name": "find", "annotations": {"readOnlyHint": True}},
+    "book": {"name": "book", "parameters": {"properties": {"room": {"enum": ["small", "large"]}}}},
+    "cancel": {"name": "cancel"},
+}
+STEPS = (
+    ToolCall("find", {"city": "Berlin", "day": "2026-07-13"}, "1"),
+    ToolResult("find", {"rooms": [{"id": "A-17", "price": 1250}, {"id": "B-42", "price": 990}]}, "1"),
+    ToolCall("book", {"id": "A-17", "room": "small", "seats": 2}, "2"),
+    ToolResult("book", {"ok": True}, "2"),
+)
+
+
+def scene(reply: str, *, index: int = 0, **rules: Any) -> Scene:
+    """A conversation of two turns whose reply at `index` is expected as it stands."""
+    first = Invocation(Message("Book a room."), STEPS, Message(reply))
+    second = Invocation(Message("Thanks. Is that all?"), (), Message("Goodbye and see you soon."))
+    conversation = (first, second)
+    other = Invocation(
+        Message("And mine?"),
+        (ToolCall("find", {"city": "Rome", "day": "2026-01-02"}), ToolCall("book", {"id": "C-3", "room": "large"})),
+        Message("Der Hund schläft."),
+    )
+    return Scene(
+        EvalCase("one", conversation), conversation, index, Rules(**rules), TOOLS, (EvalCase("two", (other,)),)
+    )
+
+
+replies = st.sampled_from([*SENTENCES]).flatmap(
+    lambda language: st.lists(st.sampled_from(SENTENCES[language]), min_size=1, max_size=4, unique=True).map(" ".join)
+)
+scenes = st.builds(
+    scene,
+    replies,
+    index=st.integers(0, 1),
+    order=st.sampled_from(["EXACT", "IN_ORDER", "ANY_ORDER"]),
+    privacy=st.booleans(),
+    optional_tools=st.sampled_from([frozenset(), frozenset({"log"})]),
+)
+
+
+@given(scenes, st.sampled_from([*OPERATORS.values()]), st.integers(0, 9))
+@settings(deadline=None, max_examples=400)
+def test_a_mutant_differs_and_is_the_same_for_the_same_seed(base: Scene, operator: Operator, seed: int) -> None:
+    """A mutant differs from its baseline, and the same seed makes the same mutant."""
+    mutant = operator.mutate(base, str(seed))
+    assert mutant is None or msgspec.json.encode(mutant) != msgspec.json.encode(base.invocations)
+    assert operator.mutate(base, str(seed)) == mutant
+
+
+@given(scenes, st.sampled_from([*OPERATORS.values()]), st.integers(0, 9))
+@settings(deadline=None, max_examples=400)
+def test_nothing_else_changes(base: Scene, operator: Operator, seed: int) -> None:
+    """A mutant differs in one reply, in the steps of one invocation, or in its turns, and in nothing else."""
+    mutant = operator.mutate(base, str(seed))
+    if mutant is None:
+        return
+    if "turn" in operator.name or operator.name == "stopped_early":
+        assert {i.reply for i in mutant} <= {i.reply for i in base.invocations}
+        return
+    there, here = mutant[base.index], base.invocation
+    same_reply = replace(there, final_response=here.final_response)
+    same_steps = replace(there, steps=here.steps)
+    assert here in (same_reply, same_steps)
+    assert (*mutant[: base.index], here, *mutant[base.index + 1 :]) == base.invocations
+
+
+@given(scenes, st.sampled_from(["number_changed", "contradicts_result"]), st.integers(0, 9))
+@settings(deadline=None)
+def test_a_wrong_number_stands_nowhere(base: Scene, name: str, seed: int) -> None:
+    """The new number is in no input, and one number of the inputs is gone."""
+    mutant = OPERATORS[name].mutate(base, str(seed))
+    if mutant is None:
+        return
+    before = {value.key for value in numbers(base.reply)}
+    after = {value.key for value in numbers(mutant[base.index].reply)}
+    assert len(after - before) == len(before - after) == 1
+    assert not (after - before) & {value.key for value in numbers(base.grounds)}
+
+
+@given(scenes, st.sampled_from([o for o in OPERATORS.values() if o.direction == "harmless"]), st.integers(0, 9))
+@settings(deadline=None, max_examples=300)
+def test_harmless_changes_keep_numbers_calls_and_language(base: Scene, operator: Operator, seed: int) -> None:
+    """A harmless change keeps the numbers of the reply, its language and every expected call with its arguments."""
+    mutant = operator.mutate(base, str(seed))
+    if mutant is None:
+        return
+    there = mutant[base.index]
+    assert sorted(v.key for v in numbers(there.reply)) == sorted(v.key for v in numbers(base.reply))
+    assert language_of(there.reply) == base.language
+    assert all(call in there.tool_calls for call in base.invocation.tool_calls)
+
+
+@given(scenes, st.sampled_from([o for o in OPERATORS.values() if o.direction == "harmful"]), st.integers(0, 9))
+@settings(deadline=None, max_examples=300)
+def test_harmful_changes_break_the_expectation(base: Scene, operator: Operator, seed: int) -> None:
+    """After a harmful change, the calls or the words of the replies are not the expected ones."""
+    mutant = operator.mutate(base, str(seed))
+    if mutant is not None:
+        assert words_and_calls(mutant) != words_and_calls(base.invocations)
+
+
+def words_and_calls(conversation: Invocations) -> list[Any]:
+    """The words of each reply, and the calls with their arguments."""
+    return [
+        (invocation.reply.split(), [(call.name, call.args) for call in invocation.tool_calls])
+        for invocation in conversation
+    ]
+
+
+@pytest.mark.parametrize("operator", OPERATORS.values(), ids=OPERATORS)
+def test_every_operator_applies_somewhere(operator: Operator) -> None:
+    """Each operator changes at least one conversation of the corpus in each language that it knows."""
+    for language in operator.languages or ("en",):
+        text = " ".join(SENTENCES[language])
+        bases = [
+            scene(text, index=index, order=order, privacy=True, optional_tools=optional)
+            for index in (0, 1)
+            for order, optional in (("ANY_ORDER", frozenset({"log"})), ("IN_ORDER", frozenset()))
+        ]
+        bases += [replace_calls(bases[0]), scene(SENTENCES[language][0], order="EXACT")]
+        assert any(operator.mutate(base, "1") for base in bases), language
+
+
+def replace_calls(base: Scene) -> Scene:
+    """The same scene with two calls that do not depend on each other."""
+    steps = (ToolCall("find", {"city": "Berlin"}), ToolCall("find", {"city": "Rome"}))
+    first = replace(base.invocation, steps=steps)
+    conversation = (first, *base.invocations[1:])
+    return Scene(EvalCase("one", conversation), conversation, 0, base.rules, TOOLS, base.other_cases)
+
+
+def test_a_particle_fits_the_new_name() -> None:
+    """A Korean particle after a swapped name takes the form that fits the new name."""
+    steps = (ToolResult("find", [{"city": "부산"}, {"city": "제주"}]),)
+    conversation = (Invocation(Message("어디?"), steps, Message("부산은 맑습니다.")),)
+    base = Scene(EvalCase("one", conversation), conversation, 0)
+    mutant = OPERATORS["name_swapped"].mutate(base, "1")
+    assert mutant is not None
+    assert mutant[0].reply == "제주는 맑습니다."
+
+
+def test_a_second_equal_call_is_not_needed() -> None:
+    """A call that the agent made once more than expected may be dropped, so that it is not a harmful change."""
+    call = ToolCall("book", {"id": 1})
+    expected = (Invocation(Message("hi"), (call,), Message("ok")),)
+    actual = (Invocation(Message("hi"), (call, ToolCall("book", {"id": 1}, "2")), Message("ok")),)
+    assert OPERATORS["call_dropped"].mutate(Scene(EvalCase("one", expected), actual, 0), "1") is None
+
+
+def test_an_ignored_argument_is_not_changed() -> None:
+    """If the rules take every argument for equal, no change of an argument is harmful."""
+    base = scene("ok", same_call=lambda actual, expected: actual.name == expected.name)
+    for name in ("argument_changed", "argument_dropped", "argument_from_other_case"):
+        assert OPERATORS[name].mutate(base, "1") is None
+
+
+def test_an_idempotent_tool_may_be_called_twice() -> None:
+    """A call is repeated only if its tool is not marked as idempotent."""
+    mutants = [OPERATORS["call_repeated"].mutate(scene("ok"), str(seed)) for seed in range(9)]
+    assert {call.name for mutant in mutants if mutant for call in mutant[0].tool_calls[1:]} == {"book"}
+
+
+def test_an_unknown_operator_is_refused_with_the_nearest_name() -> None:
+    """The message names the operator that the user probably means."""
+    with pytest.raises(UsageError, match="'number_chnged' is not an operator; did you mean 'number_changed'"):
+        operators_named(["number_chnged"])
+
+
+def test_a_language_that_an_operator_does_not_know_is_refused() -> None:
+    """The message names the languages that the operator knows."""
+    with pytest.raises(UsageError, match="politeness_level does not know en, it knows ko, ja"):
+        operators_named(["politeness_level"], ["en"])
+
+
+def to_upper(base: Scene, random: Random) -> Invocations:  # noqa: ARG001
+    """A user's own change."""
+    return base.with_reply(base.reply.upper())
+
+
+SHOUTED = Operator("shouted", "harmless", to_upper, ("hi", "HI"))
+
+
+def test_an_operator_of_a_user_is_named_by_its_import_path() -> None:
+    """An import path names an Operator of the user."""
+    (operator,) = operators_named(["mutations.test_operators:SHOUTED"])
+    assert operator.mutate(scene("hello"), "1")
