@@ -6,13 +6,14 @@ import tracemalloc
 from collections.abc import Iterator
 from math import exp
 
+import msgspec
 import pytest
 
 from fairtrial.aggregation import aggregate
 from fairtrial.metrics.entries import CATALOG
 from fairtrial.records.attempt import Failure, Side
 from fairtrial.records.model_usage import ModelUsage
-from fairtrial.records.result import CaseResult, JudgeStats, Outcome, Verdict
+from fairtrial.records.result import CaseResult, Fault, JudgeStats, Outcome, Verdict
 from fairtrial.records.score import Range, Score
 from fairtrial.records.summary import CriterionSummary, Estimate
 from fairtrial.stats.interval import wilson
@@ -223,3 +224,12 @@ def test_agreement_is_the_mean_over_outcomes_with_votes_to_compare() -> None:
         *(CaseResult(f"c{i}", i, (Outcome("m", Score(1.0), 0.5, judge_stats=one),)) for i, one in enumerate(judged))
     )
     assert (found.self_agreement, found.panel_agreement) == (0.75, 0.25)
+
+
+def test_a_run_whose_passed_attempts_are_all_invalid_is_unscored() -> None:
+    """For example, a fault was injected into each: nothing is known about the agent."""
+    invalid = msgspec.structs.replace(result(0, 1), invalidations=(Fault("environment", ("an injected fault",)),))
+    found = aggregate([invalid])
+    assert found.verdict is Verdict.UNSCORED
+    assert "every attempt that passed is invalid" in found.reasons[0]
+    assert aggregate([invalid, result(1, 1)]).verdict is Verdict.PASSED

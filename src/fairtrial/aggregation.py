@@ -70,6 +70,7 @@ class _RunTally:
         self.agent: ModelUsage | None = None
         self.simulator: ModelUsage | None = None
         self.environment: ModelUsage | None = None
+        self._valid_passes = 0
         self._agent_errors = 0
         self._other_errors = 0
         self._case_passed = 0
@@ -83,6 +84,7 @@ class _RunTally:
     def add(self, result: CaseResult, verdict: Verdict) -> None:
         """Count one attempt."""
         self.cases[verdict] += 1
+        self._valid_passes += verdict is Verdict.PASSED and not result.invalidations
         self._case_passed += verdict is Verdict.PASSED
         by_agent = verdict is Verdict.ERROR and result.failure is not None and result.failure.side == "agent"
         self._case_attempts += by_agent or verdict in (Verdict.PASSED, Verdict.FAILED)
@@ -113,6 +115,8 @@ class _RunTally:
             unscored.append("no criterion has a threshold, so that nothing decides")
         elif not self.cases[Verdict.PASSED]:
             unscored.append("no case passed" if self.cases else "there are no cases")
+        elif not self._valid_passes:
+            unscored.append("every attempt that passed is invalid, so that nothing is known about the agent")
         return (Verdict.UNSCORED, unscored) if unscored else (Verdict.PASSED, [])
 
 

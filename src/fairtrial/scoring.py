@@ -215,6 +215,9 @@ def _warnings(trace: Trace, planned_case: PlannedCase) -> Iterator[str]:
             messages = f"{shortened(ours.query, 60)!r} recorded, {shortened(theirs.query, 60)!r} expected"
             yield f"the user's message of invocation {number} differs: {messages}"
             break
+    if len(trace.invocations) < len(expected) and not trace.broken:
+        counts = f"{len(trace.invocations)} invocations recorded, {len(expected)} expected"
+        yield f"{counts}; criteria without a reference score what is recorded"
     if len(trace.invocations) > len(expected):
         counts = f"{len(trace.invocations)} invocations recorded, {len(expected)} expected"
         yield f"{counts}; the surplus is not scored"

@@ -196,9 +196,16 @@ def test_results_outlive_the_run_that_nobody_keeps() -> None:
     assert [one.case_id for one in evaluate(SET, hello, MATCHES).cases] == ["a", "b"]
 
 
-def test_an_empty_eval_set_is_not_passed() -> None:
-    """Nothing was tested."""
-    assert evaluate(EvalSet("none"), hello, MATCHES).verdict is Verdict.UNSCORED
+def test_an_empty_eval_set_is_refused() -> None:
+    """Nothing would be tested."""
+    with pytest.raises(UsageError, match="there are no cases"):
+        evaluate(EvalSet("none"), hello, MATCHES)
+
+
+def test_a_run_is_neither_true_nor_false() -> None:
+    """`assert evaluate(...)` would pass whatever the verdict."""
+    with pytest.raises(TypeError, match="compare its verdict"):
+        bool(evaluate(SET, hello, MATCHES))
 
 
 def test_score_recordings_in_memory_against_an_eval_set() -> None:

@@ -140,7 +140,7 @@ def test_a_persona_that_nobody_knows_is_a_problem() -> None:
         ({"max_allowed_invocation": 3}, "/max_allowed_invocation: is not a known option; did you mean"),
         ({"stop_signal": 5}, "/stop_signal: must be a string that is not blank, got 5"),
         ({"custom_instructions": "{{ plan }}"}, "/custom_instructions: must use {{ stop_signal }}"),
-        ({"model": "nobody"}, ": model 'nobody' names no provider"),
+        ({"model": "nobody"}, "/model: model 'nobody' names no provider"),
         (
             {"model_configuration": {"temprature": 1}},
             "/model_configuration/temprature: is not a known option",
@@ -156,3 +156,19 @@ def test_what_nobody_simulates_with_is_checked_too(options: dict[str, object], p
     assert (checked.code, refused.code) == (2, 2)
     assert f"    error: /user_simulator_config{problem}" in checked.out
     assert f"/user_simulator_config{problem}" in refused.err
+
+
+def test_an_unknown_model_is_placed_as_the_file_spells_it() -> None:
+    """The user finds the key that must be changed, also in a file that spells its keys in camelCase."""
+    tools = {"toolName": "f", "mockStrategyType": "MOCK_STRATEGY_TOOL_SPEC"}
+    parts = {
+        "userSimulatorConfig": {"model": "nobody"},
+        "environmentSimulationConfig": {"simulationModel": "nobody", "toolSimulationConfigs": [tools]},
+    }
+    write("c.json", {**MATCH, **parts})
+    write("a.evalset.json", eval_set("one"))
+    checked = fairtrial("check", "c.json")
+    refused = fairtrial("run", "a.evalset.json", "--agent", "commands:obedient", "--config", "c.json")
+    for pointer in ("/userSimulatorConfig/model", "/environmentSimulationConfig/simulationModel"):
+        assert f"    error: {pointer}: model 'nobody' names no provider" in checked.out
+    assert "/environmentSimulationConfig/simulationModel: model 'nobody'" in refused.err

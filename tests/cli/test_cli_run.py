@@ -223,8 +223,8 @@ def test_config_overrides_what_lies_beside() -> None:
 
 def test_default_criteria_are_announced() -> None:
     """Without a config ADK's defaults hold, and the output says so."""
-    write("alone/alone.evalset.json", eval_set("good"))
-    done = run("alone/alone.evalset.json")
+    write("far/alone/alone.evalset.json", eval_set("good"))
+    done = run("far/alone/alone.evalset.json")
     assert "criteria: defaults (tool_trajectory_avg_score 1.0, response_match_score 0.8)" in done.out
 
 

@@ -105,6 +105,29 @@ CONFIGS: dict[str, tuple[dict[str, Any], int]] = {
     "a misspelt option": ({"criteria": {"tool_trajectory_avg_score": {"threshold": 1, "match_typ": "EXACT"}}}, 2),
     "a criterion object without threshold": ({"criteria": {"response_match_score": {}}}, 2),
     "a key beside the criteria": ({"criteria": {"response_match_score": 0.8}, "judges": {}}, 2),
+    "a threshold that is not a number": ({"criteria": {"response_match_score": "high"}}, 2),
+    "a threshold of infinity": ({"criteria": {"response_match_score": {"threshold": "inf"}}}, 2),
+    "a negative threshold": ({"criteria": {"response_match_score": {"threshold": -0.1}}}, 2),
+    "a bare threshold of null": ({"criteria": {"response_match_score": None}}, 2),
+    "a misspelt option of the judge": (
+        {"criteria": {"safety_v1": {"threshold": 1, "judge_model_options": {"judge_modle": "openai/x"}}}},
+        2,
+    ),
+    "a judge with no votes": (
+        {"criteria": {"safety_v1": {"threshold": 1, "judge_model_options": {"num_samples": 0}}}},
+        2,
+    ),
+    "a misspelt rubric": (
+        {"criteria": {"rubric_based_tool_use_quality_v1": {"threshold": 1, "rubrics": [{"id": "r", "txt": "x"}]}}},
+        2,
+    ),
+    "a misspelt option of the user": ({**REPLY, "user_simulator_config": {"modle": "x"}}, 2),
+    "a misspelt option of the environment": ({**REPLY, "environment_simulation_config": {"tool_configs": []}}, 2),
+    "a custom metric that no criterion names": (
+        {**REPLY, "custom_metrics": {"mine": {"code_config": {"name": "commands.polite"}}}},
+        2,
+    ),
+    "a criterion whose data nobody recorded": ({"criteria": {"token_usage_v1": 10}}, 3),
     "criteria under another key": ({"metrics": {"response_match_score": 0.8}}, 2),
     "a threshold of null": ({"criteria": {"response_match_score": {"threshold": None}}}, 3),
 }
@@ -117,6 +140,198 @@ def test_a_config_that_checks_nothing_is_not_green(config: dict[str, Any], code:
     write("config.json", config)
     done = fairtrial("run", "t.evalset.json", "--agent", "commands:obedient", "--config", "config.json")
     assert done.code == code, done.out + done.err
+
+
+METRICS: dict[str, tuple[str, int]] = {
+    "None": ("nothing", 3),
+    "NaN": ("not_a_number", 3),
+    "a text": ("text", 3),
+    "a number out of range": ("too_large", 3),
+    "False": ("false", 1),
+    "an exception": ("raising", 3),
+}
+
+
+@pytest.mark.parametrize(("name", "code"), METRICS.values(), ids=METRICS)
+def test_an_own_metric_without_a_value_decides_nothing(name: str, code: int) -> None:
+    """Only a number in the range of the metric can pass."""
+    write("t.evalset.json", eval_set("a"))
+    write("config.json", {"criteria": {"x": 0.5}, "custom_metrics": {"x": {"code_config": {"name": f"own.{name}"}}}})
+    Path("own.py").write_text(OWN, encoding="utf-8")
+    done = fairtrial("run", "t.evalset.json", "--agent", "commands:obedient", "--config", "config.json")
+    assert done.code == code, done.out + done.err
+
+
+OWN = """
+def nothing(trace, case): return None
+def not_a_number(trace, case): return float("nan")
+def text(trace, case): return "1.0"
+def too_large(trace, case): return 2.0
+def false(trace, case): return False
+def raising(trace, case): raise ValueError
+def silent(conversation): return None
+def blank(conversation): return ""
+def no_items(conversation): yield from ()
+"""
+
+AGENTS: dict[str, tuple[str, dict[str, Any], int]] = {
+    "None, where no call is expected": ("own:silent", CALLS, 3),
+    "a blank reply, where no call is expected": ("own:blank", CALLS, 3),
+    "no items, where no call is expected": ("own:no_items", CALLS, 3),
+    "None, where a reply is expected": ("own:silent", REPLY, 1),
+    "a blank reply, where a reply is expected": ("own:blank", REPLY, 1),
+    "an exception": ("commands:obedient", CALLS, 1),
+    "no such function": ("own:missing", CALLS, 2),
+    "no such module": ("missing:agent", CALLS, 2),
+}
+
+
+@pytest.mark.parametrize(("agent", "config", "code"), AGENTS.values(), ids=AGENTS)
+def test_an_agent_that_does_nothing_is_not_green(agent: str, config: dict[str, Any], code: int) -> None:
+    """That it called no tool does not speak for it. The case `crash` makes the obedient agent raise."""
+    write("t.evalset.json", eval_set("crash"))
+    write("config.json", config)
+    Path("own.py").write_text(OWN, encoding="utf-8")
+    done = fairtrial("run", "t.evalset.json", "--agent", agent, "--config", "config.json")
+    assert done.code == code, done.out + done.err
+
+
+def chat(name: str, *texts: str) -> dict[str, Any]:
+    """Chat messages of a user and an assistant in turns, without a word about tools."""
+    roles = ("user", "assistant")
+    return {"id": name, "messages": [{"role": roles[i % 2], "content": text} for i, text in enumerate(texts)]}
+
+
+FORBIDDEN = {
+    "criteria": {"tool_trajectory_avg_score": {"threshold": 1, "match_type": "ANY_ORDER", "forbidden_tools": ["f"]}}
+}
+WITH_CALL = {
+    "id": "a",
+    "messages": [
+        *chat("", "a", "ok", "and now?")["messages"],
+        {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": "{}"}}]},
+        {"role": "assistant", "content": "done"},
+    ],
+}
+RECORDINGS: dict[str, tuple[Any, dict[str, Any], int]] = {
+    "a reply, but nothing of calls": (chat("a", "a", "ok"), CALLS, 3),
+    "nothing of a forbidden tool": (chat("a", "a", "ok"), FORBIDDEN, 3),
+    "no reply": (chat("a", "a"), CALLS, 3),
+    "no case with its id": (chat("z", "a", "ok"), REPLY, 3),
+    "a forbidden tool after the last expected invocation": (WITH_CALL, FORBIDDEN, 1),
+    "a surplus call": (WITH_CALL, CALLS, 1),
+    "an empty list": ([], REPLY, 2),
+    "no messages": ({"id": "a", "messages": []}, REPLY, 1),
+}
+
+
+@pytest.mark.parametrize(("document", "config", "code"), RECORDINGS.values(), ids=RECORDINGS)
+def test_a_recording_that_says_too_little_is_not_green(document: Any, config: dict[str, Any], code: int) -> None:
+    """A recording cannot meet an expectation about things that it does not contain."""
+    write("t.evalset.json", eval_set("a"))
+    write("recorded.json", document)
+    write("config.json", config)
+    done = fairtrial("score", "recorded.json", "--against", "t.evalset.json", "--config", "config.json")
+    assert done.code == code, done.out + done.err
+
+
+def test_a_recording_of_another_set_answers_no_case() -> None:
+    """Ids such as `case_1` occur in many sets: the user's message differs, and so does the set."""
+    write("t.evalset.json", eval_set("a"))
+    assert fairtrial("record", "t.evalset.json", "--agent", "commands:obedient", "-o", "t.jsonl").code == 0
+    write("other.evalset.json", eval_set(case("a", query="another question"), name="other"))
+    write("config.json", REPLY)
+    done = fairtrial("score", "t.jsonl", "--against", "other.evalset.json", "--config", "config.json")
+    assert done.code == 3
+    assert "recording 'a' belongs to no case" in done.err
+
+
+def test_a_recording_answers_the_same_case_of_a_renamed_set() -> None:
+    """The id of a set may be the name of its file: that alone is not a reason for red."""
+    write("t.evalset.json", eval_set("a"))
+    fairtrial("record", "t.evalset.json", "--agent", "commands:obedient", "-o", "t.jsonl")
+    write("other.evalset.json", eval_set("a", name="other"))
+    write("config.json", REPLY)
+    assert fairtrial("score", "t.jsonl", "--against", "other.evalset.json", "--config", "config.json").code == 0
+
+
+def test_missing_invocations_count_as_0() -> None:
+    """The recording ends before the conversation does."""
+    write("t.evalset.json", eval_set({"eval_id": "a", "conversation": case("a")["conversation"] * 2}))
+    write("recorded.json", chat("a", "a", "ok"))
+    write("config.json", REPLY)
+    done = fairtrial("score", "recorded.json", "--against", "t.evalset.json", "--config", "config.json")
+    assert done.code == 1
+
+
+def test_three_replies_of_exactly_the_threshold_pass() -> None:
+    """Red would be false: only the sum of three times 0.7 in floating point, divided by 3, is below 0.7."""
+    reference = "ok b c d e f g h i j k l m"  # seven of its 13 words: the F-measure is 2 * 7 / (7 + 13)
+    reply = "ok b c d e f g"
+    conversation = case("a", reference)["conversation"] * 3
+    write("t.evalset.json", eval_set({"eval_id": "a", "conversation": conversation}))
+    write("recorded.json", chat("a", *("a", reply) * 3))
+    write("config.json", {"criteria": {"response_match_score": 0.7}})
+    done = fairtrial("score", "recorded.json", "--against", "t.evalset.json", "--config", "config.json")
+    assert done.code == 0, done.out
+
+
+CASES: dict[str, tuple[list[dict[str, Any]], int]] = {
+    "an empty conversation beside a case that passes": ([case("a"), {"eval_id": "b", "conversation": []}], 3),
+    "neither conversation nor scenario": ([case("a"), {"eval_id": "b"}], 2),
+    "an id that stands twice": ([case("a"), case("a")], 2),
+    "a case without an id": ([case("a"), {**case("b"), "eval_id": None}], 2),
+    "a scenario that nobody can play": (
+        [case("a"), {"eval_id": "b", "conversation_scenario": {"starting_prompt": "x", "conversation_plan": "y"}}],
+        2,
+    ),
+}
+
+
+@pytest.mark.parametrize(("cases", "code"), CASES.values(), ids=CASES)
+def test_a_case_that_checks_nothing_is_not_green(
+    cases: list[dict[str, Any]], code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other case passes, and must not hide it."""
+    for name in ("GOOGLE_API_KEY", "GEMINI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    write("t.evalset.json", eval_set(*cases))
+    write("config.json", REPLY)
+    done = fairtrial("run", "t.evalset.json", "--agent", "commands:obedient", "--config", "config.json")
+    assert done.code == code, done.out + done.err
+
+
+SELECTIONS: dict[str, tuple[str, ...]] = {
+    "no attempt": ("t.evalset.json", "--attempts", "0"),
+    "a misspelt case": ("t.evalset.json:b",),
+    "one misspelt case of two": ("t.evalset.json:a,b",),
+    "a misspelt file": ("u.evalset.json",),
+    "a misspelt config": ("t.evalset.json", "--config", "conf.json"),
+    "an empty file": ("empty.evalset.json",),
+    "null": ("null.evalset.json",),
+    "no cases, and --allow-unscored": ("none.evalset.json", "--allow-unscored"),
+    "a config in the folder above": ("above/evals/t.evalset.json",),
+}
+
+
+@pytest.mark.parametrize("arguments", SELECTIONS.values(), ids=SELECTIONS)
+def test_a_selection_of_nothing_is_refused(arguments: tuple[str, ...]) -> None:
+    """And so are criteria that would not be those that the author wrote."""
+    for folder in (".", "config", "above/evals"):
+        write(f"{folder}/t.evalset.json", eval_set("a"))
+    write("config/my_config.json", CALLS)
+    write("above/test_config.json", CALLS)
+    write("none.evalset.json", eval_set())
+    Path("empty.evalset.json").touch()
+    write("null.evalset.json", None)
+    assert fairtrial("run", *arguments, "--agent", "commands:obedient").code == 2
+
+
+def test_recordings_against_an_empty_set_are_refused() -> None:
+    """Every recording would belong to no case."""
+    write("t.evalset.json", eval_set())
+    write("recorded.json", chat("a", "a", "ok"))
+    assert fairtrial("score", "recorded.json", "--against", "t.evalset.json").code == 2
 
 
 def test_a_criterion_that_applies_to_no_case_is_unscored() -> None:

@@ -71,7 +71,8 @@ def test_a_module_that_exits_when_it_is_imported_is_refused(line: str, monkeypat
 
 def test_recording_an_agent_that_ends_the_process_fails() -> None:
     """The file holds the broken conversations."""
-    done = fairtrial("record", "t.evalset.json", "--agent", "ending_agents:hard", "-o", "t.jsonl")
+    arguments = ("t.evalset.json", "--agent", "ending_agents:hard", "--config", "config.json")
+    done = fairtrial("record", *arguments, "-o", "t.jsonl")
     assert done.code == 1
     assert "2 of 2 conversations recorded in t.jsonl, 2 broken" in done.out
 

@@ -162,8 +162,15 @@ def test_a_config_has_our_criteria_without_thresholds() -> None:
     assert config is not None
     assert [(part.name, part.value) for part in config.criteria] == [
         ("final_response_match_v2", {"threshold": None}),
-        ("safety_v1", {"threshold": 1}),
+        ("safety_v1", 1),
     ]
+
+
+def test_a_wrong_threshold_of_a_config_is_placed_where_it_stands() -> None:
+    """A threshold stands under `thresholds`, not among the metrics."""
+    config = load({"metrics_to_run": ["final_response_match", "safety"], "thresholds": {"safety": 7}}, "c.json").config
+    assert config is not None
+    assert [part.pointer for part in config.criteria] == ["/metrics_to_run/0", "/thresholds/safety"]
 
 
 def test_a_config_in_yaml_is_read_as_the_same_in_json() -> None:

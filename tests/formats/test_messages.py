@@ -152,3 +152,11 @@ def test_a_conversation_may_have_a_reward() -> None:
     """As the results of benchmarks do; keys that nobody knows are kept beside it."""
     trace = load({"messages": [{"role": "user", "content": "hi"}], "reward": 1, "note": "x"}).recordings[0].trace
     assert (trace.reward, trace.extra) == (1.0, {"note": "x"})
+
+
+def test_texts_alone_say_nothing_of_calls() -> None:
+    """A single message that has calls, or lacks them expressly, shows that calls are recorded; and so do tools."""
+    texts = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ok"}]
+    assert only_trace(texts).invocations[0].steps is None
+    assert only_trace([texts[0], {**texts[1], "tool_calls": None}]).invocations[0].steps == ()
+    assert only_trace({"messages": texts, "tools": [{"name": "f"}]}).invocations[0].steps == ()

@@ -20,8 +20,22 @@ def test_the_nearest_config_counts(tmp_path: Path) -> None:
         written(tmp_path, name, SET)
     found = sources([tmp_path / "set"])
     assert [criteria_for(one).criteria[0].threshold for one in found] == [0.2, 0.2, 0.3]
-    (alone,) = sources([tmp_path / "set/far/b.test.json"])
-    assert criteria_for(alone).origin == "defaults", "of a single file only the config beside it counts"
+
+
+def test_a_config_above_the_folder_that_was_given_is_refused(tmp_path: Path) -> None:
+    """Of a single file only the config beside it counts, and the config of the folder above is meant for the file."""
+    written(tmp_path, "test_config.json", config(response_match_score=0.1))
+    (alone,) = sources([written(tmp_path, "near/a.test.json", SET)])
+    with pytest.raises(ConfigError, match=r"the folder above holds .*; name the criteria with --config"):
+        criteria_for(alone)
+
+
+def test_other_files_beside_an_eval_set_are_not_taken_for_configs(tmp_path: Path) -> None:
+    """A configuration of another tool may stand there."""
+    for name, document in (("tsconfig.json", {"include": []}), ("metrics.json", [1]), ("config.yaml", {})):
+        written(tmp_path, name, document)
+    (alone,) = sources([written(tmp_path, "a.test.json", SET)])
+    assert criteria_for(alone).origin == "defaults"
 
 
 def test_without_config_adks_defaults_count(tmp_path: Path) -> None:

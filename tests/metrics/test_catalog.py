@@ -300,10 +300,10 @@ def test_a_users_metric_without_options_refuses_them(here: str) -> None:
     )
 
 
-def test_a_users_metric_that_no_criterion_names_is_a_warning(here: str) -> None:
+def test_a_users_metric_that_no_criterion_names_is_refused(here: str) -> None:
     """It was meant to be used."""
-    _, warnings = built({"response_match_score": 1}, **custom(f"{here}.polite"))
-    assert warnings == ("/custom_metrics/mine: not in criteria, so not used",)
+    with pytest.raises(ConfigError, match="/custom_metrics/mine: not in criteria, so not used"):
+        built({"response_match_score": 1}, **custom(f"{here}.polite"))
 
 
 def test_every_sample_of_the_catalog_is_a_config() -> None:

@@ -110,4 +110,13 @@ def test_control_characters_are_spelt_out(tmp_path: Path) -> None:
     """What XML cannot hold, or what controls terminals and the direction of writing; text of any language stays."""
     found = suite(tmp_path, CaseResult("주문\x1b[31m \x9b1m \u202e\ufffe \U0001f600", 0, ()))
     names = [one.get("name") for one in found.findall("testcase")]
-    assert names == [r"주문\x1b[31m \x9b1m \u202e\ufffe" + " \U0001f600"]
+    assert names[:1] == [r"주문\x1b[31m \x9b1m \u202e\ufffe" + " \U0001f600"]
+
+
+def test_a_run_without_a_verdict_has_a_test_of_its_own(tmp_path: Path) -> None:
+    """A CI server reads the tests alone, and no tests, or tests that only inform, are green."""
+    for results in ((), (CaseResult("a", 0, ()),)):
+        found = suite(tmp_path, *results)
+        (error,) = found.findall("testcase[@name='the run as a whole']/error")
+        assert error.get("message", "").startswith("unscored; ")
+        assert (found.get("tests"), found.get("errors")) == (str(len(results) + 1), "1")

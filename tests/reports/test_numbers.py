@@ -115,3 +115,10 @@ def test_no_interval_looks_as_if_it_had_no_width(low: float, high: float, percen
 def test_counts() -> None:
     """One is singular."""
     assert (count(1, "case"), count(2, "case"), count(12345, "case")) == ("1 case", "2 cases", "12,345 cases")
+
+
+def test_an_interval_of_an_amount_that_says_nothing_is_not_shown() -> None:
+    """Two cases may give 0.00 … 1,413 seconds. Means in a range keep their interval, however wide it is."""
+    assert interval(Estimate(1.0, 0.001, 1413.0, "t on logarithms")) == "too few cases"
+    assert interval(Estimate(1.0, 0.2, 5.0, "t on logarithms")) == "0.20 … 5.00"
+    assert interval(Estimate(1.0, 0.001, 1.0, "Wilson with t")) == "0.00 … 1.00"

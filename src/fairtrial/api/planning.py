@@ -178,7 +178,7 @@ def load_sets(
         )
         eval_set, digest = as_stored(eval_set, f"the eval set {eval_set.id!r}")
         notes = Notes(((eval_set.id, digest),), ((loaded.origin, loaded.sha256),), loaded.warnings)
-        return [loading.LoadedSet(eval_set, loaded.criteria, (), loaded.user_simulator, loaded.environment)], notes
+        return [_with_criteria(eval_set, loaded)], notes
     files = loading.sources(eval_set, lenient=lenient)
     sets = [file.loaded.eval_set or EvalSet("") for file in files]
     return load_with_criteria(files, criteria, sets, lenient=lenient, judges=judges)
@@ -203,7 +203,7 @@ def load_with_criteria(
     same_for_all = _criteria(criteria, lenient=lenient, judges=judges)
     config_criteria = [same_for_all or loading.criteria_for(file, lenient=lenient, judges=judges) for file in files]
     loaded_sets = [
-        loading.LoadedSet(eval_set, criteria.criteria, file.only, criteria.user_simulator, criteria.environment)
+        _with_criteria(eval_set, criteria, file.only)
         for eval_set, criteria, file in zip(sets, config_criteria, files, strict=True)
     ]
     notes = Notes(
@@ -212,6 +212,11 @@ def load_with_criteria(
         (*warnings_of(files), *dict.fromkeys(warning for criteria in config_criteria for warning in criteria.warnings)),
     )
     return loaded_sets, notes
+
+
+def _with_criteria(eval_set: EvalSet, criteria: loading.Criteria, only: tuple[str, ...] = ()) -> loading.LoadedSet:
+    users, tools = criteria.user_simulator, criteria.environment
+    return loading.LoadedSet(eval_set, criteria.criteria, only, users, tools, criteria.model_pointers)
 
 
 def warnings_of(files: list[loading.Source]) -> tuple[str, ...]:

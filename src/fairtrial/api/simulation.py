@@ -17,7 +17,7 @@ from fairtrial.errors import ConfigError, UsageError, collecting
 from fairtrial.llm.model import NamedModel
 from fairtrial.llm.model_options import ModelOptions
 from fairtrial.llm.model_pool import check_model
-from fairtrial.loading import Criteria, LoadedSet
+from fairtrial.loading import TOOL_MODEL, Criteria, LoadedSet
 from fairtrial.metrics.signature import add_signature, signature
 from fairtrial.planned_case import Environments, PlannedCase, Users
 from fairtrial.protocols import Agent, RefusesEnvironment
@@ -44,7 +44,7 @@ def with_users(
 
     @cache
     def users_of(index: int) -> SimulatedUsers:
-        simulated, users_signature = _configured_users(loaded_sets[index].user_simulator or UserOptions(), models)
+        simulated, users_signature = _configured_users(loaded_sets[index], models)
         add_signature(signatures, "user_simulator", users_signature, eval_set_id=loaded_sets[index].eval_set.id)
         return simulated
 
@@ -70,11 +70,12 @@ def with_users(
     return ready, signatures
 
 
-def _configured_users(options: UserOptions, models: ModelOptions) -> tuple[SimulatedUsers, Json]:
+def _configured_users(configured: LoadedSet, models: ModelOptions) -> tuple[SimulatedUsers, Json]:
     """Return the users of a configuration, and their signature."""
+    options = configured.user_simulator or UserOptions()
     if options.type == "llm_audio":
         raise ConfigError(f"/{USERS}/type: {NO_SPEECH}")
-    with _with_pointer(USERS):
+    with _with_pointer(configured.model_pointers.users):
         model = NamedModel(options.model, None, options.model_configuration, options.endpoint, structured=False)
         check_model(model, models)
     prompt = "custom" if options.custom_instructions is not None else TEMPLATES.version("simulated_user")
@@ -105,7 +106,8 @@ def with_environments(
         options = own or loaded_sets[index].environment
         if options is None:
             return None
-        environments, environments_signature = _configured_environments(options, models)
+        pointer = TOOL_MODEL if own else loaded_sets[index].model_pointers.tools
+        environments, environments_signature = _configured_environments(options, pointer, models)
         add_signature(signatures, "environment", environments_signature, eval_set_id=loaded_sets[index].eval_set.id)
         return environments
 
@@ -128,13 +130,15 @@ def _as_file(environment: Any) -> dict[str, Json]:
     return options
 
 
-def _configured_environments(options: EnvironmentOptions, models: ModelOptions) -> tuple[SimulatedEnvironments, Json]:
+def _configured_environments(
+    options: EnvironmentOptions, pointer: str, models: ModelOptions
+) -> tuple[SimulatedEnvironments, Json]:
     """Return the environments of a configuration, and their signature."""
     options_signature = _without_endpoint(without_defaults(options))
     if not options.plays:
         return SimulatedEnvironments(options), options_signature
     settings = options.simulation_model_configuration
-    with _with_pointer(TOOLS):
+    with _with_pointer(pointer):
         model = NamedModel(options.simulation_model, None, settings, options.endpoint, structured=False)
         check_model(model, models)
     return SimulatedEnvironments(options, model), {**options_signature, "prompt": TEMPLATES.version(TEMPLATE)}
@@ -149,11 +153,11 @@ def check_names(configured: LoadedSet | Criteria, models: ModelOptions) -> None:
     """Raise ConfigError if the model of simulated users or tools is unknown, even if no case needs it."""
     problems: list[str] = []
     models = dataclasses.replace(models, budget=None)  # a model that is never called needs no price
-    users, tools = configured.user_simulator, configured.environment
-    with collecting(problems), _with_pointer(USERS):
+    users, tools, pointers = configured.user_simulator, configured.environment, configured.model_pointers
+    with collecting(problems), _with_pointer(pointers.users):
         if users is not None:
             check_model(NamedModel(users.model, None, users.model_configuration, users.endpoint), models)
-    with collecting(problems), _with_pointer(TOOLS):
+    with collecting(problems), _with_pointer(pointers.tools):
         if tools is not None and tools.plays:
             settings = tools.simulation_model_configuration
             check_model(NamedModel(tools.simulation_model, None, settings, tools.endpoint), models)
@@ -162,12 +166,12 @@ def check_names(configured: LoadedSet | Criteria, models: ModelOptions) -> None:
 
 
 @contextmanager
-def _with_pointer(key: str) -> Iterator[None]:
-    """Add the pointer of the key that names a model to the errors about the model."""
+def _with_pointer(pointer: str) -> Iterator[None]:
+    """Add the pointer of the option that names a model to the errors about the model."""
     try:
         yield
     except ConfigError as error:
-        raise ConfigError(f"/{key}: {error}") from None
+        raise ConfigError(f"{pointer}: {error}") from None
 
 
 def check_reachable(cases: Sequence[PlannedCase], agent: Agent) -> None:

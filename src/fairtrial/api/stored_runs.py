@@ -57,6 +57,10 @@ class Run:
 
         return html_of(self)
 
+    def __bool__(self) -> bool:
+        """Raise TypeError: `assert evaluate(...)` would pass whatever the verdict."""
+        raise TypeError("a run is neither true nor false; compare its verdict: run.verdict == 'passed'")
+
     @property
     def cases(self) -> Sequence[CaseResult]:
         """The results in file order. They stay in the store, and each access reads only what it needs."""

@@ -36,6 +36,24 @@ def is_message(value: Any) -> bool:
     return isinstance(value, dict) and isinstance(value.get("role"), str) and "user_content" not in value
 
 
+def with_unknown_steps(session: Trace, raw: list[Any]) -> Trace:
+    """Return a trace of messages that hold texts alone, and so say nothing of calls. Other traces stay as they are."""
+    if any(map(_tells_of_tools, raw)):
+        return session
+    invocations = [
+        invocation if invocation.steps else msgspec.structs.replace(invocation, steps=None)
+        for invocation in session.invocations
+    ]
+    return msgspec.structs.replace(session, invocations=tuple(invocations))
+
+
+def _tells_of_tools(message: Any) -> bool:
+    """Whether a message shows that the recording keeps calls of tools."""
+    if not isinstance(message, dict):
+        return False
+    return message.get("role") in ("tool", "function") or "tool_calls" in message or "function_call" in message
+
+
 def trace(
     raw: list[Any],
     at: Place,

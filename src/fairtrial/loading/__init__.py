@@ -1,7 +1,7 @@
 """Files -> eval sets, criteria, recordings."""
 
 from fairtrial.loading.case_index import CaseIndex
-from fairtrial.loading.cases import LoadedSet, plan_cases, select_cases
+from fairtrial.loading.cases import TOOL_MODEL, LoadedSet, plan_cases, select_cases
 from fairtrial.loading.criteria import DEFAULT_CONFIG, Criteria, criteria_for, criteria_in, criteria_of
 from fairtrial.loading.documents import TraceDefaults, document_files, documents_of_recordings, iter_documents
 from fairtrial.loading.matching import (
@@ -27,6 +27,7 @@ from fairtrial.loading.streams import (
 __all__ = [
     "DEFAULT_CONFIG",
     "RECORDED",
+    "TOOL_MODEL",
     "CaseIndex",
     "Criteria",
     "FilePass",

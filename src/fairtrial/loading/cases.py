@@ -15,6 +15,16 @@ from fairtrial.simulate.environment_options import EnvironmentOptions
 from fairtrial.simulate.user_options import UserOptions
 from fairtrial.text.globs import fits
 
+USER_MODEL = "/user_simulator_config/model"
+TOOL_MODEL = "/environment_simulation_config/simulation_model"
+
+
+class ModelPointers(Record, frozen=True):
+    """The JSON pointers of the models that play users and tools, as their file spells them."""
+
+    users: str = USER_MODEL
+    tools: str = TOOL_MODEL
+
 
 class LoadedSet(Record, frozen=True):
     """An eval set with its configuration. `only` holds globs for the ids of its cases; without globs all are meant."""
@@ -24,6 +34,7 @@ class LoadedSet(Record, frozen=True):
     only: tuple[str, ...] = ()
     user_simulator: UserOptions | None = None
     environment: EnvironmentOptions | None = None
+    model_pointers: ModelPointers = ModelPointers()
 
 
 def plan_cases(sets: Sequence[LoadedSet]) -> list[PlannedCase]:
@@ -41,8 +52,10 @@ def plan_cases(sets: Sequence[LoadedSet]) -> list[PlannedCase]:
 def select_cases(cases: list[PlannedCase], sets: Sequence[LoadedSet], only: Sequence[str] = ()) -> list[PlannedCase]:
     """Return the cases whose id or name matches a glob of `only`, and whose id matches a glob of their own set.
 
-    Raises UsageError for a glob that matches nothing.
+    Raises UsageError if there are no cases at all, and for a glob that matches nothing.
     """
+    if not cases:
+        raise UsageError("there are no cases: no eval set holds any")
     if not only and not any(loaded.only for loaded in sets):
         return cases
     check_globs(only, [(case.case.id, case.name) for case in cases])

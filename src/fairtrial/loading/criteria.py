@@ -8,8 +8,10 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from fairtrial.config.eval_config import ConfigPart, EvalConfig
+from fairtrial.config.reader import file_pointer
 from fairtrial.errors import ConfigError, FormatError, collecting
 from fairtrial.judge.judges import Judges
+from fairtrial.loading.cases import TOOL_MODEL, USER_MODEL, ModelPointers
 from fairtrial.loading.sources import CONFIG_NAMES, Source, no_such_path, read_file
 from fairtrial.metrics.catalog import build
 from fairtrial.records.record import Record
@@ -34,6 +36,7 @@ class Criteria(Record, frozen=True):
     warnings: tuple[str, ...] = ()
     user_simulator: UserOptions | None = None
     environment: EnvironmentOptions | None = None
+    model_pointers: ModelPointers = ModelPointers()
 
 
 def criteria_of(
@@ -70,7 +73,16 @@ def criteria_of(
     if problems:
         raise ConfigError(*(f"{origin}: {problem}" for problem in problems))
     placed = tuple(f"{origin}: {warning}" for warning in warnings)
-    return Criteria((*own, *criteria), origin, digest, placed, users, environment)
+    pointers = ModelPointers(
+        _model_pointer(config.user_simulator, "model") or USER_MODEL,
+        _model_pointer(config.environment, "simulation_model") or TOOL_MODEL,
+    )
+    return Criteria((*own, *criteria), origin, digest, placed, users, environment, pointers)
+
+
+def _model_pointer(part: ConfigPart | None, option: str) -> str:
+    """Return the JSON pointer of the option that names a model, as the file spells it."""
+    return "" if part is None else part.pointer + file_pointer(part.value, option)
 
 
 def criteria_in(path: Path, *, lenient: bool = False, judges: Judges | None = None) -> Criteria:
@@ -120,6 +132,19 @@ def criteria_for(source: Source, *, lenient: bool = False, judges: Judges | None
         if configs:
             return criteria_in(configs[0], lenient=lenient, judges=judges)
         if folder in (last, folder.parent):
+            if source.loaded.eval_set is not None:
+                _refuse_config_above(last)
             defaults = criteria_of(DEFAULT_CONFIG, origin="defaults")
             return replace(defaults, warnings=(*defaults.warnings, *_unused_configs(Path(source.loaded.path).parent)))
         folder = folder.parent
+
+
+def _refuse_config_above(folder: Path) -> None:
+    """Raise ConfigError for a configuration in the folder above the one that is searched."""
+    for name in CONFIG_NAMES:
+        path = folder.resolve().parent / name
+        if path.is_file():
+            raise ConfigError(
+                f"{folder}: holds no {CONFIG_NAMES[0]}, but the folder above holds {path}, which is not read; "
+                f"name the criteria with --config"
+            )

@@ -120,8 +120,20 @@ def _home(
     homes: Mapping[tuple[str, str], PlannedCase], recorded: RecordedInput, i: int, by: Match
 ) -> PlannedCase | None:
     name = _recorded_name(recorded, i, by)
-    of_set = homes.get((recorded.eval_set, name)) if by == "id" and isinstance(recorded, Recording) else None
-    return of_set or homes.get(("", name))
+    if by != "id" or not isinstance(recorded, Recording) or not recorded.eval_set:
+        return homes.get(("", name))
+    of_set = homes.get((recorded.eval_set, name))
+    namesake = homes.get(("", name))
+    return of_set or (namesake if namesake is not None and _may_answer(recorded, namesake.case) else None)
+
+
+def _may_answer(recording: Recording, case: EvalCase) -> bool:
+    """Whether a recording of a set with another name may be of a case: the user begins as the case says.
+
+    For example, the id of a set changes when its file is renamed. But ids such as `case_1` occur in many sets.
+    """
+    invocations, expected = recording.trace.invocations, case.conversation
+    return not invocations or not expected or invocations[0].query.strip() == expected[0].query.strip()
 
 
 def _expected_name(case: PlannedCase, i: int, by: Match) -> str:

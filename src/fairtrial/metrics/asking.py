@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from fairtrial.metrics.judged_metric import Scale
 from fairtrial.metrics.pairing import (
+    EMPTY_CONVERSATION,
     NO_CONVERSATION,
     broke_here,
     no_reference,
@@ -63,8 +64,8 @@ async def judge_pairs(
     `judge(actual, expected)` scores a pair. An invocation that was never reached counts as `worst`.
     """
     conversation = case.conversation
-    if conversation is None:
-        return NO_CONVERSATION
+    if not conversation:
+        return NO_CONVERSATION if conversation is None else EMPTY_CONVERSATION
 
     async def score(index: int) -> Score:
         structural = structural_score(trace, case, index, excluded=no_reference, worst=worst)

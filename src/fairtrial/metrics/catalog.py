@@ -53,11 +53,13 @@ def build(
                 criterion, new_warnings = _build_from_catalog(part, [*custom], judges or Judges(), lenient=lenient)
             criteria.append(criterion)
             warnings += new_warnings
+    asked = {part.name for part in config.criteria}
+    for part in config.custom_metrics:
+        if part.name not in asked:
+            (warnings if lenient else problems).append(f"{part.pointer}: not in criteria, so not used")
     if problems:
         raise ConfigError(*problems)
     names = {criterion.name for criterion in criteria}
-    unused = [part for part in config.custom_metrics if part.name not in names]
-    warnings += [f"{part.pointer}: not in criteria, so not used" for part in unused]
     always = [entry for entry in CATALOG.values() if entry.always_computed and entry.name not in names]
     return (*criteria, *(_criterion(entry, entry.metric(), None) for entry in always)), tuple(warnings)
 

@@ -11,6 +11,8 @@ from fairtrial.records.trace import Invocation, Trace
 NEVER_REACHED = "never reached: the recording ends before this invocation"
 NO_CONVERSATION = Score(applicable=False, reason="the case holds no fixed conversation to compare with")
 
+EMPTY_CONVERSATION = Score(None, "the conversation of the case is empty", side="expectation")
+
 Compare = Callable[[Invocation, Invocation, PartKey], Score]
 """Scores an actual invocation against the expected invocation at the same position, and gives the score its key."""
 
@@ -70,8 +72,8 @@ def compare_each(
     A surplus invocation counts if `surplus` gives it a score.
     """
     expected = case.conversation
-    if expected is None:
-        return NO_CONVERSATION
+    if not expected:
+        return NO_CONVERSATION if expected is None else EMPTY_CONVERSATION
     if len(trace.invocations) == len(expected) and not trace.broken and not any(map(excluded, expected)):
         # The common case, in which the structure settles nothing, and a run spends most of its time.
         return mean_of(map(compare, trace.invocations, expected, map(invocation_key, range(len(expected)))))

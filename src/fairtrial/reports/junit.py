@@ -29,10 +29,13 @@ def write(stream: BinaryIO, run: ReportedRun, *, allow_unscored: bool = False) -
     info, summary = run.info, run.summary
     counts = summary.cases
     without_verdict = counts.get("unscored", 0)
+    # For example, a criterion applied to no case. CI servers read the tests alone, which would all be green.
+    is_run_alone = bool(summary.reasons) and not (counts.keys() & {"failed", "error", "unscored"})
+    without_verdict += is_run_alone
     attributes = {
         "name": f"fairtrial {info.id}",
         "timestamp": info.started,
-        "tests": str(sum(counts.values())),
+        "tests": str(sum(counts.values()) + is_run_alone),
         "failures": str(counts.get("failed", 0)),
         "errors": str(counts.get("error", 0) + (0 if allow_unscored else without_verdict)),
         "skipped": str(without_verdict if allow_unscored else 0),
@@ -43,6 +46,8 @@ def write(stream: BinaryIO, run: ReportedRun, *, allow_unscored: bool = False) -
     with _element(xml, "testsuites", {}), _element(xml, "testsuite", attributes):
         for result, several in attempts(run.cases):
             _case(xml, result, several=several, allow_unscored=allow_unscored)
+        if is_run_alone:
+            _run(xml, summary, allow_unscored=allow_unscored)
         with _element(xml, "system-out", {}):
             lines = [summary.verdict, *summary.reasons, *_valid(summary), *_judges(run.calibrations)]
             xml.characters(visible("\n".join(lines)))
@@ -54,6 +59,14 @@ def _element(xml: XMLGenerator, name: str, attributes: dict[str, str]) -> Iterat
     yield
     xml.endElement(name)
     xml.ignorableWhitespace("\n")
+
+
+def _run(xml: XMLGenerator, summary: Summary, *, allow_unscored: bool) -> None:
+    """Write a test case for the run itself, which has no verdict although no case lacks its own."""
+    with _element(xml, "testcase", {"name": "the run as a whole", "classname": "fairtrial"}):
+        message = "; ".join([summary.verdict, *summary.reasons])
+        with _element(xml, "skipped" if allow_unscored else "error", {"message": message}):
+            pass
 
 
 def _case(xml: XMLGenerator, result: CaseResult, *, several: bool, allow_unscored: bool) -> None:

@@ -6,8 +6,11 @@ import math
 
 from fairtrial.records.result import Outcome
 from fairtrial.records.summary import Estimate
+from fairtrial.stats.interval import LOGARITHMIC
 
 DASH = "–"
+_WIDEST = 100
+"""The largest factor between the ends of an interval of an amount that is shown."""
 
 
 def number(value: float | None) -> str:
@@ -57,10 +60,13 @@ def describe_outcome(outcome: Outcome) -> str:
 def interval(estimate: Estimate, *, percent: bool = False) -> str:
     """Return the interval of an estimate, empty if there is none.
 
-    Ends that would look equal are rounded outwards: 0.0012 … 0.0019 is written as 0.00 … 0.01.
+    The interval of an amount says nothing if its ends differ by a factor above 100. Ends that would look equal are
+    rounded outwards: 0.0012 … 0.0019 is written as 0.00 … 0.01.
     """
     if estimate.low is None or estimate.high is None:
         return ""
+    if estimate.method == LOGARITHMIC and estimate.high > _WIDEST * estimate.low:
+        return "too few cases"
     low, high = (100 * estimate.low, 100 * estimate.high) if percent else (estimate.low, estimate.high)
     decimals = 0 if percent else _decimals(high)
     if round(low, decimals) == round(high, decimals):

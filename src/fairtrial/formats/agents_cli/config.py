@@ -65,7 +65,11 @@ def config(raw: Any, reading: Diagnostics) -> EvalConfig:
         if ours is not None and ours in criteria:
             reading.error((at, i), f"{name!r} is computed as {ours}, which another metric of the list is, too")
         elif ours is not None:
-            criteria[ours] = ConfigPart(ours, {"threshold": thresholds.get(name)}, pointer((at, i)))
+            threshold = thresholds.get(name)
+            if threshold is None:
+                criteria[ours] = ConfigPart(ours, {"threshold": None}, pointer((at, i)))
+            else:
+                criteria[ours] = ConfigPart(ours, threshold, pointer((((), "thresholds"), name)))
         elif custom.get(name) is not None:
             criteria[name] = ConfigPart(name, {"threshold": thresholds.get(name)}, pointer((at, i)))
         elif name not in custom:

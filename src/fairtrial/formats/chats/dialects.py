@@ -92,6 +92,8 @@ def conversation(raw: Any, at: Place, reading: Diagnostics, *, name: str) -> Rec
     dialect = dialect_of(raw)
     if dialect is None:
         session = messages.trace(raw, messages_at, reading, instructions=instructions, declarations=declarations)
+        if not declarations:
+            session = messages.with_unknown_steps(session, raw)
     else:
         entries = [
             entry for i, message in enumerate(raw) for entry in _entries(dialect, message, (messages_at, i), reading)
