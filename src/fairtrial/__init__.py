@@ -50,6 +50,7 @@ _HOMES = {
     "FinalResponseRubrics": "fairtrial.metrics.rubrics",
     "FormatError": "fairtrial.errors",
     "GateDecision": "fairtrial.records.gate",
+    "Flakiness": "fairtrial.records.flaky_case",
     "Hallucinations": "fairtrial.metrics.grounding",
     "InferenceCallCount": "fairtrial.metrics.efficiency",
     "Injection": "fairtrial.records.trace",
@@ -96,6 +97,7 @@ _HOMES = {
     "SimulatedToolError": "fairtrial.errors",
     "Simulator": "fairtrial.protocols",
     "SimulatorError": "fairtrial.errors",
+    "SizePlan": "fairtrial.records.size_plan",
     "Step": "fairtrial.records.trace",
     "StoreError": "fairtrial.errors",
     "Summary": "fairtrial.records.summary",
@@ -123,11 +125,13 @@ _HOMES = {
     "calibrate": "fairtrial.api.calibrating",
     "compare": "fairtrial.api.comparing",
     "evaluate": "fairtrial.api.evaluation",
+    "flaky": "fairtrial.api.flaky_cases",
     "gate": "fairtrial.api.gating",
     "iter_recordings": "fairtrial.api.eval_files",
     "load_eval_set": "fairtrial.api.eval_files",
     "load_recordings": "fairtrial.api.eval_files",
     "open_run": "fairtrial.api.stored_runs",
+    "plan": "fairtrial.api.size_planning",
     "report_card": "fairtrial.api.report_cards",
     "save_eval_set": "fairtrial.api.eval_files",
     "score": "fairtrial.api.evaluation",
@@ -146,8 +150,10 @@ if TYPE_CHECKING:
     from fairtrial.api.evaluation import ascore as ascore
     from fairtrial.api.evaluation import evaluate as evaluate
     from fairtrial.api.evaluation import score as score
+    from fairtrial.api.flaky_cases import flaky as flaky
     from fairtrial.api.gating import gate as gate
     from fairtrial.api.report_cards import report_card as report_card
+    from fairtrial.api.size_planning import plan as plan
     from fairtrial.api.stored_runs import Run as Run
     from fairtrial.api.stored_runs import open_run as open_run
     from fairtrial.errors import AgentError as AgentError
@@ -207,6 +213,7 @@ if TYPE_CHECKING:
     from fairtrial.records.case import Persona as Persona
     from fairtrial.records.case import Scenario as Scenario
     from fairtrial.records.case import SessionInput as SessionInput
+    from fairtrial.records.flaky_case import Flakiness as Flakiness
     from fairtrial.records.gate import Claim as Claim
     from fairtrial.records.gate import GateDecision as GateDecision
     from fairtrial.records.keys import CaseKey as CaseKey
@@ -230,6 +237,7 @@ if TYPE_CHECKING:
     from fairtrial.records.score import Quote as Quote
     from fairtrial.records.score import Range as Range
     from fairtrial.records.score import Score as Score
+    from fairtrial.records.size_plan import SizePlan as SizePlan
     from fairtrial.records.summary import CriterionSummary as CriterionSummary
     from fairtrial.records.summary import Estimate as Estimate
     from fairtrial.records.summary import Summary as Summary

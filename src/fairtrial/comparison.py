@@ -9,14 +9,13 @@ from typing import Any, Literal
 
 from msgspec.structs import replace
 
-from fairtrial.measured_run import CASES, Measure, MeasuredRun
+from fairtrial.measured_run import CASES, Measure, MeasuredRun, described_run
 from fairtrial.paired_runs import PairedRuns, SamplePair, check_repeated, difference_method, difference_of, pair_runs
 from fairtrial.records.average import mean
 from fairtrial.records.record import Json
 from fairtrial.records.run_comparison import (
     About,
     ComparedMeasure,
-    ComparedRun,
     Comparison,
     Flip,
     McNemar,
@@ -196,7 +195,7 @@ def _comparison(runs: PairedRuns, table: Sequence[_Row], about: About, margin: f
         "|".join(f"{name}:{value}" for name, value in signature.items()),
         LEVEL,
         about,
-        (compared_run(base), compared_run(candidate)),
+        (described_run(base), described_run(candidate)),
         Pairs(
             len(runs.positions),
             attempts,
@@ -209,12 +208,6 @@ def _comparison(runs: PairedRuns, table: Sequence[_Row], about: About, margin: f
         margin,
         tuple(_warnings(runs)),
     )
-
-
-def compared_run(run: MeasuredRun) -> ComparedRun:
-    """Return the description of a run."""
-    info = run.info
-    return ComparedRun(info.id, info.started, info.kind, run.is_finished, len(run.keys), run.attempts)
 
 
 def _attempts(runs: PairedRuns) -> tuple[str, str]:

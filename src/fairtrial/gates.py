@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fairtrial.errors import UsageError
-from fairtrial.measured_run import Measure, MeasuredRun
+from fairtrial.measured_run import Measure, MeasuredRun, described_run
 from fairtrial.paired_runs import PairedRuns, check_repeated, difference_method, difference_of, pair_runs
 from fairtrial.records.average import mean
 from fairtrial.records.gate import Claim, ClaimDecision, ClaimVerdict, GateDecision, Needed, gate_verdict
-from fairtrial.records.run_comparison import About, ComparedRun
+from fairtrial.records.run_comparison import About
 from fairtrial.stats.fixed_cases import WILSON_WITHIN, CaseSample, within_variance
 from fairtrial.stats.interval import LEVEL, WILSON, effective_trials, wilson
 from fairtrial.stats.sample_size import cases_for_limit, cases_to_detect
@@ -101,12 +101,6 @@ def _limit_problem(claim: Claim, measure: Measure, place: str) -> str:
         return ""
     least = "above 0" if is_margin else "0 or more"
     return f"{place}: must be {least} and below {measure.width:g}, got {claim.limit:g}"
-
-
-def described_run(run: MeasuredRun) -> ComparedRun:
-    """Return the description of a run."""
-    info = run.info
-    return ComparedRun(info.id, info.started, info.kind, run.is_finished, len(run.keys), run.attempts)
 
 
 def claim_limit(claim: Claim, measure: Measure) -> float:

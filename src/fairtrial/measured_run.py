@@ -17,6 +17,7 @@ from fairtrial.records.attempt_row import AttemptRow, CriterionTerms
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.result import Verdict
 from fairtrial.records.run import RunInfo
+from fairtrial.records.run_comparison import ComparedRun
 from fairtrial.records.score import Range
 from fairtrial.stats.fixed_cases import CaseSample, case_sample
 
@@ -133,6 +134,12 @@ class MeasuredRun:
         """Return the scored attempts of the cases that have any."""
         column = self.columns[name]
         return [sample for case in range(len(self.keys)) if (sample := column.sample(case)) is not None]
+
+
+def described_run(run: MeasuredRun) -> ComparedRun:
+    """Return the description of a run."""
+    info = run.info
+    return ComparedRun(info.id, info.started, info.kind, run.is_finished, len(run.keys), run.attempts)
 
 
 def measure_run(

@@ -46,6 +46,7 @@ _HOMES = {
     "export_run": "fairtrial.api.stored_runs",
     "find_entry": "fairtrial.metrics.entries",
     "import_run": "fairtrial.api.stored_runs",
+    "flaky": "fairtrial.api.flaky_cases",
     "gate": "fairtrial.api.gating",
     "iter_recordings": "fairtrial.api.eval_files",
     "load_eval_set": "fairtrial.api.eval_files",
@@ -54,11 +55,14 @@ _HOMES = {
     "ping": "fairtrial.api.pinging",
     "plan_judge_check": "fairtrial.api.judge_checking",
     "print_judge_check": "fairtrial.reports.judge_check_report",
+    "plan": "fairtrial.api.size_planning",
     "plan_run": "fairtrial.api.planning",
     "plan_score": "fairtrial.api.score_planning",
+    "print_flaky": "fairtrial.api.reporting",
     "print_gate": "fairtrial.api.reporting",
     "print_cases": "fairtrial.api.reporting",
     "print_comparison": "fairtrial.api.reporting",
+    "print_plan": "fairtrial.api.reporting",
     "print_invalid": "fairtrial.api.reporting",
     "print_run": "fairtrial.api.reporting",
     "print_verdict": "fairtrial.api.reporting",
@@ -79,7 +83,7 @@ _HOMES = {
     "shared_cache": "fairtrial.valuation.single",
     "store_option": "fairtrial.api.stored_runs",
     "threshold_option": "fairtrial.config.criterion_options",
-    "until_decided": "fairtrial.api.waves",
+    "plan_waves": "fairtrial.api.waves",
     "value": "fairtrial.valuation.single",
     "write_recordings": "fairtrial.api.conversations",
 }
@@ -101,6 +105,7 @@ if TYPE_CHECKING:
     from fairtrial.api.evaluation import evaluate as evaluate
     from fairtrial.api.evaluation import score as score
     from fairtrial.api.execution import execute as execute
+    from fairtrial.api.flaky_cases import flaky as flaky
     from fairtrial.api.gating import claims_in as claims_in
     from fairtrial.api.gating import gate as gate
     from fairtrial.api.judge_checking import plan_judge_check as plan_judge_check
@@ -117,11 +122,14 @@ if TYPE_CHECKING:
     from fairtrial.api.report_cards import report_card as report_card
     from fairtrial.api.reporting import print_cases as print_cases
     from fairtrial.api.reporting import print_comparison as print_comparison
+    from fairtrial.api.reporting import print_flaky as print_flaky
     from fairtrial.api.reporting import print_gate as print_gate
     from fairtrial.api.reporting import print_invalid as print_invalid
+    from fairtrial.api.reporting import print_plan as print_plan
     from fairtrial.api.reporting import print_run as print_run
     from fairtrial.api.reporting import print_verdict as print_verdict
     from fairtrial.api.score_planning import plan_score as plan_score
+    from fairtrial.api.size_planning import plan as plan
     from fairtrial.api.stored_runs import Run as Run
     from fairtrial.api.stored_runs import RunFilter as RunFilter
     from fairtrial.api.stored_runs import export_run as export_run
@@ -132,7 +140,7 @@ if TYPE_CHECKING:
     from fairtrial.api.stored_runs import runs as runs
     from fairtrial.api.stored_runs import store_option as store_option
     from fairtrial.api.waves import MOST_ATTEMPTS as MOST_ATTEMPTS
-    from fairtrial.api.waves import until_decided as until_decided
+    from fairtrial.api.waves import plan_waves as plan_waves
     from fairtrial.config.criterion_options import threshold_option as threshold_option
     from fairtrial.config.option import Option as Option
     from fairtrial.judge.judges import Judges as Judges

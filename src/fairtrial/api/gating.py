@@ -65,8 +65,8 @@ def _claim(entry: Any, place: str, problems: list[str]) -> Claim | None:
     if not isinstance(entry, dict):
         problems.append(f"{place}: must be an object such as {{'measure': 'cases', 'at_least': 0.8}}")
         return None
-    known = ("measure", "alpha", *_KINDS)
-    problems += [f"{place}/{key}: is not a key of a claim{nearest(key, known)}" for key in entry if key not in known]
+    keys = ("measure", "alpha", *_KINDS)
+    problems += [f"{place}/{key}: is not a key of a claim{nearest(key, keys)}" for key in entry if key not in keys]
     kinds = [kind for kind in _KINDS if kind in entry]
     if len(kinds) != 1:
         problems.append(f"{place}: must have one of {', '.join(_KINDS)}, got {', '.join(kinds) or 'none'}")

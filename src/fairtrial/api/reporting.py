@@ -8,13 +8,16 @@ from typing import Protocol
 from rich.console import Console
 
 from fairtrial.records.ballot import Ballot
+from fairtrial.records.flaky_case import Flakiness
 from fairtrial.records.gate import GateDecision
 from fairtrial.records.result import CaseResult
 from fairtrial.records.run_comparison import Comparison
+from fairtrial.records.size_plan import SizePlan
 from fairtrial.reports.attempts import attempts
 from fairtrial.reports.ballots import ballots
 from fairtrial.reports.comparison_table import comparison_report
 from fairtrial.reports.gate_report import gate_report
+from fairtrial.reports.planning_report import flaky_report, plan_report
 from fairtrial.reports.report_table import ReportedRun
 from fairtrial.reports.summary_table import closing
 from fairtrial.reports.terminal import DETAILED, LISTED, case, invalid, print_report
@@ -91,6 +94,16 @@ def print_cases(console: Console, run: ShownRun, pattern: str) -> int:
 def print_comparison(console: Console, comparison: Comparison) -> None:
     """Print a comparison of two runs."""
     console.print(comparison_report(comparison))
+
+
+def print_plan(console: Console, plan: SizePlan) -> None:
+    """Print the designs that answer a question."""
+    console.print(plan_report(plan))
+
+
+def print_flaky(console: Console, flakiness: Flakiness) -> None:
+    """Print the flaky cases of a run."""
+    console.print(flaky_report(flakiness))
 
 
 def print_gate(console: Console, decision: GateDecision) -> None:

@@ -153,8 +153,8 @@ def _of_report(path: Path) -> RunRows:
         problem = f"must be a report that --json wrote, or a run that `fairtrial runs export` wrote: {error}"
         raise FormatError(str(path), [problem]) from None
     about = report.run
-    finished = about.started if report.finished else None
-    info = RunInfo(about.id, about.started, about.version, "run", about.config, about.signatures, finished)
+    end = about.started if report.finished else None
+    info = RunInfo(about.id, about.started, about.version, "run", about.config, about.signatures, end)
     terms = {
         row.criterion: CriterionTerms(
             row.criterion, row.threshold, row.lower_is_better, Range(row.range.low, row.range.high)

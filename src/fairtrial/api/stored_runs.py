@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from fairtrial.aggregation import aggregate
 from fairtrial.api.calibrations import calibrations
+from fairtrial.api.flaky_causes import flaky_causes
 from fairtrial.errors import RunNotPassedError
 from fairtrial.measured_run import Measure, MeasuredRun, measure_run
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot
 from fairtrial.records.calibration import Calibration
 from fairtrial.records.expectation import ExpectedCase
+from fairtrial.records.flaky_case import Cause
 from fairtrial.records.label import Label
 from fairtrial.records.reply import Reply
 from fairtrial.records.result import CaseResult, Verdict
@@ -154,6 +156,10 @@ class Run:
     def measured(self, *, valid_only: bool = False) -> MeasuredRun:
         """Return the numbers of its attempts, case by case."""
         return measure_stored(self._store, self.info, valid_only=valid_only)
+
+    def flaky_causes(self, positions: Collection[int]) -> Mapping[int, Cause]:
+        """Return who makes the attempts of flaky cases differ, by the positions of the cases."""
+        return flaky_causes(self._store, self.info.id, positions)
 
     def waves(self, measures: Mapping[str, Measure], number: int) -> WaveTable:
         """Return its first waves: one attempt of every case each."""

@@ -27,7 +27,7 @@ MOST_ATTEMPTS = 10
 """The largest number of attempts of each case, unless the user gives another."""
 
 
-def until_decided(plan: Plan, claims: Sequence[Claim], against: RunSource | None, store: str) -> Plan:
+def plan_waves(plan: Plan, claims: Sequence[Claim], against: RunSource | None, store: str) -> Plan:
     """Return a plan that makes attempts until claims are decided, at most `plan.attempts` of each case.
 
     `against` is the base run of claims about a difference. It has to have as many attempts as may be made; if it has

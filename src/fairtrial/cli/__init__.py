@@ -31,6 +31,8 @@ COMMANDS = {
     "show": "Show a run of the store, or one of its cases.",
     "compare": "Compare runs case by case, with intervals and verdicts.",
     "gate": "Decide whether claims about a run hold, with a stated error.",
+    "plan": "Plan how many cases and attempts a question needs.",
+    "flaky": "List the cases that pass in some attempts only.",
 }
 _OTHER_NAMES = {"eval": "run", "evaluate": "run", "test": "run", "view": "show", "list": "runs", "diff": "compare"}
 """The names of commands in other tools, and what they are called here."""

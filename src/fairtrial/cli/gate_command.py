@@ -35,7 +35,8 @@ def gate(
     """Decide whether claims about a run hold: passed, failed or undecided.
 
     A claim that is false passes with a probability of at most alpha. Attempts without a value are given the worst and
-    then the best value; the verdict holds for both. If you look at growing data twice, the error is spent twice: use
+    then the best value; the verdict holds for both. For example, a judge that breaks on hard cases
+    cannot open a gate. If you look at growing data twice, the error is spent twice: use
     `fairtrial run --until-decided` instead.
 
     Exit codes: 0 passed, 1 failed, 3 undecided, 2 wrong input.

@@ -109,7 +109,7 @@ def run(
             judges=judges_of(judge, earlier.config.get("judge") or {} if earlier else None),
         )
     if until_decided:
-        plan = api.until_decided(plan, claims, against, DEFAULT_URL if common.store == "none" else common.store)
+        plan = api.plan_waves(plan, claims, against, DEFAULT_URL if common.store == "none" else common.store)
     if earlier:
         plan = api.resume(plan, earlier)
     return run_and_report(

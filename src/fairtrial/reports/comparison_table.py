@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from fairtrial.records.run_comparison import ComparedMeasure, Comparison, IntervalEstimate, Move, PassK
-from fairtrial.records.summary import Estimate
-from fairtrial.reports.numbers import DASH, count, interval, number, rate
+from fairtrial.records.run_comparison import ComparedMeasure, Comparison, Move
+from fairtrial.reports.numbers import DASH, count, number, rate
+from fairtrial.reports.pass_k_table import pass_k_rows
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.text.display import visible_line
 
@@ -170,20 +170,6 @@ def _pass_k(comparison: Comparison) -> Iterator[RenderableType]:
         if table:
             yield Text("")
             yield pass_k_rows(table, run)
-
-
-def pass_k_rows(table: Sequence[PassK], title: str = "") -> Rows:
-    """Return pass^k and pass@k with their intervals."""
-    rows = Rows((f"{title} attempts".strip(), "all pass (pass^k)", INTERVAL, "any passes (pass@k)", INTERVAL))
-    for entry in table:
-        cells = [text for estimate in (entry.pass_hat, entry.pass_at) for text in _estimate(estimate)]
-        rows.add(str(entry.k), *cells)
-    return rows
-
-
-def _estimate(estimate: IntervalEstimate) -> tuple[str, str]:
-    ends = Estimate(estimate.value, estimate.low, estimate.high)
-    return rate(estimate.value), interval(ends, percent=True) or DASH
 
 
 def _setup(comparison: Comparison) -> Iterator[Text]:

@@ -14,6 +14,7 @@ from fairtrial.records.summary import CriterionSummary, RunUsage, Summary
 from fairtrial.reports.gate_report import gate_report
 from fairtrial.reports.judge_states import judge_states
 from fairtrial.reports.numbers import DASH, beside, count, interval, rate
+from fairtrial.reports.pass_k_table import pass_k_rows
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.reports.spending import spending_rows
 from fairtrial.text.display import visible_line
@@ -49,6 +50,8 @@ def tables(summary: Summary, calibrations: Sequence[Calibration] = ()) -> Render
     if states is not None:
         is_biased = any(own.state is JudgeState.BIASED for own in calibrations)
         sections.insert(0 if is_biased else 1, states)
+    if summary.pass_k:
+        sections.append(pass_k_rows(summary.pass_k))
     if summary.invalid:
         sections.append(_valid(summary))
     if any(criterion.calls is not None for criterion in summary.criteria):

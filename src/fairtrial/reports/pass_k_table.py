@@ -1,0 +1,24 @@
+"""How do pass^k and pass@k look in a terminal?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fairtrial.records.run_comparison import IntervalEstimate, PassK
+from fairtrial.records.summary import Estimate
+from fairtrial.reports.numbers import DASH, interval, rate
+from fairtrial.reports.rows import INTERVAL, Rows
+
+
+def pass_k_rows(table: Sequence[PassK], title: str = "") -> Rows:
+    """Return pass^k and pass@k with their intervals."""
+    rows = Rows((f"{title} attempts".strip(), "all pass (pass^k)", INTERVAL, "any passes (pass@k)", INTERVAL))
+    for entry in table:
+        cells = [text for estimate in (entry.pass_hat, entry.pass_at) for text in _estimate(estimate)]
+        rows.add(str(entry.k), *cells)
+    return rows
+
+
+def _estimate(estimate: IntervalEstimate) -> tuple[str, str]:
+    ends = Estimate(estimate.value, estimate.low, estimate.high)
+    return rate(estimate.value), interval(ends, percent=True) or DASH
