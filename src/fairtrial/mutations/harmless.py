@@ -80,7 +80,7 @@ def number_format(scene: Scene, random: Random) -> Invocations | None:
         if "," in number_text:
             replacement = number_text.replace(",", "")
         elif _is_amount(scene.reply, value.start):
-            replacement = f"{int(written):,}"
+            replacement = f"{int(number_text):,}"
         else:
             continue
         return scene.with_reply(scene.reply[: value.start] + replacement + scene.reply[value.end :])

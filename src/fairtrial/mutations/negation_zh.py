@@ -1,4 +1,4 @@
-"""How is a Chinese sentence negated, in simplified and traditional characters? One verb decides. For example, 可以 becomes 不可以."""
+"""How is a Chinese sentence negated? One verb decides, in simplified or traditional characters."""
 
 from __future__ import annotations
 
