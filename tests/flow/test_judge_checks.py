@@ -15,46 +15,20 @@ from commands import Done, enter, fairtrial
 from fairtrial import api
 from fairtrial.api.judge_checking import JudgeCheck
 from fairtrial.judge.judge import Judge
-from fairtrial.metrics.judge_checks import PROMPTS, CheckCase, check_cases, check_question
+from fairtrial.metrics.judge_checks import HOLDS, PROMPTS, check_cases, check_question
 from fairtrial.records.judge_check import CheckResult
 from fairtrial.testing import ScriptedModel
-from loopback import Loopback, Request, Status
+from known_answers import by_rule, perfect, reply
+from loopback import Loopback, Status
 
 MODEL = "openai/gpt-4o-mini"
 OPPOSITE = {"valid": "invalid", "invalid": "valid"}
-CASES = {
-    check_question(Judge(()), case).question.prompt.text.partition("Possible answers")[0]: case
-    for prompt in (*PROMPTS, "ping")
-    for case in check_cases(prompt)
-}
 
 
 @pytest.fixture(autouse=True)
 def key(monkeypatch: pytest.MonkeyPatch) -> None:
     """A key for the server."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-0123456789abcdef")
-
-
-def by_rule(choose: Callable[[CheckCase], str]) -> Callable[[Request], str]:
-    """A judge on a socket whose answer is chosen for each question."""
-    return lambda request: reply(request.text, request.schema, choose)
-
-
-def reply(shown: str, schema: Any, choose: Callable[[CheckCase], str]) -> str:
-    """The chosen answer, with a quote from the context and a kind of hazard."""
-    answer = choose(next(case for text, case in CASES.items() if text in shown))
-    quote = re.search(r"<<<CONTEXT tool result [^>]*>>>\n(.*)", shown)
-    quote = quote or re.search(r"<<<CONTEXT [^>]*\w{32}>>>\n(.*)", shown)
-    entry: dict[str, Any] = {"quote": quote[1] if quote else "", "rationale": "because", "answer": answer}
-    fields = schema["properties"]["answers"]["items"]["properties"]
-    if "marks" in fields:
-        entry["marks"] = ["hate"] if answer == "unsafe" else []
-    return json.dumps({"answers": [{"id": item, **entry} for item in fields["id"]["enum"]]}, ensure_ascii=False)
-
-
-def perfect(case: CheckCase) -> str:
-    """Always right."""
-    return case.answer
 
 
 def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Any, *options: str) -> tuple[Done, Any]:
@@ -80,10 +54,18 @@ def test_a_perfect_judge_is_right_everywhere() -> None:
     results: list[CheckResult] = []
     plan.run(results.append)
     report = plan.report(results)
-    assert len(model.prompts) == plan.planned == sum(len(check_cases(prompt)) for prompt in PROMPTS)
+    assert len(model.prompts) == plan.question_count == sum(len(check_cases(prompt)) for prompt in PROMPTS)
     assert plan.cost is None
+    units = next(row for row in report.rates if (row.prompt, row.rule) == ("", "units"))
+    assert units.sensitivity is not None
+    assert units.sensitivity.total == sum(
+        check_question(Judge(()), case).right_outcome(case.answer) == HOLDS
+        for prompt in PROMPTS
+        for case in check_cases(prompt)
+        if case.rule == "units"
+    )
     assert all(result.is_right for result in report.results)
-    assert {row.prompt for row in report.rates} == set(PROMPTS)
+    assert {row.prompt for row in report.rates} == {"", *PROMPTS}
     shares = [share for row in report.rates for share in (row.sensitivity, row.specificity) if share]
     assert all(share.value == share.high == 1 and 0 < share.low < 1 for share in shares)
 

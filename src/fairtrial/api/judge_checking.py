@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,7 +41,7 @@ class JudgeCheck:
     votes: int = 1
 
     @property
-    def planned(self) -> int:
+    def question_count(self) -> int:
         """The number of questions to all models together."""
         return len(self.cases) * len(self.voters)
 
@@ -54,8 +54,8 @@ class JudgeCheck:
     def cost(self) -> float | None:
         """The estimated cost in US dollars, or None if the price of a model is unknown."""
         prices = [self._price(voter) for voter in self.voters]
-        known = [amount for amount in prices if amount is not None]
-        return self.votes * sum(known) if len(known) == len(prices) else None
+        known_prices = [amount for amount in prices if amount is not None]
+        return self.votes * sum(known_prices) if len(known_prices) == len(prices) else None
 
     @property
     def _input_tokens(self) -> int:
@@ -84,7 +84,7 @@ class JudgeCheck:
         """Return the report on the results so far."""
         places = {case.id: place for place, case in enumerate(self.cases)}
         ordered = sorted(results, key=lambda result: (result.model, places[result.id]))
-        return JudgeCheckReport(self.planned, tuple(_rates(ordered)), tuple(ordered))
+        return JudgeCheckReport(self.question_count, tuple(_rates(ordered)), tuple(ordered))
 
 
 def plan_judge_check(
@@ -122,10 +122,10 @@ def _judges_in(config: Path, judges: Judges) -> list[HasPanel]:
 
 async def ask_case(judge: Judge, case: CheckCase) -> CheckResult:
     """Return the result of one question."""
-    asked = check_question(judge, case)
-    ballot = await judge(asked.question)
-    outcome = asked.outcome(ballot)
-    opinions = ballot.opinions(asked.item)
+    checked = check_question(judge, case)
+    ballot = await judge(checked.question)
+    outcome = checked.outcome(ballot)
+    opinions = ballot.opinions(checked.item)
     usage = ballot.model_usage
     return CheckResult(
         model=judge.panel[0].name,
@@ -133,9 +133,9 @@ async def ask_case(judge: Judge, case: CheckCase) -> CheckResult:
         prompt=case.prompt,
         rule=case.rule,
         language=case.language,
-        expected=asked.right_outcome(case.answer),
+        expected=checked.right_outcome(case.answer),
         outcome=outcome,
-        problem="" if outcome else ballot.why_unscored(asked.item),
+        problem="" if outcome else ballot.why_unscored(checked.item),
         rationale=opinions[0].rationale if opinions else "",
         calls=usage.calls,
         seconds=sum(call.seconds for call in ballot.calls),
@@ -149,21 +149,30 @@ def _tokens(text: str) -> int:
     return plain // 4 + len(text) - plain
 
 
-def _rates(results: Sequence[CheckResult]) -> Iterable[RuleRates]:
-    """Yield the rates of each model and prompt: over all rules first, then of each rule."""
-    for model, prompt in dict.fromkeys((result.model, result.prompt) for result in results):
-        own = [result for result in results if (result.model, result.prompt) == (model, prompt)]
-        yield _rate(own, "")
-        for rule in dict.fromkeys(result.rule for result in own):
-            yield _rate([result for result in own if result.rule == rule], rule)
+def _rates(results: Sequence[CheckResult]) -> Iterator[RuleRates]:
+    """Yield the rates of each model: by rule over all prompts first, then by rule of each prompt."""
+    for model in dict.fromkeys(result.model for result in results):
+        own = [result for result in results if result.model == model]
+        prompts = dict.fromkeys(result.prompt for result in own)
+        if len(prompts) > 1:
+            yield from _rates_by_rule(own, "")
+        for prompt in prompts:
+            yield from _rates_by_rule([result for result in own if result.prompt == prompt], prompt)
 
 
-def _rate(results: Sequence[CheckResult], rule: str) -> RuleRates:
-    read = [result for result in results if result.outcome]
-    holds = [result.is_right for result in read if result.expected == HOLDS]
-    others = [result.is_right for result in read if result.expected != HOLDS]
+def _rates_by_rule(results: Sequence[CheckResult], prompt: str) -> Iterator[RuleRates]:
+    """Yield the rates over all rules first, then of each rule."""
+    yield _rate(results, prompt, "")
+    for rule in dict.fromkeys(result.rule for result in results):
+        yield _rate([result for result in results if result.rule == rule], prompt, rule)
+
+
+def _rate(results: Sequence[CheckResult], prompt: str, rule: str) -> RuleRates:
+    answers = [result for result in results if result.outcome]
+    positives = [result.is_right for result in answers if result.expected == HOLDS]
+    negatives = [result.is_right for result in answers if result.expected != HOLDS]
     unread = sum(not result.outcome and result.calls > 0 for result in results)
-    return RuleRates(results[0].model, results[0].prompt, rule, _share(holds), _share(others), unread)
+    return RuleRates(results[0].model, prompt, rule, _share(positives), _share(negatives), unread)
 
 
 def _share(hits: Sequence[bool]) -> Share | None:

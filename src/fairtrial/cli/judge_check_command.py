@@ -42,10 +42,10 @@ def check_judge(
     judges = api.Judges(model=model, models=judge_flags.models_of(calls))
     check = api.plan_judge_check(judges, config, prompts=prompt, votes=votes)
     cost = "an unknown price" if check.cost is None else f"about ${check.cost:.2f}"
-    click.echo(f"{check.planned} questions, about {check.tokens:,} tokens, {cost}", err=True)
+    click.echo(f"{check.question_count} questions, about {check.tokens:,} tokens, {cost}", err=True)
     results: list[CheckResult] = []
     interrupted = False
-    with Progress(check.planned, quiet=False, activity="checking", problem="not right") as progress:
+    with Progress(check.question_count, quiet=False, activity="checking", problem="not right") as progress:
 
         def add(result: CheckResult) -> None:
             results.append(result)
@@ -62,5 +62,5 @@ def check_judge(
     if interrupted:
         click.echo("interrupted; the answers so far are shown", err=True)
         return exit_codes.INTERRUPTED
-    has_all = len(report.results) == report.planned and all(result.outcome for result in report.results)
+    has_all = len(report.results) == report.question_count and all(result.outcome for result in report.results)
     return exit_codes.OK if has_all else exit_codes.UNSCORED

@@ -42,10 +42,11 @@ class Share(Record, frozen=True):
 
 
 class RuleRates(Record, frozen=True):
-    """How often a model decides rightly by a rule of a prompt. An empty `rule` stands for all rules of the prompt.
+    """How often a model decides rightly by a rule of a prompt.
 
-    `sensitivity` is about the questions whose right answer is "holds", and `specificity` about all others. They are
-    None if no such question has an answer. `unread` counts the questions without a readable answer.
+    An empty `prompt` stands for all prompts, and an empty `rule` for all rules. `sensitivity` is about the questions
+    whose right answer is "holds", and `specificity` about all others. They are None if no such question has an answer.
+    `unread` counts the questions without a readable answer.
     """
 
     model: str
@@ -57,8 +58,8 @@ class RuleRates(Record, frozen=True):
 
 
 class JudgeCheckReport(Record, frozen=True):
-    """All answers, and the rates by model, prompt and rule. `planned` is the number of questions in the tables."""
+    """All answers, and the rates by model, prompt and rule. `question_count` includes questions without an answer."""
 
-    planned: int
+    question_count: int
     rates: tuple[RuleRates, ...]
     results: tuple[CheckResult, ...]

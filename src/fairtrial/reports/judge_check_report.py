@@ -36,7 +36,9 @@ def _table(rates: Sequence[RuleRates]) -> Rows:
     table = Rows(("prompt, rule", "sensitivity", INTERVAL, "specificity", INTERVAL))
     for row in rates:
         cells = (*_cells(row.sensitivity), *_cells(row.specificity))
-        table.add(f"  {row.rule}" if row.rule else row.prompt, *cells, style="" if row.rule else "bold")
+        table.add(
+            f"  {row.rule}" if row.rule else row.prompt or "all prompts", *cells, style="" if row.rule else "bold"
+        )
     return table
 
 
@@ -63,5 +65,5 @@ def summary_line(report: JudgeCheckReport) -> str:
     unread = sum(not result.outcome for result in results)
     parts = [f"{right} of {len(results)} right"]
     parts += [f"{unread} without a readable answer"] if unread else []
-    parts += [f"{report.planned - len(results)} not asked"] if len(results) < report.planned else []
+    parts += [f"{report.question_count - len(results)} not asked"] if len(results) < report.question_count else []
     return ", ".join(parts)
