@@ -20,7 +20,7 @@ from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 
 from builders import call, recording, turn
 from fairtrial.api import reread
-from fairtrial.errors import StoreError, UsageError
+from fairtrial.errors import FairtrialError, StoreError, UsageError
 from fairtrial.records.attempt import Failure, Recording
 from fairtrial.records.reply import Reply
 from fairtrial.records.result import CaseResult, Outcome
@@ -311,7 +311,7 @@ def test_a_file_that_is_no_database_is_a_store_error(tmp_path: Path) -> None:
 def test_a_store_that_cannot_be_opened_is_closed(tmp_path: Path, content: bytes) -> None:
     """A file without runs and one that is no database leave no connection behind, of which Python 3.13 would warn."""
     (tmp_path / "other.db").write_bytes(content)
-    with pytest.raises(StoreError):
+    with pytest.raises(FairtrialError):
         Store(f"sqlite:///{tmp_path}/other.db", create=False)
     gc.collect()
 

@@ -185,7 +185,7 @@ def test_a_store_that_is_too_old_is_refused_with_both_versions(url: str, create:
 def test_a_database_of_somebody_else_is_no_store(url: str) -> None:
     """It is refused for reading; a run that is stored there gets tables of its own, and touches no others."""
     execute(url, "CREATE TABLE runs (id INTEGER)")
-    with pytest.raises(StoreError, match="holds no fairtrial store"):
+    with pytest.raises(UsageError, match="holds no fairtrial store"):
         Store(url, create=False)
     filled(url)
     store = Store(url, create=False)

@@ -89,7 +89,7 @@ def _check_tables(engine: sa.Engine, url: str, *, create: bool) -> None:
             return
         if version is None:
             if not create:
-                raise StoreError(f"{shown_url(url)} holds no fairtrial store; `fairtrial run --store URL` makes one")
+                raise UsageError(f"{shown_url(url)} holds no fairtrial store; `fairtrial run --store URL` makes one")
             _create_tables(connection, url)
             return
     if version > SCHEMA_VERSION:
