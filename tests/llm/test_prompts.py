@@ -14,20 +14,20 @@ from fairtrial.records.reply import Prompt
 
 PACKAGES = {"metrics": Templates("fairtrial.metrics"), "simulate": Templates("fairtrial.simulate")}
 TEMPLATES = {
-    ("metrics", "coherence"): ("2", "8c6f083dc30c"),
-    ("metrics", "conversation"): ("2", "a0cdb13d66dc"),
-    ("metrics", "final_response_match"): ("2", "f22cbf4159df"),
-    ("metrics", "hallucinations"): ("2", "c55ce6831916"),
-    ("metrics", "rubric_final_response"): ("2", "aedc418e7bea"),
-    ("metrics", "rubric_tool_use"): ("2", "53dade8382e2"),
-    ("metrics", "rubric_trajectory"): ("2", "75ac203d1262"),
-    ("metrics", "safety"): ("2", "50d09ba98834"),
+    ("metrics", "coherence"): ("2", "91106465245d"),
+    ("metrics", "conversation"): ("2", "77dc3615edab"),
+    ("metrics", "final_response_match"): ("2", "b6fb9c1959f8"),
+    ("metrics", "hallucinations"): ("2", "62e3d81e7a62"),
+    ("metrics", "rubric_final_response"): ("2", "111a0909431b"),
+    ("metrics", "rubric_tool_use"): ("2", "af96d5c0bae9"),
+    ("metrics", "rubric_trajectory"): ("2", "b8ba9db54842"),
+    ("metrics", "safety"): ("2", "53f33e55c4a4"),
     ("metrics", "segments"): ("2", "a128254cbe03"),
-    ("metrics", "simulated_message"): ("2", "65ec96274646"),
-    ("metrics", "simulated_stop"): ("2", "9564c493e6d7"),
+    ("metrics", "simulated_message"): ("2", "0b6c05f4b841"),
+    ("metrics", "simulated_stop"): ("2", "2fda276729e7"),
     ("simulate", "scenarios"): ("2", "533756679b75"),
-    ("simulate", "simulated_tool"): ("2", "7ed500a8dcec"),
-    ("simulate", "simulated_user"): ("2", "48425f4ffdb6"),
+    ("simulate", "simulated_tool"): ("2", "76d44c5857bd"),
+    ("simulate", "simulated_user"): ("2", "bd8849d83575"),
 }
 LANGUAGES = ("en", "ko", "ja", "zh")
 

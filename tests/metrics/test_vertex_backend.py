@@ -93,8 +93,10 @@ def test_without_the_extra_the_environment_chooses_nothing(monkeypatch: pytest.M
 
 def test_options_of_a_judge_that_is_not_asked_are_warned_of() -> None:
     """They change nothing."""
-    _, warnings, _ = built({"backend": "vertex", "judge_model_options": {"num_samples": 3}})
+    guided = {"backend": "vertex", "judge_model_options": {"num_samples": 3}, "instructions": "Be strict."}
+    _, warnings, _ = built(guided)
     assert "/criteria/safety_v1/judge_model_options: not used, the backend is vertex" in warnings
+    assert "/criteria/safety_v1/instructions: not used, the backend is vertex" in warnings
 
 
 def test_a_conversation_is_told_without_thoughts_and_with_its_tools() -> None:

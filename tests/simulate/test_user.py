@@ -97,6 +97,23 @@ def test_every_place_in_every_conversation_is_its_own_draw() -> None:
     assert len({prompt.draw for prompt in model.prompts}) == 2
 
 
+def test_a_user_without_a_persona_knows_when_to_object() -> None:
+    """It corrects the agent, stops trying things out, and refuses a hand-over; a persona has habits of its own."""
+    rules = ("correct it before you go on", "After two failed attempts", "refuse and ask the")
+    plain = said("ok")[1].prompts[0].system
+    persona = said("ok", case=EvalCase("order", scenario=Scenario("hi", PLAN, PERSONA)))[1].prompts[0].system
+    assert all(rule in plain for rule in rules)
+    assert not any(rule in persona for rule in rules)
+
+
+def test_the_plan_stands_behind_the_worked_examples_in_the_shared_part() -> None:
+    """Every message of a conversation shares it, and no plan of an example follows it."""
+    one, two = (said("ok", so_far=so_far)[1].prompts[0] for so_far in (SO_FAR, Trace(SO_FAR.invocations * 2)))
+    assert one.system == two.system
+    assert one.system.index("Example:") < one.system.index(f"\n{PLAN}\n")
+    assert "Example:" not in one.system.partition(f"\n{PLAN}\n")[2]
+
+
 def test_a_persona_is_described() -> None:
     """The user is told who to be."""
     case = EvalCase("order", scenario=Scenario("hi", PLAN, PERSONA))

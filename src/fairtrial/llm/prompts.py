@@ -2,7 +2,8 @@
 
 A template is a file in the folder `templates` of the package that asks. It has a version in its first line, and these
 blocks: `system` with everything that all questions share, `question` with the texts of one question, and a worked
-example in each of four languages. The shared text stands first, so that providers can keep it in a prefix cache.
+example in each of four languages. A block `standing` may follow the examples. The shared text stands first, so that
+providers can keep it in a prefix cache.
 """
 
 from __future__ import annotations
@@ -69,8 +70,10 @@ class Templates:
         def block(part: str) -> str:
             return "".join(template.blocks[part](context)).strip()
 
-        examples = [block(f"example_{each}") for each in dict.fromkeys(("en", language))]
-        system = "\n\n".join([block("system"), *examples])
+        parts = ["system", *dict.fromkeys(("example_en", f"example_{language}"))]
+        # A standing text that resembles the text of an example stands behind the examples, so that it is not mixed up.
+        parts += [part for part in ("standing",) if part in template.blocks]
+        system = "\n\n".join(map(block, parts))
         return Prompt(id=name, version=self.version(name), text=block("question"), system=system, schema=schema)
 
 

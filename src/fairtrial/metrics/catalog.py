@@ -75,8 +75,8 @@ def _build_from_catalog(part: ConfigPart, custom: list[str], judges: Judges, *, 
     backend = values.pop(BACKEND.name, None) or (VERTEX if configured() and installed() else "judge")
     judge_options = values.pop(JUDGE.name, None)
     if entry.vertex is not None and backend == VERTEX:
-        if judge_options is not None:
-            warnings.append(f"{_place(part, JUDGE.name)}: not used, the backend is vertex")
+        unused = [*([JUDGE.name] if judge_options is not None else []), *(values.keys() - {INTERIM.name})]
+        warnings += [f"{_place(part, name)}: not used, the backend is vertex" for name in sorted(unused)]
         return _by_vertex(part, entry, entry.vertex, judges, threshold), warnings
     if entry.judged:
         with _at(part, JUDGE.name):

@@ -122,7 +122,8 @@ def _rubric_tool_use(judge: Judge, case: CheckCase) -> Asked:
 
 def _by_rubric(metric: FinalResponseRubrics | ToolUseRubrics, case: CheckCase) -> Asked:
     context, subject = metric.show(case.trace, len(case.turns) - 1)
-    return metric, metric.ask_about([Rubric("rubric", case.rubric)], context, subject, sample=case.turns[-1][-1])
+    sample = case.turns[-1][-1] or case.turns[-1][0]
+    return metric, metric.ask_about([Rubric("rubric", case.rubric)], context, subject, sample=sample)
 
 
 def _rubric_trajectory(judge: Judge, case: CheckCase) -> Asked:

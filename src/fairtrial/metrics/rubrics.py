@@ -109,7 +109,9 @@ class _InvocationRubrics(_RubricMetric):
                 return Score(applicable=False, reason="no rubric for this invocation")
             context, subject = self.show(trace, index)
             rubrics = [rubric for _, rubric in placed]
-            return await self._score(placed, notes, self.ask_about(rubrics, context, subject, sample=invocation.reply))
+            return await self._score(
+                placed, notes, self.ask_about(rubrics, context, subject, sample=invocation.reply or invocation.query)
+            )
 
         return await judge_each(trace, score)
 
