@@ -458,10 +458,13 @@ def test_a_config_of_another_usual_name_is_found(name: str) -> None:
 
 
 def test_a_config_that_is_not_found_is_named() -> None:
-    """The defaults decide, and the user can see that a configuration beside the file does not."""
+    """Otherwise the defaults would decide, which the author of the configuration does not expect."""
     write("t.evalset.json", eval_set("a"))
     write("shop.config.json", REPLY)
     write("package.config.json", {"name": "shop"})
     done = fairtrial("run", "t.evalset.json", "--agent", "commands:obedient")
-    assert "shop.config.json: is a configuration that is not used; give it with --config" in done.err
+    assert done.code == 2
+    assert "shop.config.json: is a configuration, but would not be used; give it with --config" in done.err
     assert "package.config.json" not in done.err
+    lenient = fairtrial("run", "t.evalset.json", "--agent", "commands:obedient", "--lenient")
+    assert (lenient.code, "shop.config.json: is a configuration" in lenient.err) == (0, True)

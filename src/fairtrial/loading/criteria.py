@@ -99,9 +99,9 @@ def criteria_in(path: Path, *, lenient: bool = False, judges: Judges | None = No
 
 
 def _unused_configs(folder: Path) -> Iterator[str]:
-    """Yield a warning for each configuration beside an eval set that has another name than the names looked for.
+    """Yield a problem for each configuration beside an eval set that has another name than the names looked for.
 
-    For example, `shop.config.json` would otherwise be ignored silently, and the defaults would decide.
+    For example, the author of `shop.config.json` does not expect that the defaults decide.
     """
     for path in sorted(folder.glob("*config*")):
         if path.suffix in (".json", ".yaml", ".yml") and path.is_file():
@@ -110,7 +110,10 @@ def _unused_configs(folder: Path) -> Iterator[str]:
             except FormatError:
                 continue
             if loaded.config is not None:
-                yield f"{path}: is a configuration that is not used; give it with --config, or call it test_config.json"
+                yield (
+                    f"{path}: is a configuration, but would not be used; give it with --config, call it "
+                    f"{CONFIG_NAMES[0]}, or let the defaults decide with --lenient"
+                )
 
 
 def criteria_for(source: Source, *, lenient: bool = False, judges: Judges | None = None) -> Criteria:
@@ -134,8 +137,10 @@ def criteria_for(source: Source, *, lenient: bool = False, judges: Judges | None
         if folder in (last, folder.parent):
             if source.loaded.eval_set is not None:
                 _refuse_config_above(last)
-            defaults = criteria_of(DEFAULT_CONFIG, origin="defaults")
-            return replace(defaults, warnings=(*defaults.warnings, *_unused_configs(Path(source.loaded.path).parent)))
+            unused = tuple(_unused_configs(Path(source.loaded.path).parent))
+            if unused and not lenient:
+                raise ConfigError(*unused)
+            return replace(criteria_of(DEFAULT_CONFIG, origin="defaults"), warnings=unused)
         folder = folder.parent
 
 
