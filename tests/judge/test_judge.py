@@ -16,9 +16,10 @@ from fairtrial.judge.question import Question, answer_schema
 from fairtrial.judge.voting import NOT_APPLICABLE, Rule, count, majority
 from fairtrial.llm.model import CallError, NamedModel
 from fairtrial.records.ballot import Ballot, VoteResult
-from fairtrial.records.reply import Prompt
+from fairtrial.records.reply import Prompt, Reply
 from fairtrial.records.score import Score
 from fairtrial.testing import ModelLine, ScriptedModel
+from judged import fenced
 
 VALID = majority(yes=["valid"], no=["invalid"])
 RUBRIC = majority(yes=["yes"], no=["no"], not_applicable=["not_applicable"])
@@ -113,13 +114,14 @@ def test_votes_on_settled_items_are_kept_but_not_counted() -> None:
     assert ballot.votes[3].opinions["i1"].answer == "invalid"
 
 
-def test_an_unreadable_reply_is_asked_again_once_with_the_same_prompt() -> None:
-    """The second asking differs in its number only."""
+def test_an_unreadable_reply_is_asked_again_once_with_what_was_wrong() -> None:
+    """The second prompt is the first, and then the problem in a fence."""
     named = NamedModel("m", ScriptedModel(["no JSON", reply({"i1": "valid"})]))
     ballot = hold(Judge((named,), votes=1), question())
     first, second = calls(named)
-    assert (first.text, first.draw, first.ask) == (second.text, second.draw, 1)
-    assert second.ask == 2
+    assert second.text.startswith(first.text)
+    assert (second.draw, first.ask, second.ask) == (first.draw, 1, 2)
+    assert fenced(second, "problems of the previous reply").startswith("the reply cannot be read: Expecting value")
     assert ballot.decisions["i1"].result == VoteResult(1.0)
 
 
@@ -135,6 +137,34 @@ def test_a_readable_item_keeps_its_vote_when_another_is_asked_again() -> None:
     script = [reply({"i1": "valid"}), reply({"i1": "invalid", "i2": "valid"})]
     ballot = hold(Judge((NamedModel("m", ScriptedModel(script)),), votes=1), question(2))
     assert [ballot.decisions[item].result for item in ("i1", "i2")] == [VoteResult(1.0), VoteResult(1.0)]
+
+
+def test_only_the_problems_of_open_items_are_told() -> None:
+    """Item 1 has its answer; of two problems each stands behind its item."""
+    script = [reply({"i1": "valid", "i2": "maybe"}), reply({"i2": "valid", "i3": "valid"})]
+    named = NamedModel("m", ScriptedModel(script))
+    hold(Judge((named,), votes=1), question(3))
+    problems = fenced(calls(named)[1], "problems of the previous reply").splitlines()
+    assert problems == ["i2: answer must be one of valid, invalid, got 'maybe'", "i3: the reply leaves it out"]
+
+
+@pytest.mark.parametrize(
+    ("stop", "reason"),
+    [
+        ("length", "the reply was cut off at the limit of tokens"),
+        ("content_filter", "the reply was stopped by the provider's content filter"),
+        ("error", "the reply was stopped by: error"),
+    ],
+)
+def test_the_reason_why_a_reply_ended_early_is_the_reason_that_is_shown(stop: str, reason: str) -> None:
+    """Not that its JSON ends in the middle."""
+
+    async def cut_off(prompt: Prompt) -> Reply:  # noqa: ARG001
+        return Reply(text='{"answers": [{"id"', stop=stop)
+
+    ballot = hold(Judge((NamedModel("m", cut_off),), votes=1), question())
+    assert ballot.why_unscored("i1") == f"1 of 1 votes are abstentions: {reason}"
+    assert ballot.calls[0].problem == reason
 
 
 def test_a_settled_item_is_not_asked_about_again() -> None:

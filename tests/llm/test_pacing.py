@@ -6,12 +6,13 @@ import asyncio
 import math
 import random
 from collections import Counter, deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pytest
 
 from clock import run
-from fairtrial.llm.model import CallError, RefusedError, UnsentError
+from fairtrial.llm.model import CallError, ExhaustedError, RefusedError, UnsentError
 from fairtrial.llm.pacing import Limited, Pace, Paced, Places
 from fairtrial.protocols import Model
 from fairtrial.records.reply import Prompt, Reply
@@ -147,7 +148,7 @@ def test_attempts_are_counted() -> None:
 
 
 def test_a_call_without_reply_times_out() -> None:
-    """Each attempt has a time, and there are five."""
+    """Each attempt has a time, and there are five; between them the pace waits, as after other refusals."""
 
     async def hang(_: Prompt) -> str:
         await asyncio.sleep(1e9)
@@ -155,7 +156,86 @@ def test_a_call_without_reply_times_out() -> None:
 
     outcomes, seconds = run(load(ScriptedModel(hang), 1, Pace(timeout=10, jitter=lambda: 0.5)))
     assert "no reply within 10 s" in str(outcomes[0])
-    assert seconds == 5 * 10 + 0.5 + 1 + 2 + 4
+    assert seconds == 5 * 10 + (0.25 + 0.5 + 1 + 2) * 1.05
+
+
+@dataclass
+class Slot:
+    """Answers one call at a time, in 20 s each: the oldest first, or any. It works on although nobody waits."""
+
+    choose: Callable[[int], int]
+    calls: int = 0
+    busy: bool = False
+    queue: list[asyncio.Future[None]] = field(default_factory=list)
+
+    async def __call__(self, prompt: Prompt) -> Reply:
+        """Answer when it is this call's turn."""
+        self.calls += 1
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.queue.append(turn)
+        self._next()
+        await turn
+        return Reply(text=prompt.text)
+
+    def _next(self) -> None:
+        if self.busy or not self.queue:
+            return
+        turn = self.queue.pop(self.choose(len(self.queue)))
+        self.busy = True
+        asyncio.get_running_loop().call_later(20, self._finish, turn)
+
+    def _finish(self, turn: asyncio.Future[None]) -> None:
+        self.busy = False
+        if not turn.done():
+            turn.set_result(None)
+        self._next()
+
+
+@pytest.mark.parametrize("choose", [lambda _: 0, random.Random(1).randrange], ids=["oldest", "any"])
+@pytest.mark.parametrize("number", [20, 100])
+@pytest.mark.parametrize("timeout", [60.0, 120.0])
+def test_a_server_that_answers_one_by_one_is_not_asked_again(
+    number: int, choose: Callable[[int], int], timeout: float
+) -> None:
+    """At most 1.1 of the requests needed, nothing unanswered, within 1.15 of the time that it needs."""
+    server = Slot(choose)
+    outcomes, seconds = run(load(server, number, Pace(timeout=timeout, jitter=random.Random(3).random)))
+    assert answered(outcomes) == number
+    assert server.calls <= 1.1 * number
+    assert seconds <= 1.15 * number * 20
+
+
+def test_a_call_that_hangs_times_out_although_others_are_answered() -> None:
+    """A server that answers others at once has no queue to work off."""
+
+    async def hang_once(prompt: Prompt) -> str:
+        await asyncio.sleep(1e9 if prompt.draw == "1" and len(model.prompts) < 10 else 0.4)
+        return "yes"
+
+    async def many() -> Reply:
+        paced = Paced(model, Pace(timeout=10))
+        others = [paced(Prompt(id="p", version="1", text="?", draw=str(draw))) for draw in range(2, 200)]
+        reply, *_ = await asyncio.gather(paced(PROMPT), *others)
+        return reply
+
+    model = ScriptedModel(hang_once)
+    reply, seconds = run(many())
+    assert reply.attempts == 2
+    assert seconds < 20
+
+
+def test_an_account_without_money_ends_the_calls() -> None:
+    """The first refusal is the last; calls that wait are not made."""
+
+    async def refuse(_: Prompt) -> str | Exception:
+        await asyncio.sleep(1)
+        return ExhaustedError("HTTP 429: insufficient_quota")
+
+    model = ScriptedModel(refuse)
+    outcomes, _ = run(load(model, 50, Pace(start=1, most=1)))
+    assert len(model.prompts) == 1
+    assert [type(outcome) for outcome in outcomes] == [ExhaustedError] + [UnsentError] * 49
+    assert all(str(outcome) == "HTTP 429: insufficient_quota" for outcome in outcomes)
 
 
 def test_what_cannot_succeed_is_not_repeated() -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 import pytest
+from msgspec.structs import replace
 
 from fairtrial.errors import ConfigError
 from fairtrial.judge.question import answer_schema
@@ -18,6 +20,8 @@ from fairtrial.llm.model import CallError, NamedModel, RefusedError, UnsentError
 from fairtrial.llm.model_options import ModelOptions
 from fairtrial.llm.model_pool import ModelPool, check_model
 from fairtrial.llm.provider import Provider, price_known, retry_after, settings_for
+from fairtrial.llm.unsent_settings import unsent_settings
+from fairtrial.records.record import Json
 from fairtrial.records.reply import Prompt, Reply
 from loopback import Drop, Half, Loopback, Request, Say, Script, Status
 
@@ -337,6 +341,74 @@ def test_a_budget_in_money_needs_a_price() -> None:
     """Before anything runs."""
     with pytest.raises(ConfigError, match="price is not known"):
         check_model(NamedModel("ollama/qwen3:4b"), ModelOptions(budget=Budget(max_cost=1.0)))
+
+
+def test_a_server_without_schemas_is_asked_without_from_then_on() -> None:
+    """A 400 that names response_format is no failure; it is noted once."""
+    notes: list[str] = []
+
+    async def twice(base_url: str) -> list[Reply]:
+        async with Provider(address("openai/m", Endpoint(base_url)), note=notes.append) as model:
+            return [await model(PROMPT), await model(PROMPT)]
+
+    def answer(request: Request) -> Status | str:
+        return Status(400, message="'response_format' is not supported") if request.schema else "yes"
+
+    with Loopback(answer) as server:
+        assert [one.text for one in asyncio.run(twice(f"{server.url}/v1"))] == ["yes", "yes"]
+        assert [request.schema is None for request in server.requests] == [False, True, True]
+    (note,) = notes
+    assert "does not take JSON schemas (HTTP 400: 'response_format' is not supported)" in note
+
+
+@pytest.mark.parametrize("message", ["You exceeded your quota: insufficient_quota", "Your credit balance is too low"])
+def test_an_account_without_money_is_unusable(message: str) -> None:
+    """No waiting ends that, although the status is that of overload."""
+    with pytest.raises(UnusableModelError, match=message):
+        ask("openai/gpt-4o-mini", lambda _: Status(429, message=message))
+
+
+def test_each_draw_has_a_seed_of_its_own() -> None:
+    """The seed of a vote is the seed of the settings and the number of the vote; a user's draw is no number."""
+
+    async def draws(base_url: str) -> None:
+        async with Provider(address("openai/m", Endpoint(base_url)), {"seed": 40}) as model:
+            for draw in ("1", "2", '["c",1,2]', '["c",2,2]'):
+                await model(replace(PROMPT, draw=draw))
+
+    with Loopback(lambda _: "yes") as server:
+        asyncio.run(draws(f"{server.url}/v1"))
+        seeds = [request.body["seed"] for request in server.requests]
+    assert seeds[:2] == [41, 42]
+    assert len(set(seeds)) == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "unsent"),
+    [
+        ("openai/gpt-4o", {"temperature": 0.5, "top_k": 3, "seed": None}, ("top_k",)),
+        ("openai/o3-mini", {"temperature": 0.5, "seed": 1}, ("temperature",)),
+        ("anthropic/claude-haiku-4-5", {"temperature": 0.5, "top_k": 3, "seed": 1}, ("seed",)),
+        ("gemini-2.5-flash", {"temperature": 0.5, "top_k": 3, "seed": 1}, ()),
+        ("ollama/qwen3:4b", {"top_k": 3}, ("top_k",)),
+    ],
+)
+def test_what_a_model_does_not_take_is_known_and_not_sent(
+    name: str, settings: dict[str, Json], unsent: tuple[str, ...]
+) -> None:
+    """The request holds the other settings."""
+    assert unsent_settings(address(name), settings) == unsent
+
+    async def once(base_url: str) -> None:
+        async with Provider(address(name, Endpoint(base_url)), settings) as model:
+            await model(replace(PROMPT, schema=None))
+
+    with Loopback(lambda _: "yes") as server:
+        asyncio.run(once(server.url if name.startswith(("gemini", "anthropic")) else f"{server.url}/v1"))
+        body = json.dumps(server.requests[0].body).lower().replace("topk", "top_k")
+    assert {setting for setting, value in settings.items() if value is not None and f'"{setting}"' in body} == {
+        setting for setting, value in settings.items() if value is not None and setting not in unsent
+    }
 
 
 def test_an_older_model_has_the_form_of_the_answer_from_the_prompt() -> None:

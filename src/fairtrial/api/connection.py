@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from fairtrial.llm.call_cache import CallCache
+from fairtrial.llm.model import ignore
 from fairtrial.llm.model_options import ModelOptions
 from fairtrial.llm.model_pool import ConnectsModels, ModelPool
 from fairtrial.planned_case import PlannedCase
@@ -21,18 +22,22 @@ T = TypeVar("T")
 
 @asynccontextmanager
 async def connected(
-    cases: Iterable[PlannedCase], options: ModelOptions, cache: CallCache, ballots: MutableMapping[str, Ballot]
+    cases: Iterable[PlannedCase],
+    options: ModelOptions,
+    cache: CallCache,
+    ballots: MutableMapping[str, Ballot],
+    note: Callable[[str], None] = ignore,
 ) -> AsyncIterator[Callable[[PlannedCase], PlannedCase]]:
     """Yield a function that puts models of this run behind the criteria, the user and the tools of a case.
 
     The plan's cases stay as they are, so that a second run of the same plan shares nothing with this one. Raises
-    UsageError if a model cannot be called.
+    UsageError if a model cannot be called. `note` receives what people should know about a model.
     """
 
     def keep(ballot: Ballot) -> None:
         ballots[ballot.id] = ballot
 
-    async with ModelPool(options, cache, keep) as pool:
+    async with ModelPool(options, cache, keep, note) as pool:
         connection = _Connection(pool)
         for case in cases:
             connection.case(case)  # all models must be known before the check

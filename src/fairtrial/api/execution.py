@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -102,12 +102,15 @@ async def run_plan(
         cache = CallCache(cache.replies, Reusable(store.replies(earlier), store.ballots(earlier)))
     ballots = store.ballots(plan.info.id)
     lease = store.lease(plan.info.id)
-    async with connected(plan.cases, plan.judges.models, cache, ballots) as connect:
+    notes: list[str] = []
+    async with connected(plan.cases, plan.judges.models, cache, ballots, notes.append) as connect:
         with lease.hold():
             store.begin(plan.info)
             progress = _Progress(store, plan.info, lease)
             with _unfinished(advice):
-                return await _run_stages(plan, connect, store, ballots, progress, on_result, resumed=resumed)
+                return await _run_stages(
+                    plan, connect, store, ballots, progress, on_result, resumed=resumed, notes=notes
+                )
 
 
 @contextmanager
@@ -128,13 +131,14 @@ async def _run_stages(
     on_result: OnResult,
     *,
     resumed: bool,
+    notes: Sequence[str],
 ) -> tuple[Summary, RunInfo]:
     store.add_cases(plan.info.id, (case.expected for case in plan.cases))
     attempts_to_skip = _finished_attempts(store, plan.info.id) if resumed else set()
     stages = _Stages(plan, connect, store, ballots, on_result, progress, attempts_to_skip)
     async with progress.committed_often():
         decision = await stages.run()
-    summary = replace(_summarize(store, plan.info.id, ballots), decision=decision)
+    summary = replace(_summarize(store, plan.info.id, ballots), decision=decision, notes=tuple(notes))
     info = replace(progress.info, finished=now(), verdict=summary.verdict)
     store.finish(info, summary)
     return summary, info

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from fairtrial import loading
 from fairtrial.agents import agent_of
 from fairtrial.api.arguments import Paths, check_criteria, check_numbers, paths_of
+from fairtrial.api.model_warnings import model_warnings
 from fairtrial.api.simulation import check_names, check_reachable, with_environments, with_users
 from fairtrial.config.criterion_options import threshold_of
 from fairtrial.config.eval_config import EvalConfig
@@ -101,6 +102,7 @@ def plan_run(
     check_reachable(cases, target)
     for loaded_set in loaded_sets:
         check_names(loaded_set, judges.models)
+    warnings += model_warnings(loaded_sets, judges.models, cases)
     arguments = {
         "paths": names_of(eval_set),
         "agent": agent if isinstance(agent, str) else getattr(agent, "__qualname__", type(agent).__qualname__),

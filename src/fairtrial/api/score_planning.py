@@ -10,6 +10,7 @@ from pathlib import Path
 from fairtrial import loading
 from fairtrial.api.arguments import Paths, check_match, check_numbers, paths_of, recordings_of
 from fairtrial.api.connection import models_of
+from fairtrial.api.model_warnings import model_warnings
 from fairtrial.api.planning import (
     EVAL_SET,
     Criteria,
@@ -80,7 +81,8 @@ def plan_score(
         matched = matching.match_own(own)
     if jobs > 1:
         _check_processes(criterion for loaded_set in matched.loaded_sets for criterion in loaded_set.criteria)
-    warnings = (*matched.notes.warnings, *matched.warnings)
+    about_models = model_warnings(matched.loaded_sets, judges.models)
+    warnings = (*matched.notes.warnings, *matched.warnings, *about_models)
     if [origin for origin, _ in matched.notes.origins] == ["defaults"] and not matched.expects:
         warnings = (*warnings, _NOTHING_EXPECTED)
     arguments = {

@@ -57,6 +57,12 @@ def asking_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--votes", type=click.IntRange(1), help="The number of votes on each question."),
         click.option("--all-votes", is_flag=True, help="Request every vote, even when the result is certain."),
         click.option("--judge-concurrency", type=click.IntRange(1), help="The largest number of calls at once."),
+        click.option(
+            "--judge-timeout",
+            type=click.FloatRange(0, min_open=True),
+            metavar="SECONDS",
+            help="A call of a model without a reply is made again after this time.  [default: 120]",
+        ),
     )
 
 
@@ -87,4 +93,5 @@ def models_of(options: Mapping[str, Any]) -> ModelOptions:
         cassette=path,
         cassette_mode=mode,
         concurrency=options.get("judge_concurrency"),
+        timeout=options.get("judge_timeout"),
     )

@@ -10,7 +10,7 @@ from typing import TypeVar
 import msgspec
 
 from fairtrial.judge.ballot_costs import ballot_id
-from fairtrial.judge.question import Question, parse_reply
+from fairtrial.judge.question import Question, ask_again, parse_reply
 from fairtrial.judge.vote_scheduler import PendingVote, VoteScheduler
 from fairtrial.llm.model import CallError, NamedModel, UnsentError, call_key
 from fairtrial.llm.model_pool import ModelPool, discard
@@ -74,7 +74,7 @@ class Judge:
         """
         voter, calls, parsed, problem = self.panel[0], list[JudgeCall](), None, ""
         for ask in (1, 2):
-            attempt = msgspec.structs.replace(prompt, ask=ask)
+            attempt = prompt if ask == 1 else ask_again(prompt, {prompt.id: problem})
             key = call_key(voter.signature, attempt)
             try:
                 reply = await voter(attempt)
@@ -85,7 +85,7 @@ class Judge:
             try:
                 parsed, problem = parse(reply.text), ""
             except ValueError as error:
-                problem = str(error)
+                problem = ": ".join(filter(None, (reply.interruption, str(error))))
             calls.append(_judge_call(key, voter, reply, problem))
             if parsed is not None:
                 break
@@ -100,14 +100,16 @@ class Judge:
 async def _ask(question: Question, draw: PendingVote) -> None:
     """Request a vote once, and add the reply to the draw."""
     voter = draw.voter
-    prompt = msgspec.structs.replace(question.prompt_for(draw.turn), draw=str(draw.number), ask=len(draw.calls) + 1)
+    prompt = msgspec.structs.replace(question.prompt_for(draw.turn), draw=str(draw.number))
+    if draw.calls:
+        prompt = ask_again(prompt, draw.problems)
     key = call_key(voter.signature, prompt)
     try:
         reply = await voter(prompt)
     except CallError as failure:
         draw.fail(question.items, _failed_call(key, voter, failure))
         return
-    parsed = parse_reply(reply.text, question)
+    parsed = parse_reply(reply.text, question, reply.interruption)
     problem = next((problem for item, problem in parsed.problems.items() if item not in draw.opinions), "")
     draw.add_reply(parsed, _judge_call(key, voter, reply, problem))
 
@@ -121,7 +123,7 @@ def _judge_call(key: str, voter: NamedModel, reply: Reply, problem: str) -> Judg
         output_tokens=reply.output_tokens,
         cost=reply.cost,
         seconds=reply.seconds,
-        problem=f"{problem} (stopped by: {reply.stop})" if problem and reply.stop else problem,
+        problem=problem,
     )
 
 

@@ -58,6 +58,13 @@ class JudgeOptions(EndpointOptions, frozen=True):
         Annotated[int, Meta(ge=1)] | None,
         Meta(description="the most calls of this criterion at once. Null leaves the pace to the whole run"),
     ] = None
+    judge_timeout: Annotated[
+        Annotated[float, Meta(gt=0)] | None,
+        Meta(
+            description="the seconds after which a call without a reply is made again. Null is 120. A server that "
+            "still replies to other calls gets more time"
+        ),
+    ] = None
     structured_output: Annotated[
         bool, Meta(description="false for a server that does not support JSON schemas. The prompt then asks for JSON")
     ] = True

@@ -76,7 +76,8 @@ def _panel_model(member: str | PanelMember, options: JudgeOptions) -> NamedModel
     settings = options.judge_model_config or {}
     if isinstance(member, PanelMember):
         structured = options.structured_output if member.structured_output is None else member.structured_output
-        return NamedModel(member.model, None, {**settings, **(member.settings or {})}, member.endpoint, structured)
+        own = {**settings, **(member.settings or {})}
+        return NamedModel(member.model, None, own, member.endpoint, structured, options.judge_timeout)
     is_elsewhere = bool(options.judge_models) and provider_of(member) not in {"", "openai"}
     endpoint = USUAL if is_elsewhere else options.endpoint
-    return NamedModel(member, None, settings, endpoint, options.structured_output)
+    return NamedModel(member, None, settings, endpoint, options.structured_output, options.judge_timeout)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from fairtrial.judge.voting import Rule
+from fairtrial.llm.fences import Fences
 from fairtrial.llm.structured import read_json
 from fairtrial.records.ballot import Answer, JudgeAnswer
 from fairtrial.records.record import Json, Record
@@ -58,23 +61,40 @@ class ParsedReply(Record, frozen=True):
     problems: dict[str, str] = {}
 
 
-def parse_reply(text: str, question: Question) -> ParsedReply:
+def ask_again(prompt: Prompt, problems: Mapping[str, str]) -> Prompt:
+    """Return a prompt for the second attempt, which says what was wrong with the first reply.
+
+    The problems may quote that reply, so they stand in a fence of their own.
+    """
+    name = "problems of the previous reply"
+    lines = dict.fromkeys(problems.values()) if len(set(problems.values())) == 1 else map(": ".join, problems.items())
+    fenced = Fences({name: "\n".join(lines)}, [prompt.id, prompt.version, prompt.text])
+    text = (
+        f"{prompt.text}\n\nA previous reply to this question could not be used:\n{fenced(name)}\n"
+        "Avoid these problems, and reply again in the form that is described above."
+    )
+    return replace(prompt, text=text, ask=2)
+
+
+def parse_reply(text: str, question: Question, interruption: str = "") -> ParsedReply:
     """Parse a reply item by item.
 
     If an id is unknown or repeated, the whole reply is unreadable, because every answer may be on the wrong item.
-    Otherwise, a problem of one item does not affect the other items.
+    Otherwise, a problem of one item does not affect the other items. An `interruption` is the reason of
+    whatever is missing.
     """
     try:
         entries = _entries(read_json(text), question.items)
-    except ValueError as problem:
-        return ParsedReply(problems=dict.fromkeys(question.items, f"the reply cannot be read: {problem}"))
+    except ValueError as error:
+        problem = interruption or f"the reply cannot be read: {error}"
+        return ParsedReply(problems=dict.fromkeys(question.items, problem))
     opinions: dict[str, JudgeAnswer] = {}
     problems: dict[str, str] = {}
     for item in question.items:
         try:
             opinions[item] = _opinion(item, entries[item], question)
         except KeyError:
-            problems[item] = "the reply leaves it out"
+            problems[item] = interruption or "the reply leaves it out"
         except ValueError as problem:
             problems[item] = str(problem)
     return ParsedReply(opinions=opinions, problems=problems)

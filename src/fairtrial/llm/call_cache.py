@@ -6,6 +6,9 @@ import asyncio
 from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass, field
 
+from msgspec.structs import replace
+
+from fairtrial.llm.fences import sendable
 from fairtrial.llm.model import call_key
 from fairtrial.protocols import Model
 from fairtrial.records.record import Json
@@ -45,6 +48,8 @@ class CallCache:
         self.calls += 1
         try:
             reply = await model(prompt)
+            # A lone surrogate cannot be stored, and would lose the reply with its cost.
+            reply = replace(reply, text=sendable(reply.text))
             self.replies[key] = reply
         except asyncio.CancelledError:
             promise.cancel()

@@ -13,8 +13,8 @@ import httpx2
 from fairtrial.llm.address import Address
 from fairtrial.llm.secrets import known_secrets
 
-SECONDS = 600.0
-"""The longest silence of a server. Google asks for 20 minutes only for replies of many thousand tokens."""
+SECONDS = 86_400.0
+"""The longest silence of a server. It is long, because the pace decides when a call has timed out."""
 
 _KEY_HEADERS = frozenset(("authorization", "x-api-key", "x-goog-api-key"))
 _PLAIN_HEADERS = frozenset(

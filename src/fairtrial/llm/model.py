@@ -38,6 +38,10 @@ class RefusedError(CallError):
         self.after = after
 
 
+class ExhaustedError(CallError):
+    """A call was refused because the account has no money left, so every further call would be refused too."""
+
+
 class UnusableModelError(UsageError):
     """No call of this model can succeed, for example because its key is missing."""
 
@@ -49,7 +53,7 @@ class NamedModel:
     If `model` is None, the name stands for a model of a provider or for an entry of `custom_models`, and a run
     connects it. `endpoint` is another address than the one that the provider or the environment names. If `structured`
     is False, only the prompt describes the form of the reply. For example, some local servers do not support JSON
-    schemas.
+    schemas. `timeout` is in seconds per call.
     """
 
     name: str
@@ -57,6 +61,7 @@ class NamedModel:
     settings: Mapping[str, Json] = field(default_factory=dict)
     endpoint: Endpoint = USUAL
     structured: bool = True
+    timeout: float | None = None
 
     async def __call__(self, prompt: Prompt) -> Reply:
         """Pass the prompt on."""
@@ -72,6 +77,10 @@ class NamedModel:
     def through(self, model: Model) -> NamedModel:
         """Return the same name and settings with another model behind them."""
         return replace(self, model=model)
+
+
+def ignore(text: str) -> None:
+    """Ignore a note about a model."""
 
 
 def call_key(signature: Mapping[str, Json], prompt: Prompt) -> str:

@@ -19,7 +19,8 @@ class ModelOptions:
     `custom_models` are models of your own, by the names under which criteria, users and tools ask for them.
     `cassette` is a file of recorded calls: in `cassette_mode` "record" the run writes the file, in "replay" the file
     answers every call and no connection is opened. `budget` limits calls and cost; several runs that get the same
-    `Budget` object share it. `concurrency` is the largest number of calls in flight. `timeout` is in seconds per call.
+    `Budget` object share it. `concurrency` is the largest number of calls in flight. `timeout` is in seconds
+    per call. It takes precedence over the `judge_timeout` of a configuration, and the default is 120.
     """
 
     custom_models: Mapping[str, Model] = field(default_factory=dict)
@@ -27,7 +28,7 @@ class ModelOptions:
     cassette_mode: Literal["record", "replay"] | None = None
     budget: Budget | None = None
     concurrency: int | None = None
-    timeout: float = 120.0
+    timeout: float | None = None
 
     def __post_init__(self) -> None:
         if (self.cassette is None) != (self.cassette_mode is None):

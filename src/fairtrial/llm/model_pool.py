@@ -11,7 +11,7 @@ from fairtrial.llm.address import Address, address
 from fairtrial.llm.budget import Budget, Budgeted
 from fairtrial.llm.call_cache import Cached, CallCache
 from fairtrial.llm.cassette import CassetteEntry, CassetteWriter, RecordedModel, ReplayedModel, load_cassette
-from fairtrial.llm.model import NamedModel
+from fairtrial.llm.model import NamedModel, ignore
 from fairtrial.llm.model_options import ModelOptions
 from fairtrial.llm.pacing import Pace, Paced, Places
 from fairtrial.llm.provider import Provider, price_known, settings_for
@@ -69,7 +69,7 @@ class ModelPool:
     A call passes the recording cassette, the cache, the budget and the pace, in this order. A reply from the cache
     costs neither money nor time. Each model at each endpoint has a pace of its own, because providers limit each model
     separately. If a cassette is replayed, its entries are the only models.
-    `keep` receives every ballot of the run's judges.
+    `keep` receives every ballot of the run's judges. `note` receives what people should know about a model, once.
     """
 
     def __init__(
@@ -77,8 +77,10 @@ class ModelPool:
         options: ModelOptions | None = None,
         cache: CallCache | None = None,
         keep: Callable[[Ballot], None] = discard,
+        note: Callable[[str], None] = ignore,
     ) -> None:
         self.keep = keep
+        self._note = note
         self._options = options or ModelOptions()
         self._cache = cache or CallCache()
         self._budget = self._options.budget or Budget()
@@ -116,7 +118,8 @@ class ModelPool:
 
         Raises `ConfigError` as `check_model` does.
         """
-        key = (model.name, repr(sorted(model.settings.items())), model.endpoint, model.structured, id(model.model))
+        settings = repr(sorted(model.settings.items()))
+        key = (model.name, settings, model.endpoint, model.structured, model.timeout, id(model.model))
         if key not in self._connections:
             self._connections[key] = model.through(self._connection(model))
         return self._connections[key]
@@ -142,18 +145,17 @@ class ModelPool:
         if model.name == VERTEX:
             self._vertex = Vertex.from_environment()
             self._providers.append(self._vertex)
-            return Paced(self._vertex, self._pace(None))
+            return Paced(self._vertex, self._pace(None), self._options.timeout)
         endpoint = address(model.name, model.endpoint)
-        provider = Provider(endpoint, model.settings, structured=model.structured)
+        provider = Provider(endpoint, model.settings, model.structured, self._note)
         self._providers.append(provider)
-        return Paced(provider, self._pace(endpoint))
+        return Paced(provider, self._pace(endpoint), self._options.timeout or model.timeout)
 
     def _pace(self, endpoint: Address | None) -> Pace:
         """Return the pace of a model at an endpoint, or of the service, whatever the settings of its calls."""
         if endpoint not in self._paces:
             most = self._options.concurrency or Pace.most
-            start, timeout = min(Pace.start, most), self._options.timeout
-            self._paces[endpoint] = Pace(most=most, start=start, timeout=timeout, places=self._places)
+            self._paces[endpoint] = Pace(most=most, start=min(Pace.start, most), places=self._places)
         return self._paces[endpoint]
 
     async def check(self) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from fairtrial.llm.model import CallError, RefusedError, UnsentError
+from fairtrial.llm.model import CallError, ExhaustedError, RefusedError, UnsentError
 from fairtrial.protocols import Model
 from fairtrial.records.reply import Prompt, Reply
 
@@ -23,8 +23,16 @@ HOLD = 10.0
 PATIENCE = 120.0
 """The longest wait, in seconds, that a server may ask for."""
 
+DRAINS = 5
+"""How many times as long as the calls in flight would take at the present pace, a call may take. Not every server
+answers the oldest call first."""
+
 PAUSE = 0.5
 """Seconds before the second attempt of a call. The wait doubles with each further failure."""
+
+
+class TimedOutError(RefusedError):
+    """A call got no reply in time. It counts as overload, but a call that times out again and again is given up."""
 
 
 @dataclass(eq=False)
@@ -69,6 +77,10 @@ class Pace:
     is just below the accepted rate. After a while without refusals, both limits grow again. At most `most` calls are in
     flight in any case.
 
+    A call times out after `timeout` seconds. If the server still replies to other calls, it gets more time, in
+    proportion to the calls in flight and to the pace of its replies. For example, a server that answers 16 calls one by
+    one is not asked again while it works off its queue. A timeout counts as a refusal because of overload.
+
     A refusal stops all calls for as long as the server asks. If the server names no wait, it is a quarter of a second,
     and doubles with each further refusal in a row. The pace closes after `rounds` refusals in a row, or after `losses`
     failed calls in a row. Every call of a closed pace fails at once, with the cause.
@@ -98,6 +110,7 @@ class Pace:
     _open_at: float = field(init=False, default=0.0)
     _next_at: float = field(init=False, default=0.0)
     _quiet_since: float = field(init=False, default=0.0)
+    _replies: deque[float] = field(init=False, default_factory=lambda: deque(maxlen=17))
     _standing: deque[Ticket] = field(init=False, default_factory=deque)
     _waiting: deque[asyncio.Future[Ticket]] = field(init=False, default_factory=deque)
     _timer: asyncio.TimerHandle | None = field(init=False, default=None)
@@ -137,14 +150,27 @@ class Pace:
             self._proven = max(self._proven, ticket.in_flight + 1)
         self._completions += 1
         self._lost_in_a_row = 0
+        self._replies.append(now)
         self._grow(now)
         self.leave()
 
-    def lose(self, reason: str) -> None:
-        """Count a call that failed for good. After `losses` failures in a row, the pace closes."""
+    def deadline(self, ticket: Ticket, timeout: float) -> float:
+        """Return the time at which a call without a reply has timed out, as far as is known now."""
+        usual = ticket.start + timeout
+        if len(self._replies) < 2:
+            return usual
+        interval = (self._replies[-1] - self._replies[0]) / (len(self._replies) - 1)
+        longest = ticket.start + DRAINS * max(self._flying, ticket.in_flight + 1) * interval
+        # A server that has not replied to any call for so long is not working off a queue.
+        return max(usual, min(longest, self._replies[-1] + timeout))
+
+    def lose(self, failure: CallError) -> None:
+        """Count a call that failed for good. The pace closes after `losses` of them in a row, or if all calls would."""
         self._lost_in_a_row += 1
-        if self._lost_in_a_row >= self.losses:
-            self._close(f"gave up after {self._lost_in_a_row} failed calls in a row: {reason}")
+        if isinstance(failure, ExhaustedError):
+            self._close(str(failure))
+        elif self._lost_in_a_row >= self.losses:
+            self._close(f"gave up after {self._lost_in_a_row} failed calls in a row: {failure}")
 
     def refuse(self, ticket: Ticket, refusal: RefusedError) -> None:
         """Count a call that the server refused because of overload."""
@@ -237,6 +263,7 @@ class Pace:
             turn = self._waiting.popleft()
             if turn.done():
                 continue
+            self._replies = self._replies or deque([now], self._replies.maxlen)
             ticket = Ticket(now, self._flying, self._epoch, self._completions)
             turn.set_result(ticket)
             self._forget(now)
@@ -249,10 +276,14 @@ class Pace:
 
 @dataclass(frozen=True)
 class Paced:
-    """A model whose calls go out at a shared pace, with a timeout for each attempt and several attempts."""
+    """A model whose calls go out at a shared pace, with a timeout for each attempt and several attempts.
+
+    Without a `timeout` of its own, it has the timeout of the pace.
+    """
 
     model: Model
     pace: Pace
+    timeout: float | None = None
 
     async def __call__(self, prompt: Prompt) -> Reply:
         """Return the reply of the first attempt that succeeds. Raises `CallError` after the last attempt."""
@@ -261,20 +292,20 @@ class Paced:
             attempt += 1
             ticket = await self._enter(again=attempt > 1)
             try:
-                async with asyncio.timeout(self.pace.timeout):
-                    reply = await self.model(prompt)
+                reply = await self._reply(prompt, ticket)
             except RefusedError as refusal:
-                if refusal.overload:
-                    self.pace.refuse(ticket, refusal)
+                self._count(ticket, refusal)
+                if refusal.overload and not isinstance(refusal, TimedOutError):
                     continue
-                self.pace.leave()
-                problem = str(refusal)
-            except TimeoutError:
-                self.pace.leave()
-                problem = f"no reply within {self.pace.timeout:g} s"
+                failed += 1
+                if failed == self.pace.attempts:
+                    self.pace.lose(refusal)
+                    raise CallError(f"no reply after {failed} attempts: {refusal}") from None
+                if not refusal.overload:
+                    await asyncio.sleep(PAUSE * 2 ** (failed - 1) * (0.5 + self.pace.jitter()))
             except CallError as failure:
+                self.pace.lose(failure)
                 self.pace.leave()
-                self.pace.lose(str(failure))
                 raise
             except BaseException:
                 self.pace.leave()
@@ -283,11 +314,37 @@ class Paced:
                 self.pace.accept(ticket)
                 seconds = asyncio.get_running_loop().time() - ticket.start
                 return msgspec.structs.replace(reply, attempts=attempt, seconds=seconds)
-            failed += 1
-            if failed == self.pace.attempts:
-                self.pace.lose(problem)
-                raise CallError(f"no reply after {failed} attempts: {problem}")
-            await asyncio.sleep(PAUSE * 2 ** (failed - 1) * (0.5 + self.pace.jitter()))
+
+    def _count(self, ticket: Ticket, refusal: RefusedError) -> None:
+        if refusal.overload:
+            self.pace.refuse(ticket, refusal)
+        else:
+            self.pace.leave()
+
+    async def _reply(self, prompt: Prompt, ticket: Ticket) -> Reply:
+        """Call the model once. Raises `TimedOutError` at the deadline of the ticket, which may move meanwhile."""
+        loop = asyncio.get_running_loop()
+        limit = asyncio.timeout(None)
+        timeout = self.timeout or self.pace.timeout
+
+        timer: asyncio.TimerHandle
+
+        def check() -> None:
+            nonlocal timer
+            deadline = self.pace.deadline(ticket, timeout)
+            if deadline > loop.time():
+                timer = loop.call_at(deadline, check)
+            else:
+                limit.reschedule(loop.time())
+
+        timer = loop.call_at(self.pace.deadline(ticket, timeout), check)
+        try:
+            async with limit:
+                return await self.model(prompt)
+        except TimeoutError:
+            raise TimedOutError(f"no reply within {timeout:g} s", overload=True) from None
+        finally:
+            timer.cancel()
 
     async def _enter(self, *, again: bool) -> Ticket:
         """Wait for the turn of a call. If the pace closes after a first attempt, the call counts as sent."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import inspect
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -13,9 +15,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 from fairtrial.errors import ConfigError, lacks_extra, nearest
 from fairtrial.llm.address import Address
-from fairtrial.llm.model import CallError, RefusedError, UnusableModelError
+from fairtrial.llm.model import CallError, ExhaustedError, RefusedError, UnusableModelError, ignore
 from fairtrial.llm.model_settings import ModelSettings
 from fairtrial.llm.secrets import known_secrets, redact, without_credentials
+from fairtrial.llm.unsent_settings import unsent_settings
 from fairtrial.records.record import Json
 from fairtrial.records.reply import Prompt, Reply
 
@@ -45,6 +48,12 @@ CHECK_SECONDS = 20.0
 UNUSABLE = {401, 404}
 TRANSIENT = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
 OVERLOAD = {429, 503, 529}
+_SCHEMA_REFUSED = re.compile(
+    r"response_?format|json_?schema|response_?(json_?)?schema|response_?mime|output_config|structured|guided|grammar",
+    re.IGNORECASE,
+)
+_EXHAUSTED = re.compile(r"insufficient_quota|billing_(hard_limit|not_active)|credit balance is too low", re.IGNORECASE)
+"""Refusals that no waiting ends, because the account has no money left."""
 
 
 def settings_for(provider: str, options: Mapping[str, Json]) -> dict[str, Any]:
@@ -87,6 +96,7 @@ class Provider:
     address: Address
     options: Mapping[str, Json] = field(default_factory=dict)
     structured: bool = True
+    note: Callable[[str], None] = field(default=ignore, repr=False)
     _settings: dict[str, Any] = field(init=False, repr=False)
     _secrets: tuple[str, ...] = field(init=False, repr=False)
     _client: AsyncClient = field(init=False, repr=False)
@@ -96,18 +106,22 @@ class Provider:
         self._settings = settings_for(self.address.provider, self.options)
         self._library_model: ProviderModel | None = None
         self._has_replied = False
+        self._refuses_schemas = False
         self._secrets = (*self.address.secrets, *known_secrets())
 
     @property
     def _model(self) -> ProviderModel:
         if self._library_model is None:
             self._library_model, self._client = _build(self.address)
+            for name in unsent_settings(self.address, self.options):
+                self._settings.pop(SETTINGS.get(name, name), None)
         return self._library_model
 
     @property
     def _takes_schemas(self) -> bool:
         """Whether the provider takes a JSON schema. For older models, the prompt describes the form of the answer."""
-        return self.structured and bool(self._model.profile.get("supports_json_schema_output"))
+        takes_schemas = self.structured and not self._refuses_schemas
+        return takes_schemas and bool(self._model.profile.get("supports_json_schema_output"))
 
     async def __aenter__(self) -> Self:
         await self._stack.enter_async_context(self._model)
@@ -126,19 +140,23 @@ class Provider:
         from pydantic_ai import exceptions
         from pydantic_ai.direct import model_request
 
+        structured = prompt.schema is not None and self._takes_schemas
         try:
             response = await model_request(
                 self._model,
                 [_message(prompt)],
-                model_settings=self._settings,  # type: ignore[arg-type]
-                model_request_parameters=_parameters(prompt, structured=self._takes_schemas),
+                model_settings=self._settings_of(prompt),  # type: ignore[arg-type]
+                model_request_parameters=_parameters(prompt, structured=structured),
                 instrument=False,
             )
         except exceptions.ContentFilterError as blocked:
             return Reply(text="", stop=self._clean(f"content filter: {blocked}"))
         except exceptions.ModelHTTPError as error:
             failure = self._failure(error.status_code, error.headers or {}, error.body)
-            if error.status_code in UNUSABLE and not self._has_replied:
+            if structured and error.status_code in {400, 422} and _SCHEMA_REFUSED.search(str(failure)):
+                return await self._without_schema(prompt, failure)
+            exhausted = isinstance(failure, ExhaustedError)
+            if (error.status_code in UNUSABLE or exhausted) and not self._has_replied:
                 raise UnusableModelError(f"{self._where()}: {failure}") from None
             raise failure from None
         except exceptions.UserError as error:
@@ -147,6 +165,21 @@ class Provider:
             raise RefusedError(self._clean(f"{type(error).__name__}: {error}")) from None
         self._has_replied = True
         return self._reply(response)
+
+    async def _without_schema(self, prompt: Prompt, refusal: CallError) -> Reply:
+        """Call the model again, and from now on, without a JSON schema. The prompt describes the form of the reply."""
+        if not self._refuses_schemas:
+            self._refuses_schemas = True
+            self.note(
+                f"{self._where()}: does not take JSON schemas ({refusal}), so the prompt alone describes the form of "
+                "the replies; set structured_output to false to avoid the first request"
+            )
+        return await self(prompt)
+
+    def _settings_of(self, prompt: Prompt) -> dict[str, Any]:
+        """Return the settings of a call. Each draw has a seed of its own, or all votes would be the same vote."""
+        seed = self._settings.get("seed")
+        return self._settings if seed is None else {**self._settings, "seed": (seed + _number(prompt.draw)) % 2**31}
 
     def _reply(self, response: ModelResponse) -> Reply:
         usage, text = response.usage, response.text or ""
@@ -165,6 +198,8 @@ class Provider:
         error = body.get("error", body) if isinstance(body, dict) else body
         message = error.get("message", error) if isinstance(error, dict) else error
         cause = self._clean(f"HTTP {status}: {str(message)[:500]}")
+        if _EXHAUSTED.search(f"{cause} {error.get('code') if isinstance(error, dict) else ''}"):
+            return ExhaustedError(cause)
         if status not in TRANSIENT:
             return CallError(cause)
         return RefusedError(cause, overload=status in OVERLOAD, after=retry_after(headers, body))
@@ -258,6 +293,11 @@ def retry_after(headers: Mapping[str, str], body: object = None) -> float | None
         if isinstance(seconds, str) and seconds.endswith("s") and seconds[:-1].replace(".", "", 1).isdigit():
             return float(seconds[:-1])
     return None
+
+
+def _number(draw: str) -> int:
+    """Return the number of a draw. The draw of a user or a tool is no number, so its hash is taken."""
+    return int(draw) if draw.isdecimal() else int(hashlib.sha256(draw.encode()).hexdigest()[:8], 16)
 
 
 def _message(prompt: Prompt) -> Any:

@@ -22,7 +22,7 @@ from fairtrial.records.case import EvalCase
 from fairtrial.records.score import PartKey, Quote, Score, mean_of
 from fairtrial.records.trace import Invocation, Message, Trace
 from fairtrial.text.language import language_of
-from fairtrial.text.quoting import Haystack
+from fairtrial.text.quoting import SHORTEST, Haystack
 from fairtrial.text.sentences import sentences
 
 AT_ONCE = 40
@@ -37,6 +37,12 @@ _SHAPE = {
     "required": ["sentences"],
     "additionalProperties": False,
 }
+
+
+_NOT_FOUND = (
+    f"supported, but its quote is not in the context; copy at least {SHORTEST} characters of the context as they are, "
+    "and join several places with '...'"
+)
 
 
 class _Reply(NamedTuple):
@@ -142,7 +148,7 @@ class Hallucinations(JudgedMetric):
 
         def check(_: str, answer: JudgeAnswer) -> str:
             if answer.answer == "supported":
-                return "" if haystack.holds(answer.quote) else "supported, but its quote is not in the context"
+                return "" if haystack.holds(answer.quote) else _NOT_FOUND
             return "" if answer.rationale.strip() else f"{answer.answer} without a reason"
 
         return self.question(

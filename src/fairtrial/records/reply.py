@@ -38,3 +38,14 @@ class Reply(Record, frozen=True):
     seconds: float = 0.0
     attempts: int = 1
     stop: str = ""
+
+    @property
+    def interruption(self) -> str:
+        """Why the reply ended early, in words, or an empty text."""
+        return _INTERRUPTIONS.get(self.stop, f"the reply was stopped by: {self.stop}") if self.stop else ""
+
+
+_INTERRUPTIONS = {
+    "length": "the reply was cut off at the limit of tokens",
+    "content_filter": "the reply was stopped by the provider's content filter",
+}

@@ -70,7 +70,8 @@ class Summary(Record, frozen=True):
 
     `cases` counts the attempts by their verdict, for example `{"passed": 9, "failed": 1}`. `invalid` counts the
     attempts that say nothing about the agent, by the side that made them invalid. `pass_k` is empty unless every case
-    has two attempts that passed or failed. `decision` is about the claims of `--until-decided`.
+    has two attempts that passed or failed. `decision` is about the claims of `--until-decided`. `notes` are events
+    of the run that people should know, for example that a server does not take JSON schemas.
     """
 
     verdict: Verdict
@@ -81,3 +82,4 @@ class Summary(Record, frozen=True):
     spending: RunUsage = RunUsage()
     pass_k: tuple[PassK, ...] = ()
     decision: GateDecision | None = None
+    notes: tuple[str, ...] = ()

@@ -67,6 +67,8 @@ def print_report(
         hint = f"`{show} --all` lists them all" if show else "--json FILE holds them all"
         console.print(Text(f"… and {hidden:,} more that did not pass; {hint}", "dim"))
     console.print(tables(summary, calibrations))
+    for note in summary.notes:
+        console.print(Text(visible(f"note: {note}"), "yellow"))
     console.print(closing(info, summary, show=show))
 
 

@@ -90,7 +90,8 @@ class SimulatedUser:
         if self._options.stop_signal.casefold() in message.casefold():
             return None
         if not message:
-            raise SimulatorError("the reply of the simulated user is empty")
+            cause = f": {reply.interruption}" if reply.interruption else ""
+            raise SimulatorError(f"the reply of the simulated user is empty{cause}")
         return message
 
     def prompt(self, so_far: Trace) -> Prompt:

@@ -1,0 +1,58 @@
+"""What should people know about the models of a plan before it runs?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from fairtrial.api.connection import models_of
+from fairtrial.judge.judge import Judge
+from fairtrial.llm.address import address
+from fairtrial.llm.model import NamedModel
+from fairtrial.llm.model_options import ModelOptions
+from fairtrial.llm.unsent_settings import unsent_settings
+from fairtrial.llm.vertex_service import NAME as VERTEX
+from fairtrial.loading import LoadedSet
+from fairtrial.planned_case import PlannedCase
+from fairtrial.simulate.environment import SimulatedEnvironments
+from fairtrial.simulate.user import SimulatedUsers
+
+
+def model_warnings(
+    loaded_sets: Iterable[LoadedSet], options: ModelOptions, cases: Iterable[PlannedCase] = ()
+) -> tuple[str, ...]:
+    """Return a warning for each setting that has no effect, and for votes that are one vote.
+
+    `cases` are asked for the models of their users and environments. Cassettes are replayed without settings.
+    """
+    if options.replays:
+        return ()
+    judges = [judge for loaded in loaded_sets for criterion in loaded.criteria for judge in _judges(criterion.metric)]
+    models = [voter for judge in judges for voter in judge.panel]
+    factories = {id(factory): factory for case in cases for factory in (case.users, case.environments)}.values()
+    simulated = [part.model for part in factories if isinstance(part, SimulatedUsers | SimulatedEnvironments)]
+    models += [model for model in simulated if isinstance(model, NamedModel)]
+    warnings = [warning for model in models for warning in _unsent(model, options)]
+    return tuple(dict.fromkeys([*warnings, *(warning for judge in judges for warning in _same_votes(judge))]))
+
+
+def _judges(metric: object) -> Iterator[Judge]:
+    return (field for field in models_of(metric).values() if isinstance(field, Judge))
+
+
+def _unsent(model: NamedModel, options: ModelOptions) -> Iterator[str]:
+    if model.model is not None or model.name in options.custom_models or model.name == VERTEX:
+        return
+    at = address(model.name, model.endpoint)
+    for name in unsent_settings(at, model.settings):
+        yield f"model {model.name!r}: {name} has no effect, because {at.provider} does not take it; remove the setting"
+
+
+def _same_votes(judge: Judge) -> Iterator[str]:
+    if judge.votes <= len(judge.panel):
+        return
+    for voter in judge.panel:
+        if voter.settings.get("temperature") == 0:
+            yield (
+                f"model {voter.name!r}: temperature 0 gives {judge.votes} votes that are one vote, because they are "
+                "nearly equal; set num_samples (--votes) to 1, or a temperature such as 0.7"
+            )

@@ -1,0 +1,46 @@
+"""Which settings of a model cannot be sent to its provider?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+
+from fairtrial.llm.address import Address
+from fairtrial.records.record import Json
+
+_SAMPLING = frozenset(("temperature", "top_p", "presence_penalty", "frequency_penalty"))
+_ANTHROPIC_SAMPLING = frozenset(("temperature", "top_p", "top_k"))
+
+
+def unsent_settings(at: Address, settings: Mapping[str, Json]) -> tuple[str, ...]:
+    """Return the names of the settings that the provider, or the model, does not take. They are not sent.
+
+    For example, OpenAI's protocol has no `top_k`, and models that think take no `temperature`.
+    """
+    given = [name for name, value in settings.items() if value is not None]
+    # The library knows the models, but it is slow to load. Without it, no model can be called anyway.
+    if not given or at.provider == "google" or find_spec("pydantic_ai") is None:
+        return ()
+    refused = _anthropic(at.model) if at.provider == "anthropic" else _openai(at.model, settings)
+    return tuple(name for name in given if name in refused)
+
+
+def _anthropic(model: str) -> frozenset[str]:
+    from pydantic_ai.models.anthropic import AnthropicModel
+    from pydantic_ai.providers.anthropic import AnthropicProvider
+
+    profile = AnthropicProvider.model_profile(model) or {}
+    refuses_sampling = bool(profile.get("anthropic_disallows_sampling_settings"))
+    return frozenset(AnthropicModel.unsupported_settings) | (_ANTHROPIC_SAMPLING if refuses_sampling else frozenset())
+
+
+def _openai(model: str, settings: Mapping[str, Json]) -> frozenset[str]:
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    profile = OpenAIProvider.model_profile(model) or {}
+    thinking = settings.get("thinking")
+    thinks = thinking is not False if thinking is not None else bool(profile.get("thinking_enabled_by_default"))
+    thinks = thinks or bool(profile.get("thinking_always_enabled"))
+    refuses_sampling = bool(profile.get("openai_supports_reasoning")) and thinks
+    return frozenset(OpenAIChatModel.unsupported_settings) | (_SAMPLING if refuses_sampling else frozenset())
