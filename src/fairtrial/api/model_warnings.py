@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from fairtrial.api.connection import models_of
-from fairtrial.judge.judge import Judge
 from fairtrial.llm.address import address
 from fairtrial.llm.model import NamedModel
 from fairtrial.llm.model_options import ModelOptions
+from fairtrial.llm.model_pool import HasModel, HasPanel
 from fairtrial.llm.unsent_settings import unsent_settings
 from fairtrial.llm.vertex_service import NAME as VERTEX
 from fairtrial.loading import LoadedSet
 from fairtrial.planned_case import PlannedCase
-from fairtrial.simulate.environment import SimulatedEnvironments
-from fairtrial.simulate.user import SimulatedUsers
 
 
 def model_warnings(
@@ -28,15 +26,15 @@ def model_warnings(
         return ()
     judges = [judge for loaded in loaded_sets for criterion in loaded.criteria for judge in _judges(criterion.metric)]
     models = [voter for judge in judges for voter in judge.panel]
-    factories = {id(factory): factory for case in cases for factory in (case.users, case.environments)}.values()
-    simulated = [part.model for part in factories if isinstance(part, SimulatedUsers | SimulatedEnvironments)]
+    factories: list[object] = list({id(one): one for case in cases for one in (case.users, case.environments)}.values())
+    simulated = [part.model for part in factories if isinstance(part, HasModel)]
     models += [model for model in simulated if isinstance(model, NamedModel)]
     warnings = [warning for model in models for warning in _unsent(model, options)]
     return tuple(dict.fromkeys([*warnings, *(warning for judge in judges for warning in _same_votes(judge))]))
 
 
-def _judges(metric: object) -> Iterator[Judge]:
-    return (field for field in models_of(metric).values() if isinstance(field, Judge))
+def _judges(metric: object) -> Iterator[HasPanel]:
+    return (field for field in models_of(metric).values() if isinstance(field, HasPanel))
 
 
 def _unsent(model: NamedModel, options: ModelOptions) -> Iterator[str]:
@@ -47,7 +45,7 @@ def _unsent(model: NamedModel, options: ModelOptions) -> Iterator[str]:
         yield f"model {model.name!r}: {name} has no effect, because {at.provider} does not take it; remove the setting"
 
 
-def _same_votes(judge: Judge) -> Iterator[str]:
+def _same_votes(judge: HasPanel) -> Iterator[str]:
     if judge.votes <= len(judge.panel):
         return
     for voter in judge.panel:

@@ -58,6 +58,21 @@ class HasPanel(Protocol):
         """The models that vote."""
         ...
 
+    @property
+    def votes(self) -> int:
+        """The number of votes on each question."""
+        ...
+
+
+@runtime_checkable
+class HasModel(Protocol):
+    """Is played by a language model, as simulated users and environments are."""
+
+    @property
+    def model(self) -> Model | None:
+        """The model, if there is one."""
+        ...
+
 
 def discard(ballot: Ballot) -> None:
     """Ignore a ballot."""
