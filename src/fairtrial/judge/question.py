@@ -68,9 +68,9 @@ def ask_again(prompt: Prompt, problems: Mapping[str, str]) -> Prompt:
     """
     name = "problems of the previous reply"
     lines = dict.fromkeys(problems.values()) if len(set(problems.values())) == 1 else map(": ".join, problems.items())
-    fenced = Fences({name: "\n".join(lines)}, [prompt.id, prompt.version, prompt.text])
+    fences = Fences({name: "\n".join(lines)}, [prompt.id, prompt.version, prompt.text])
     text = (
-        f"{prompt.text}\n\nA previous reply to this question could not be used:\n{fenced(name)}\n"
+        f"{prompt.text}\n\nA previous reply to this question could not be used:\n{fences.context(name)}\n"
         "Avoid these problems, and reply again in the form that is described above."
     )
     return replace(prompt, text=text, ask=2)
