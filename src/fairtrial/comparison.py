@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import replace as replace_measure
 from typing import Any, Literal
 
 from msgspec.structs import replace
@@ -32,6 +34,7 @@ from fairtrial.stats.several import holm, mcnemar
 from fairtrial.text.display import compact, shortened
 from fairtrial.version import __version__
 
+CORRECTED = "corrected means, t"
 _SIGNIFICANT = 0.05
 _SHORT = 60
 _FLIPS: dict[float, Flip] = {-1.0: "broken", 1.0: "fixed"}
@@ -56,20 +59,25 @@ def compare_runs(
     pass_rates: bool = False,
     margin: float | None = None,
     even_so: bool = False,
+    corrected: bool = False,
 ) -> list[Comparison]:
     """Return the comparison of each candidate with the base.
 
     The p values of the criteria are corrected together, over all candidates. The p values of `cases` are corrected if
     there are several candidates. With `pass_rates` criteria are compared by their pass rates. `margin` is the
     difference up to which two runs are called equal. With `even_so` criteria are compared although their options
-    differ.
+    differ. With `corrected` a criterion is compared by its corrected means if people have labelled both runs.
     """
     pairs = [pair_runs(base, candidate) for candidate in candidates]
     if about == "these-cases":
         for runs in pairs:
             check_repeated(runs, CASES)
     tables = [
-        [_row(runs, measure, about, even_so=even_so) for measure in _measures(runs, pass_rates=pass_rates)]
+        [
+            (corrected and _corrected_row(runs, measure, even_so=even_so))
+            or _row(runs, measure, about, even_so=even_so)
+            for measure in _measures(runs, pass_rates=pass_rates)
+        ]
         for runs in pairs
     ]
     family = _correct(tables)
@@ -119,12 +127,55 @@ def _row(runs: PairedRuns, measure: Measure, about: About, *, even_so: bool) -> 
         _mcnemar(pairs) if measure.is_rate else None,
         None,
         not mismatch,
-        None,
+        _judges(runs, measure),
         mismatch or _why_no_interval(pairs, difference, measure, about),
         measure.is_rate,
         informational,
     )
     return _Row(measure, row, difference)
+
+
+def _judges(runs: PairedRuns, measure: Measure) -> str | None:
+    """Return the states of the judge in both runs, for example `judge unchecked`. None if there is no judge."""
+    own = (run.calibrations.get(measure.criterion) for run in (runs.base, runs.candidate))
+    states = [None if calibration is None else calibration.state.value for calibration in own]
+    if states == [None, None]:
+        return None
+    return f"judge {' / '.join(dict.fromkeys(state or 'unchecked' for state in states))}"
+
+
+def _corrected_row(runs: PairedRuns, measure: Measure, *, even_so: bool) -> _Row | None:
+    """Return the row of a criterion by its corrected means, or None unless people have labelled both runs.
+
+    The samples of labels are independent of each other, so the variances of both means add up.
+    """
+    base, candidate = (run.calibrations.get(measure.criterion) for run in (runs.base, runs.candidate))
+    if base is None or candidate is None or not base.error or not candidate.error or base.graded != candidate.graded:
+        return None
+    before, after = base.corrected.value or 0.0, candidate.corrected.value or 0.0
+    freedom = min(base.freedom or 1, candidate.freedom or 1)
+    width = measure.width if base.graded else 1.0
+    difference = Difference(after - before, after - before, math.hypot(base.error, candidate.error), freedom, width)
+    plain = _row(runs, measure, "cases-like-these", even_so=even_so).row
+    low, high = difference.interval()
+    row = replace(
+        plain,
+        measure=f"{measure.criterion}:corrected",
+        base=before,
+        candidate=after,
+        difference=after - before,
+        low=low,
+        high=high,
+        p=None if plain.p is None else difference.p,
+        method=CORRECTED,
+        detectable=difference.detectable(),
+        mcnemar=None,
+        why=plain.why if not plain.comparable else None,
+        is_rate=not base.graded,
+    )
+    # A corrected pass rate is better if it is higher, whichever direction the values of the criterion have.
+    direction = measure if base.graded else replace_measure(measure, lower_is_better=False)
+    return _Row(direction, row, difference)
 
 
 def _why_no_interval(

@@ -16,6 +16,7 @@ from fairtrial.errors import UsageError
 from fairtrial.measured_run import Measure, MeasuredRun, described_run
 from fairtrial.paired_runs import PairedRuns, check_repeated, difference_method, difference_of, pair_runs
 from fairtrial.records.average import mean
+from fairtrial.records.calibration import JudgeState
 from fairtrial.records.gate import Claim, ClaimDecision, ClaimVerdict, GateDecision, Needed, gate_verdict
 from fairtrial.records.run_comparison import About
 from fairtrial.stats.fixed_cases import WILSON_WITHIN, CaseSample, within_variance
@@ -124,6 +125,8 @@ def _decide(run: MeasuredRun, pairs: PairedRuns | None, claim: Claim, about: Abo
         estimated, worst, best = (_single(run, measure, claim, limit, about, filling) for filling in fillings)
         missing = (0, sum(run.columns[claim.measure].missing(case) for case in range(len(run.keys))))
     verdict, why = _verdict(worst, best, limit, missing, strict=is_difference)
+    if _is_useless(measure, run, pairs):
+        verdict, why = "undecided", "the judge is not shown to be better than guessing; see `fairtrial judge calibrate`"
     low, high = (None if worst is None else worst.low), (None if best is None else best.high)
     sufficient = estimated.sufficient_cases if estimated is not None and verdict == "undecided" else None
     low, high = _in_unit(measure, low, high, is_difference=is_difference)
@@ -149,6 +152,13 @@ def _decide(run: MeasuredRun, pairs: PairedRuns | None, claim: Claim, about: Abo
         measure.is_rate,
         measure.lower_is_better,
     )
+
+
+def _is_useless(measure: Measure, run: MeasuredRun, pairs: PairedRuns | None) -> bool:
+    """Return whether labels of people do not show that the judge of a measure is better than guessing."""
+    runs = [run] if pairs is None else [run, pairs.base]
+    own = (each.calibrations.get(measure.criterion) for each in runs)
+    return any(calibration is not None and calibration.state is JudgeState.USELESS for calibration in own)
 
 
 def _in_unit(

@@ -139,6 +139,8 @@ class _Sample:
             _scaled((corrected.value, corrected.interval), scale, CORRECTED) if corrected else Estimate(),
             _scaled(bias, Range(0.0, _width(scale)), _STUDENT) if bias else Estimate(),
             corrected.worth if corrected else None,
+            error=corrected.error * _width(scale) if corrected else None,
+            freedom=corrected.freedom if corrected else None,
         )
 
     @property

@@ -14,6 +14,7 @@ from itertools import groupby
 
 from fairtrial.errors import UsageError, nearest
 from fairtrial.records.attempt_row import AttemptRow, CriterionTerms
+from fairtrial.records.calibration import Calibration
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.result import Verdict
 from fairtrial.records.run import RunInfo
@@ -102,7 +103,10 @@ class CaseColumn:
 
 @dataclass
 class MeasuredRun:
-    """The cases of a run in file order, with a column for each measure."""
+    """The cases of a run in file order, with a column for each measure.
+
+    `calibrations` say how far the judges may be believed, by criterion.
+    """
 
     info: RunInfo
     keys: list[CaseKey]
@@ -110,6 +114,7 @@ class MeasuredRun:
     measures: dict[str, Measure]
     columns: dict[str, CaseColumn] = field(default_factory=dict)
     attempts: int = 0
+    calibrations: Mapping[str, Calibration] = field(default_factory=dict)
 
     def measure(self, name: str) -> Measure:
         """Return a measure. Raises UsageError with the names of all measures if the run does not have it."""

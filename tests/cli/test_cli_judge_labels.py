@@ -249,3 +249,47 @@ def test_calibrate_is_a_function_too() -> None:
     assert calibration.labels == CASES
     assert run.calibrations == (calibration,)
     assert calibrate(run.info.id, store=STORE) == [calibration]
+
+
+def longer(trace: Trace, case: EvalCase) -> bool:
+    """A judge that people do not agree with: it passes every second reply."""
+    return int(case.id.removeprefix("q")) % 2 == 0 and bool(trace.invocations)
+
+
+def test_compare_shows_the_states_of_judges_and_corrected_means() -> None:
+    """The corrected rates of two labelled runs, with the sum of their variances."""
+    first, second = judged(), judged(cases=range(30, 90))
+    for run in (first, second):
+        calibrated(run, "--labels", labelled(sampled(run, file=f"{run.info.id}.csv")))
+    command = ("compare", first.info.id, second.info.id, "--store", STORE)
+    plain = fairtrial(*command, "--json", "-").json["rows"][1]
+    assert (plain["measure"], plain["judge"]) == ("brief", "judge biased")
+    assert "brief: judge biased" in fairtrial(*command).out
+    row = fairtrial(*command, "--corrected", "--json", "-").json["rows"][1]
+    (before,), (after,) = (calibrate(run.info.id, store=STORE) for run in (first, second))
+    assert row["measure"] == "brief:corrected"
+    assert row["base"] == before.corrected.value
+    assert row["difference"] == pytest.approx((after.corrected.value or 0) - (before.corrected.value or 0))
+    assert before.error is not None
+    assert after.error is not None
+    half = (row["high"] - row["low"]) / 2
+    assert half == pytest.approx(2.0 * (before.error**2 + after.error**2) ** 0.5, rel=0.01), "t of 60 degrees is 2.00"
+
+
+def test_a_report_keeps_the_states_of_judges_for_compare() -> None:
+    """Two reports that --json wrote have the state of the judge, too."""
+    first, second = judged(), judged(cases=range(30, 90))
+    calibrated(first, "--labels", labelled(sampled(first)))
+    for run, file in ((first, "a.json"), (second, "b.json")):
+        assert fairtrial("show", run.info.id, "--store", STORE, "--json", file).code == 0
+    row = fairtrial("compare", "a.json", "b.json", "--json", "-").json["rows"][1]
+    assert row["judge"] == "judge biased / good", "half of the labels of the first run count in the second"
+
+
+def test_a_gate_on_a_useless_judge_is_undecided() -> None:
+    """A judge that is not better than guessing opens no gate."""
+    run = judged(longer)
+    assert calibrated(run, "--labels", labelled(sampled(run)))["state"] == "useless"
+    done = fairtrial("gate", run.info.id, "--at-least", "0.1", "--measure", "brief", "--store", STORE)
+    assert done.code == 3
+    assert "not shown to be better than guessing" in done.out

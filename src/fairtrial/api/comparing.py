@@ -22,6 +22,7 @@ def compare(
     margin: float | None = None,
     valid_only: bool = False,
     even_so: bool = False,
+    corrected: bool = False,
     store: str = DEFAULT_URL,
     base_store: str | None = None,
 ) -> Comparison:
@@ -30,7 +31,8 @@ def compare(
     A run is a `Run`, the beginning of an id in the store, or a file that `--json` or `fairtrial runs export` wrote.
     `about` says whether the cases are a sample ("cases-like-these") or fixed ("these-cases"). `margin` is the
     difference up to which runs are called equal. `valid_only` leaves invalid attempts out. `even_so` compares criteria
-    whose options differ. Raises UsageError if the runs share no case.
+    whose options differ. `corrected` compares the corrected means of criteria if people have labelled both runs. Raises
+    UsageError if the runs share no case.
     """
     (comparison,) = compare_all(
         base,
@@ -40,6 +42,7 @@ def compare(
         margin=margin,
         valid_only=valid_only,
         even_so=even_so,
+        corrected=corrected,
         store=store,
         base_store=base_store,
     )
@@ -55,6 +58,7 @@ def compare_all(
     margin: float | None = None,
     valid_only: bool = False,
     even_so: bool = False,
+    corrected: bool = False,
     store: str = DEFAULT_URL,
     base_store: str | None = None,
 ) -> list[Comparison]:
@@ -65,7 +69,9 @@ def compare_all(
     base_run = measured(base, base_store or store, valid_only=valid_only)
     candidates = [measured(run, store, valid_only=valid_only) for run in runs]
     check_different([base_run, *candidates])
-    return compare_runs(base_run, candidates, about=about, pass_rates=pass_rates, margin=margin, even_so=even_so)
+    return compare_runs(
+        base_run, candidates, about=about, pass_rates=pass_rates, margin=margin, even_so=even_so, corrected=corrected
+    )
 
 
 def check_about(about: str) -> None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
 
+from fairtrial.api.calibrations import calibrations
 from fairtrial.api.stored_runs import Run, measure_stored, open_store
 from fairtrial.errors import FormatError, UsageError
 from fairtrial.measured_run import Measure, MeasuredRun, measure_run
 from fairtrial.records.attempt_row import AttemptRow, CriterionTerms, OutcomeRow, row_of
+from fairtrial.records.calibration import Calibration, JudgeState
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.result import Verdict
 from fairtrial.records.run import RunInfo
@@ -29,11 +31,18 @@ _SUFFIXES = (".json", ".jsonl")
 def measured(run: RunSource, store: str = DEFAULT_URL, *, valid_only: bool = False) -> MeasuredRun:
     """Return the numbers of a run. Raises UsageError if there is no such run, or the file cannot be read."""
     if isinstance(run, Run):
-        return run.measured(valid_only=valid_only)
+        own = run.measured(valid_only=valid_only)
+        own.calibrations = {calibration.criterion: calibration for calibration in run.calibrations}
+        return own
     if is_file(run):
         return _of_file(Path(run), valid_only=valid_only)
     with closing(open_store(store, create=False)) as run_store:
-        return measure_stored(run_store, run_store.run(str(run)), valid_only=valid_only)
+        info = run_store.run(str(run))
+        own = measure_stored(run_store, info, valid_only=valid_only)
+        summary = run_store.summary(info.id)
+        states = calibrations(run_store, info, summary) if summary is not None else ()
+        own.calibrations = {calibration.criterion: calibration for calibration in states}
+        return own
 
 
 def waves(run: RunSource, store: str, measures: Mapping[str, Measure], number: int) -> WaveTable:
@@ -59,11 +68,14 @@ class RunRows:
     cases: list[tuple[CaseKey, str]]
     rows: list[AttemptRow]
     terms: dict[str, CriterionTerms]
+    calibrations: dict[str, Calibration] = field(default_factory=dict)
 
 
 def _of_file(path: Path, *, valid_only: bool) -> MeasuredRun:
     run = rows_of_file(path)
-    return measure_run(run.info, run.cases, run.rows, run.terms, valid_only=valid_only)
+    own = measure_run(run.info, run.cases, run.rows, run.terms, valid_only=valid_only)
+    own.calibrations = run.calibrations
+    return own
 
 
 def rows_of_file(path: Path) -> RunRows:
@@ -139,11 +151,17 @@ class _ReportedRange(msgspec.Struct):
     high: float | None
 
 
+class _ReportedState(msgspec.Struct):
+    state: JudgeState
+    judge: str
+
+
 class _ReportedCriterion(msgspec.Struct):
     criterion: str
     threshold: float | None
     lower_is_better: bool
     range: _ReportedRange
+    judge_state: _ReportedState | None = None
 
 
 def _of_report(path: Path) -> RunRows:
@@ -169,7 +187,12 @@ def _of_report(path: Path) -> RunRows:
         if not cases or cases[-1][0] != key or attempt.attempt <= rows[-1].attempt:
             cases.append((key, attempt.id))
         rows.append(_attempt_row(len(cases) - 1, attempt))
-    return RunRows(info, cases, rows, terms)
+    states = {
+        row.criterion: Calibration(row.criterion, row.judge_state.judge, row.judge_state.state)
+        for row in report.summary
+        if row.judge_state is not None
+    }
+    return RunRows(info, cases, rows, terms, states)
 
 
 def _attempt_row(position: int, attempt: _ReportedAttempt) -> AttemptRow:

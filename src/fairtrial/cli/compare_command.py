@@ -22,6 +22,9 @@ from fairtrial.cli import flags, trust_flags
 )
 @click.option("--valid-only", is_flag=True, help="Leave out attempts that say nothing about the agent.")
 @click.option("--even-so", is_flag=True, help="Compare criteria although their options differ.")
+@click.option(
+    "--corrected", is_flag=True, help="Compare corrected means of the criteria that people have labelled in both runs."
+)
 @trust_flags.json_file
 @flags.stored
 @trust_flags.base_store
@@ -33,6 +36,7 @@ def compare(
     margin: float | None,
     valid_only: bool,
     even_so: bool,
+    corrected: bool,
     json_file: Path | None,
     store: str,
     base_store: str | None,
@@ -59,6 +63,7 @@ def compare(
         margin=margin,
         valid_only=valid_only,
         even_so=even_so,
+        corrected=corrected,
         store=store,
         base_store=base_store,
     )

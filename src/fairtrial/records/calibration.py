@@ -75,7 +75,8 @@ class Calibration(Record, frozen=True):
     outcomes on which nobody could tell, `unscored` labelled outcomes without a value of the judge. `judged` and
     `corrected` are the pass rate, or the mean if the criterion is `graded`: as the judge says, and as people would say.
     `flattery` is by how much the judge's values exceed people's. `worth` is the factor by which the judge multiplies
-    the labels. `assumed_from` is the run whose labels correct this run, if it has no labels of its own.
+    the labels. `error` is the standard error of `corrected`, with `freedom` degrees of freedom. `assumed_from` is the
+    run whose labels correct this run, if it has no labels of its own.
     """
 
     criterion: str
@@ -93,3 +94,5 @@ class Calibration(Record, frozen=True):
     flattery: Estimate = Estimate()
     worth: float | None = None
     assumed_from: str | None = None
+    error: float | None = None
+    freedom: int | None = None

@@ -106,6 +106,16 @@ def _verdict(row: ComparedMeasure, margin: float | None) -> str:
     return row.verdict or ""
 
 
+def _judges(comparison: Comparison) -> Iterator[Text]:
+    """Yield the states of the judges, unless people have checked them and found them good."""
+    names: dict[str, list[str]] = {}
+    for row in _informative(comparison):
+        if row.judge is not None and row.judge != "judge good":
+            names.setdefault(row.judge, []).append(row.measure)
+    for state, measures in names.items():
+        yield Text(visible_line(f"{', '.join(measures)}: {state}"), "yellow")
+
+
 def _limits(comparison: Comparison) -> Iterator[Text]:
     """Yield the reach of the comparison, and everything that it leaves out."""
     first = comparison.rows[0]
@@ -118,6 +128,7 @@ def _limits(comparison: Comparison) -> Iterator[Text]:
     for row in _informative(comparison):
         if row.why:
             yield Text(visible_line(f"{row.measure}: {row.why}"), "yellow")
+    yield from _judges(comparison)
     missing = [
         f"{row.measure} {row.missing[0]} / {row.missing[1]}" for row in _informative(comparison) if any(row.missing)
     ]

@@ -41,13 +41,16 @@ class Judged:
 class CorrectedMean:
     """The mean that people would give, with its interval. `worth` is the factor by which the judge multiplies labels.
 
-    For example, with a worth of 1.5, 100 labels beside the judge tell as much as 150 labels alone.
+    For example, with a worth of 1.5, 100 labels beside the judge tell as much as 150 labels alone. `error` is the
+    standard error, with `freedom` degrees of freedom.
     """
 
     value: float
     interval: Interval
     slope: float
     worth: float
+    error: float
+    freedom: int
 
 
 @dataclass(frozen=True)
@@ -83,10 +86,11 @@ def corrected_mean(
     value = _clip(fit.at(judged.mean))
     noise = _squared_error(widened, wide_fit) + wide_fit.slope**2 * judged.variance / judged.number
     centre = wide_fit.at(judged.mean)
-    half = _quantile(widened) * math.sqrt(noise)
+    error, freedom = math.sqrt(noise), _freedom(widened)
+    half = student_quantile(0.5 + LEVEL / 2, freedom) * error
     interval = (max(0.0, min(value, centre - half)), min(1.0, max(value, centre + half)))
     alone = _squared_error(widened, replace(wide_fit, slope=0.0))
-    return CorrectedMean(value, interval, fit.slope, alone / noise)
+    return CorrectedMean(value, interval, fit.slope, alone / noise, error, freedom)
 
 
 def flattery(labels: Sequence[Labelled]) -> tuple[float, Interval] | None:
@@ -98,7 +102,7 @@ def flattery(labels: Sequence[Labelled]) -> tuple[float, Interval] | None:
     weight = _mean_weight(labels)
     widened = [*differences, *(Labelled(end, 0.0, ("extra", end), weight) for end in (-largest, largest))]
     fit, wide_fit = _fit(differences), _fit(widened)
-    half = _quantile(widened) * math.sqrt(_squared_error(widened, wide_fit))
+    half = student_quantile(0.5 + LEVEL / 2, _freedom(widened)) * math.sqrt(_squared_error(widened, wide_fit))
     low, high = wide_fit.centre - half, wide_fit.centre + half
     return fit.centre, (max(-1.0, min(fit.centre, low)), min(1.0, max(fit.centre, high)))
 
@@ -175,9 +179,9 @@ def _squared_error(labels: Sequence[Labelled], fit: _Fit) -> float:
     return cases / (cases - 1) * math.fsum(math.fsum(parts) ** 2 for parts in by_case.values()) / total**2
 
 
-def _quantile(labels: Sequence[Labelled]) -> float:
+def _freedom(labels: Sequence[Labelled]) -> int:
     # Two extra labels are two cases, so there is at least one further case and one degree of freedom.
-    return student_quantile(0.5 + LEVEL / 2, len({label.case for label in labels}) - 2)
+    return len({label.case for label in labels}) - 2
 
 
 def _clip(value: float) -> float:
