@@ -32,7 +32,7 @@ $(VENV)/.ready: pyproject.toml constraints.txt constraints-build.txt
 $(PEER)/.ready: pyproject.toml constraints-peer.txt constraints-build.txt
 	$(PYTHON) -m venv $(PEER)
 	$(PEER)/bin/python $(PIP_INSTALL) -c constraints-peer.txt pip
-	$(PEER)/bin/python $(PIP_BUILD) -c constraints-peer.txt -e '.[words,adk]' --group agents
+	$(PEER)/bin/python $(PIP_BUILD) -c constraints-peer.txt -e '.[words,adk]' --group agents --group oracles
 	@touch $@
 
 $(VERTEX)/.ready: pyproject.toml constraints-vertex.txt constraints-build.txt
@@ -67,7 +67,7 @@ test-agents-adk: $(PEER)/.ready
 test-agents-%: .venv-agents/%/.ready
 	.venv-agents/$*/bin/pytest -m agents tests/agents/test_$(subst -,_,$*)_agent.py $(EVERY_KIND)
 
-test-peer: $(PEER)/.ready ## Run the tests that compare with google-adk 2.13
+test-peer: $(PEER)/.ready ## Run the tests that compare with google-adk 2.13 and with libraries of statistics
 	$(PEER)/bin/pytest -m peer tests/differential
 
 test-vertex: $(VERTEX)/.ready ## Run the tests that need Google's SDK for Vertex AI
