@@ -20,6 +20,7 @@ BENCHES = (
     "judge",
     "conversations",
     "intervals",
+    "comparisons",
     "judged_means",
     "hostile_text",
 )

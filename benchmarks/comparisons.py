@@ -1,0 +1,118 @@
+"""How often do intervals of differences hold the truth, and how often are false claims made? The peer is not measured.
+
+In a simulation the truth is known. An argument chooses one table: paired, fixed, pass-k, looks, power.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from statistics import fmean
+
+import measuring
+
+sys.path.append(str(Path(__file__).parent.parent / "tests"))
+
+import paired_situations as situations
+
+SEED = 1
+
+
+def main(peer: str) -> None:  # noqa: ARG001
+    for name, table in TABLES.items():
+        if len(sys.argv) < 2 or name in sys.argv[1:] or sys.argv[1].startswith("-"):
+            table()
+
+
+def _print(title: str, rows: Iterable[tuple[str, list[float]]], columns: tuple[str, ...]) -> None:
+    print(f"\n  | {title} | {' | '.join(columns)} |\n  |{'---|' * (len(columns) + 1)}")
+    for name, numbers in rows:
+        print(f"  | {name} | {' | '.join(f'{number:.3f}' for number in numbers)} |", flush=True)
+
+
+def _grouped(every: Iterable[tuple[str, tuple[float, ...]]]) -> dict[str, list[tuple[float, ...]]]:
+    groups: dict[str, list[tuple[float, ...]]] = {}
+    for name, shares in every:
+        groups.setdefault(name, []).append(shares)
+    return groups
+
+
+def paired() -> None:
+    measuring.heading("coverage of the difference of two runs, 2,000 repetitions; 10, 20, 50 and 200 cases")
+    groups = _grouped((each.name, each.shares(2000, seed=SEED)) for each in situations.comparisons())
+    columns = ("lowest", "mean", "one-sided error at 5 %, highest", "plain t, lowest")
+    rows = []
+    for name, shares in groups.items():
+        held, errors, usual = zip(*shares, strict=True)
+        rows.append((name, [min(held), fmean(held), max(errors), min(usual)]))
+    _print("difference", rows, columns)
+    measuring.target("lowest coverage", min(row[1][0] for row in rows), "", at_least=0.945)
+    measuring.target("highest one-sided error", max(row[1][2] for row in rows), "", at_most=0.065)
+
+
+def fixed() -> None:
+    measuring.heading("coverage about these cases, 1,000 repetitions; 10, 50 and 200 cases")
+    groups = _grouped((each.name, each.shares(1000, seed=SEED)) for each in situations.fixed_cases())
+    rows = []
+    for name, shares in groups.items():
+        single, pairs = zip(*shares, strict=True)
+        rows.append((name, [min(single), fmean(single), min(pairs), fmean(pairs)]))
+    _print("these cases", rows, ("one run, lowest", "mean", "difference, lowest", "mean"))
+    measuring.target("lowest coverage of one run", min(row[1][0] for row in rows), "", at_least=0.94)
+    measuring.target("lowest coverage of a difference", min(row[1][2] for row in rows), "", at_least=0.94)
+
+
+def pass_k() -> None:
+    measuring.heading("coverage of pass^k, 1,000 repetitions; 20, 50 and 200 cases, k = 1, 2 and all attempts")
+    groups = _grouped((each.name, each.shares(1000, seed=SEED)) for each in situations.pass_ks())
+    rows = []
+    for name, shares in groups.items():
+        held, usual = zip(*shares, strict=True)
+        rows.append((name, [min(held), fmean(held), min(usual)]))
+    _print("pass^k", rows, ("lowest", "mean", "plain t, lowest"))
+    measuring.target("lowest coverage", min(row[1][0] for row in rows), "", at_least=0.94)
+
+
+def looks() -> None:
+    measuring.heading("false claims under peeking: the mean is at the limit, and somebody looks after every wave")
+    rows = []
+    for cases, repetitions in ((50, 2000), (200, 500)):
+        chances = [(0.6, 1.0)[number % 2] for number in range(cases)]
+        shares = situations.false_claims(chances, 0.8, 20, repetitions, seed=SEED)
+        rows.append((f"{cases} cases, chances 0.6 and 1, 20 looks", list(shares)))
+    for limit in (0.5, 0.8, 0.95):
+        shares = situations.false_claims([limit], limit, 2000, 200, seed=SEED)
+        rows.append((f"single attempts, limit {limit}, 2,000 looks", list(shares)))
+    _print("ever claimed", rows, ("evidence", "Wilson at each look"))
+    measuring.target("highest share of false claims", max(row[1][0] for row in rows), "", at_most=0.05)
+    speed = [
+        ("0.9 against 0.8, all cases alike", situations.waves_to_decide(9000, 1000, 0.8, 50, 1000, seed=SEED)),
+        ("0.85 against 0.8, k = 0.3", situations.waves_to_decide(0.255, 0.045, 0.8, 50, 300, seed=SEED)),
+    ]
+    _print("50 cases, waves until decided", [(name, [waves]) for name, waves in speed], ("mean",))
+    measuring.target("waves, 0.9 against 0.8", speed[0][1], "", at_most=3.2)
+    measuring.target("waves, 0.85 against 0.8", speed[1][1], "", at_most=8)
+
+
+def power() -> None:
+    measuring.heading("power of planned comparisons, 1,000 repetitions; 0.8 was asked for")
+    rows = []
+    for before, after in ((0.8, 0.6), (0.8, 0.7), (0.7, 0.75), (0.9, 0.85)):
+        for attempts in (1, 4):
+            cases, share, usual = situations.power(before, after, attempts, 1000, seed=SEED)
+            rows.append((f"{before} -> {after}, {attempts} attempts, {cases} cases", [share, usual]))
+    _print("planned", rows, ("power", "plain t"))
+    measuring.target("lowest power", min(row[1][0] for row in rows), "", at_least=0.78)
+
+
+TABLES: dict[str, Callable[[], None]] = {
+    "paired": paired,
+    "fixed": fixed,
+    "pass-k": pass_k,
+    "looks": looks,
+    "power": power,
+}
+
+if __name__ == "__main__":
+    main("")
