@@ -251,13 +251,9 @@ def power(before: float, after: float, attempts: int, repetitions: int, *, seed:
 
 def _difference(source: random.Random, before: float, after: float, attempts: int) -> float:
     size = 1 / 0.3 - 1
-    # With probability 1/2 a case keeps its place among the chances; otherwise it is drawn again.
-    shared = source.random() < 0.5
-    state = source.getstate() if shared else None
-    chances = []
-    for rate in (before, after):
-        if state is not None:
-            source.setstate(state)
-        chances.append(source.betavariate(rate * size, (1 - rate) * size))
+    chances = [source.betavariate(rate * size, (1 - rate) * size) for rate in (before, after)]
+    if source.random() < 0.5:  # the case keeps its place among the chances
+        first = chances[0]
+        chances[1] = first * after / before if after < before else 1 - (1 - first) * (1 - after) / (1 - before)
     values = [sum(source.random() < chance for _ in range(attempts)) / attempts for chance in chances]
     return values[1] - values[0]
