@@ -26,11 +26,16 @@ from fairtrial.stats.interval import (
 )
 from fairtrial.stats.pass_k import pass_k_table
 
+_NO_THRESHOLDS = "no thresholds: the configuration cannot state any; add `thresholds: {name: x}` or `--threshold NAME=X`"
 
-def aggregate(results: Iterable[CaseResult], ballots: Iterable[Ballot] = ()) -> Summary:
+
+def aggregate(results: Iterable[CaseResult], ballots: Iterable[Ballot] = (), *, informs: bool = False) -> Summary:
     """Return the numbers of a run from its results in file order, with the attempts of a case one after another.
 
     `ballots` are all ballots of the run. Several outcomes may use the same ballot, whose calls were made only once.
+    `informs` is true if the configuration is of a kind that cannot state thresholds. The run is then informational if
+    no criterion has one. Otherwise it is unscored, because its author may have meant to state thresholds.
+
     Memory grows with the number of cases, by at most 32 bytes a case and criterion, but not with that of attempts.
     """
     tallies: dict[str, _CriterionTally] = {}
@@ -47,7 +52,7 @@ def aggregate(results: Iterable[CaseResult], ballots: Iterable[Ballot] = ()) -> 
         for tally in tallies.values():
             tally.close_case()
     unapplied = [name for name, tally in tallies.items() if tally.gates and not tally.applicable]
-    verdict, reasons = run.verdict(unapplied)
+    verdict, reasons = run.verdict(unapplied, informs=informs)
     judge = reduce(_sum, (ballot.model_usage for ballot in ballots), None)
     return Summary(
         verdict,
@@ -96,7 +101,7 @@ class _RunTally:
         self.simulator = _sum(self.simulator, result.simulator)
         self.environment = _sum(self.environment, result.environment)
 
-    def verdict(self, unapplied: list[str]) -> tuple[Verdict, list[str]]:
+    def verdict(self, unapplied: list[str], *, informs: bool) -> tuple[Verdict, list[str]]:
         """Return the verdict of the run and its reasons: failed before unscored before passed.
 
         `unapplied` are the criteria with a threshold that applied to no case.
@@ -111,7 +116,10 @@ class _RunTally:
             (self._other_errors, "ended with an error that is not the agent's"),
         )
         unscored += [f"{name} has a threshold, and applied to no case" for name in unapplied]
-        if self.cases and set(self.cases) == {Verdict.INFORMATIONAL}:
+        only_informs = set(self.cases) == {Verdict.INFORMATIONAL}
+        if only_informs and informs and not unscored:
+            return Verdict.INFORMATIONAL, [_NO_THRESHOLDS]
+        if only_informs:
             unscored.append("no criterion has a threshold, so that nothing decides")
         elif not self.cases[Verdict.PASSED]:
             unscored.append("no case passed" if self.cases else "there are no cases")

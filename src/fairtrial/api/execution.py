@@ -138,7 +138,8 @@ async def _run_stages(
     stages = _Stages(plan, connect, store, ballots, on_result, progress, attempts_to_skip)
     async with progress.committed_often():
         decision = await stages.run()
-    summary = replace(_summarize(store, plan.info.id, ballots), decision=decision, notes=tuple(notes))
+    totals = _summarize(store, plan.info.id, ballots, informs=plan.info.informs)
+    summary = replace(totals, decision=decision, notes=tuple(notes))
     info = replace(progress.info, finished=now(), verdict=summary.verdict)
     store.finish(info, summary)
     return summary, info
@@ -211,10 +212,10 @@ def _is_out_of_budget(plan: Plan) -> bool:
     return budget is not None and budget.is_used_up
 
 
-def _summarize(store: Store, run_id: str, ballots: Mapping[str, Ballot]) -> Summary:
+def _summarize(store: Store, run_id: str, ballots: Mapping[str, Ballot], *, informs: bool) -> Summary:
     """Return the numbers of a run over all its results. Raises StoreError if a result cannot be read."""
     store.forget_skipped()  # an earlier result that could not be read was replaced meanwhile
-    summary = aggregate(store.results(run_id), ballots.values())
+    summary = aggregate(store.results(run_id), ballots.values(), informs=informs)
     if skipped := store.count_skipped():
         raise StoreError(f"{skipped} of this run cannot be read again")
     return summary

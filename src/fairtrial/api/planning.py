@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from fairtrial import loading
 from fairtrial.agents import agent_of
 from fairtrial.api.arguments import Paths, check_criteria, check_numbers, paths_of
+from fairtrial.api.criterion_thresholds import NO_THRESHOLDS, Thresholds, with_thresholds
 from fairtrial.api.model_warnings import model_warnings
 from fairtrial.api.simulation import check_names, check_reachable, with_environments, with_users
 from fairtrial.config.criterion_options import threshold_of
@@ -83,6 +84,7 @@ def plan_run(
     reply_timeout: float | None = None,
     only: Sequence[str] = (),
     lenient: bool = False,
+    thresholds: Thresholds = NO_THRESHOLDS,
     judges: Judges | None = None,
     users: Users | None = None,
     environment: Environments | Mapping[str, Any] | None = None,
@@ -92,7 +94,7 @@ def plan_run(
     only = [only] if isinstance(only, str) else only
     eval_set = eval_set if isinstance(eval_set, EvalSet) else paths_of(eval_set, EVAL_SET)
     judges = judges or Judges()
-    loaded_sets, notes = load_sets(eval_set, criteria, lenient=lenient, judges=judges)
+    loaded_sets, notes = load_sets(eval_set, criteria, thresholds=thresholds, lenient=lenient, judges=judges)
     cases = loading.select_cases(loading.plan_cases(loaded_sets), loaded_sets, only)
     cases, user_signatures = with_users(cases, loaded_sets, users, judges.models)
     target = agent_of(agent)
@@ -108,6 +110,7 @@ def plan_run(
         "agent": agent if isinstance(agent, str) else getattr(agent, "__qualname__", type(agent).__qualname__),
         "config": str(criteria) if isinstance(criteria, str | Path) else None,
         "only": list(only),
+        "thresholds": dict(thresholds),
         "lenient": lenient,
         "judge": judges.arguments,
         "attempts": attempts,
@@ -163,15 +166,19 @@ def _short(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Notes:
-    """The origins of cases and criteria, for the run's manifest, and the warnings of their readers."""
+    """The origins of cases and criteria, for the run's manifest, and the warnings of their readers.
+
+    `informs` is true if no configuration is of a kind that can state thresholds.
+    """
 
     eval_sets: tuple[tuple[str, str | None], ...] = ()
     origins: tuple[tuple[str, str | None], ...] = ()
     warnings: tuple[str, ...] = ()
+    informs: bool = False
 
 
 def load_sets(
-    eval_set: EvalSet | list[str | Path], criteria: Criteria, *, lenient: bool, judges: Judges
+    eval_set: EvalSet | list[str | Path], criteria: Criteria, *, thresholds: Thresholds, lenient: bool, judges: Judges
 ) -> tuple[list[loading.LoadedSet], Notes]:
     """Return eval sets with their criteria, and notes on both."""
     if isinstance(eval_set, EvalSet):
@@ -179,11 +186,11 @@ def load_sets(
             loading.DEFAULT_CONFIG, origin="defaults"
         )
         eval_set, digest = as_stored(eval_set, f"the eval set {eval_set.id!r}")
-        notes = Notes(((eval_set.id, digest),), ((loaded.origin, loaded.sha256),), loaded.warnings)
-        return [_with_criteria(eval_set, loaded)], notes
+        notes = Notes(((eval_set.id, digest),), ((loaded.origin, loaded.sha256),), loaded.warnings, loaded.informs)
+        return with_thresholds([_with_criteria(eval_set, loaded)], thresholds), notes
     files = loading.sources(eval_set, lenient=lenient)
     sets = [file.loaded.eval_set or EvalSet("") for file in files]
-    return load_with_criteria(files, criteria, sets, lenient=lenient, judges=judges)
+    return load_with_criteria(files, criteria, sets, thresholds=thresholds, lenient=lenient, judges=judges)
 
 
 def as_stored(record: N, subject: str) -> tuple[N, str]:
@@ -199,7 +206,13 @@ def as_stored(record: N, subject: str) -> tuple[N, str]:
 
 
 def load_with_criteria(
-    files: list[loading.Source], criteria: Criteria, sets: list[EvalSet], *, lenient: bool, judges: Judges
+    files: list[loading.Source],
+    criteria: Criteria,
+    sets: list[EvalSet],
+    *,
+    thresholds: Thresholds,
+    lenient: bool,
+    judges: Judges,
 ) -> tuple[list[loading.LoadedSet], Notes]:
     """Return an eval set for each file with the criteria for that file, and notes on both."""
     same_for_all = _criteria(criteria, lenient=lenient, judges=judges)
@@ -212,8 +225,9 @@ def load_with_criteria(
         tuple((file.loaded.path, file.sha256) for file in files),
         tuple(dict.fromkeys((criteria.origin, criteria.sha256) for criteria in config_criteria)),
         (*warnings_of(files), *dict.fromkeys(warning for criteria in config_criteria for warning in criteria.warnings)),
+        all(criteria.informs for criteria in config_criteria),
     )
-    return loaded_sets, notes
+    return with_thresholds(loaded_sets, thresholds), notes
 
 
 def _with_criteria(eval_set: EvalSet, criteria: loading.Criteria, only: tuple[str, ...] = ()) -> loading.LoadedSet:
@@ -295,6 +309,7 @@ def run_info(
         **arguments,
         "eval_sets": [list(pair) for pair in notes.eval_sets],
         "criteria": [list(pair) for pair in notes.origins],
+        "informs": notes.informs,
     }
     return RunInfo(_run_id(), now(), __version__, kind, config, signatures)
 

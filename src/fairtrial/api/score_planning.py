@@ -6,10 +6,12 @@ import pickle
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from fairtrial import loading
 from fairtrial.api.arguments import Paths, check_match, check_numbers, paths_of, recordings_of
 from fairtrial.api.connection import models_of
+from fairtrial.api.criterion_thresholds import NO_THRESHOLDS, Thresholds
 from fairtrial.api.model_warnings import model_warnings
 from fairtrial.api.planning import (
     EVAL_SET,
@@ -61,6 +63,7 @@ def plan_score(
     jobs: int = 1,
     only: Sequence[str] = (),
     lenient: bool = False,
+    thresholds: Thresholds = NO_THRESHOLDS,
     judges: Judges | None = None,
 ) -> Plan:
     """Read and check everything that `score` needs. Raises UsageError."""
@@ -71,7 +74,7 @@ def plan_score(
     paths, own = recordings_of(recordings)
     if paths is not None and eval_set is not None and not isinstance(eval_set, EvalSet):
         loading.check_stdin([*paths, *paths_of(eval_set, EVAL_SET)])
-    matching = _Matching(criteria, match, tuple(only), judges, lenient=lenient)
+    matching = _Matching(criteria, match, tuple(only), thresholds, judges, lenient=lenient)
     if eval_set is not None:
         eval_set = eval_set if isinstance(eval_set, EvalSet) else paths_of(eval_set, EVAL_SET)
         matched = matching.match_against(eval_set, paths, own)
@@ -91,6 +94,7 @@ def plan_score(
         "config": str(criteria) if isinstance(criteria, str | Path) else None,
         "match": match,
         "only": list(only),
+        "thresholds": dict(thresholds),
         "lenient": lenient,
         "judge": judges.arguments,
         "recordings": [[source.loaded.path, source.sha256] for source in matched.files],
@@ -113,8 +117,14 @@ class _Matching:
     criteria: Criteria
     match: loading.Match
     only: tuple[str, ...]
+    thresholds: Thresholds
     judges: Judges
     lenient: bool
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The arguments that every reader of sets takes."""
+        return {"thresholds": self.thresholds, "lenient": self.lenient, "judges": self.judges}
 
     def match_against(
         self, eval_set: EvalSet | list[str | Path], paths: list[str | Path] | None, own: Sequence[Recording]
@@ -123,7 +133,7 @@ class _Matching:
         files = [] if paths is None else loading.sources(paths, lenient=self.lenient, recorded=True)
         if any(source.only for source in files):
             raise UsageError("FILE:case1,case2 chooses cases of an eval set: give it to --against, or use --only")
-        loaded_sets, notes = load_sets(eval_set, self.criteria, lenient=self.lenient, judges=self.judges)
+        loaded_sets, notes = load_sets(eval_set, self.criteria, **self.settings)
         cases = loading.plan_cases(loaded_sets)
         recordings = _stored(own) if paths is None else loading.with_sets(files)
         recorded, unmatched = loading.match(cases, recordings, by=self.match)
@@ -139,7 +149,7 @@ class _Matching:
     def match_own(self, own: Sequence[Recording]) -> _Matched:
         """Make a case for each recording that the caller passes as an object."""
         recordings = _stored(own)
-        loaded_sets, notes = load_sets(_cases_of(recordings), self.criteria, lenient=self.lenient, judges=self.judges)
+        loaded_sets, notes = load_sets(_cases_of(recordings), self.criteria, **self.settings)
         cases = loading.plan_cases(loaded_sets)
         recorded, unmatched = loading.match(cases, recordings, by=self.match)
         return self._selected(cases, recorded, loaded_sets, notes, unmatched, [])
@@ -147,7 +157,7 @@ class _Matching:
     def _match_whole(self, files: list[loading.Source]) -> _Matched:
         merged = loading.merge_sources(files)
         sets = list(map(_expected_of, merged))
-        loaded_sets, notes = load_with_criteria(merged, self.criteria, sets, lenient=self.lenient, judges=self.judges)
+        loaded_sets, notes = load_with_criteria(merged, self.criteria, sets, **self.settings)
         cases = loading.plan_cases(loaded_sets)
         recorded, unmatched = loading.match_each(cases, loaded_sets, merged, by=self.match)
         return self._selected(cases, recorded, loaded_sets, notes, unmatched, files)
@@ -155,7 +165,7 @@ class _Matching:
     def _stream(self, files: list[loading.Source], index: loading.CaseIndex) -> _Matched:
         """Plan over recordings that stay in their files. Nothing is expected of them, and each has a case."""
         sets = [EvalSet(loading.RECORDED)] * len(files)
-        loaded_sets, notes = load_with_criteria(files, self.criteria, sets, lenient=self.lenient, judges=self.judges)
+        loaded_sets, notes = load_with_criteria(files, self.criteria, sets, **self.settings)
         index.name_cases(loading.RECORDED)
         loading.select_streamed(index, files, self.only)
         cases = loading.StreamedCases(index, [loaded.criteria for loaded in loaded_sets])

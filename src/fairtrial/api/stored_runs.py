@@ -99,11 +99,13 @@ class Run:
         save(self, paths)
 
     def check(self, *, allow_unscored: bool = False) -> None:
-        """Raise RunNotPassedError, with the report as its message, unless the run passed.
+        """Raise RunNotPassedError, with the report as its message, unless the run passed or only informs.
 
         With `allow_unscored`, a run that could not be scored is accepted. A run that failed never is.
         """
-        if self.verdict is Verdict.PASSED or (allow_unscored and self.verdict is Verdict.UNSCORED):
+        if self.verdict in (Verdict.PASSED, Verdict.INFORMATIONAL):
+            return
+        if allow_unscored and self.verdict is Verdict.UNSCORED:
             return
         raise RunNotPassedError(f"the run {self.verdict}\n\n{self.report()}")
 
@@ -244,7 +246,7 @@ def reread(store: str, run_id: str) -> Run:
     info = run_store.run(run_id)
     summary = run_store.summary(info.id)
     if summary is None:
-        summary = aggregate(run_store.results(info.id), run_store.ballots(info.id).values())
+        summary = aggregate(run_store.results(info.id), run_store.ballots(info.id).values(), informs=info.informs)
     return Run(info, summary, run_store)
 
 

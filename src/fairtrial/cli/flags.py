@@ -18,6 +18,31 @@ reply_timeout = click.option(
 only = click.option(
     "--only", multiple=True, metavar="ID", help="Run only cases with this id. * and ? are wildcards. Repeatable."
 )
+
+
+def _read_thresholds(ctx: click.Context, option: click.Parameter, values: tuple[str, ...]) -> dict[str, float]:
+    """Return the values `NAME=X` of an option as thresholds by the names of criteria."""
+    thresholds: dict[str, float] = {}
+    for value in values:
+        name, _, number = value.rpartition("=")
+        try:
+            threshold = float(number)
+        except ValueError:
+            raise click.BadParameter(f"must be NAME=X with a number X, got {value!r}", ctx=ctx, param=option) from None
+        if not name or name in thresholds:
+            raise click.BadParameter(f"must name a criterion once, got {value!r}", ctx=ctx, param=option)
+        thresholds[name] = threshold
+    return thresholds
+
+
+thresholds = click.option(
+    "--threshold",
+    "thresholds",
+    multiple=True,
+    metavar="NAME=X",
+    callback=_read_thresholds,
+    help="The threshold of a criterion, in place of the configuration's. Repeatable.",
+)
 concurrency = click.option(
     "--concurrency", default=8, show_default=True, type=click.IntRange(1), help="The largest number of cases at once."
 )

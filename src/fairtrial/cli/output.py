@@ -29,6 +29,7 @@ _EXIT = {
     Verdict.PASSED: exit_codes.OK,
     Verdict.FAILED: exit_codes.FAILED,
     Verdict.UNSCORED: exit_codes.UNSCORED,
+    Verdict.INFORMATIONAL: exit_codes.OK,
 }
 _DECIDED = {"passed": exit_codes.OK, "failed": exit_codes.FAILED, "undecided": exit_codes.UNSCORED}
 """The exit codes of claims. With --until-decided they replace the verdict of the run."""
@@ -58,6 +59,7 @@ class Common:
     config: Path | None
     lenient: bool
     only: tuple[str, ...]
+    thresholds: dict[str, float]
     concurrency: int
     store: str
     output: Output
@@ -70,6 +72,7 @@ _OPTIONS = (
         type=click.Path(path_type=Path),
         help="An EvalConfig for all files. Default: the nearest test_config.json, else ADK's defaults.",
     ),
+    flags.thresholds,
     flags.lenient,
     flags.only,
     flags.concurrency,
@@ -95,6 +98,7 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
         config: Path | None,
         lenient: bool,
         only: tuple[str, ...],
+        thresholds: dict[str, float],
         concurrency: int,
         store: str,
         reports: Mapping[str, Path],
@@ -103,7 +107,8 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
         **other_options: Any,
     ) -> Any:
         output = Output(reports, allow_unscored, quiet)
-        return command(*args, common=Common(config, lenient, only, concurrency, store, output), **other_options)
+        common = Common(config, lenient, only, thresholds, concurrency, store, output)
+        return command(*args, common=common, **other_options)
 
     return flags.with_options(call_with_common, *_OPTIONS)
 

@@ -63,6 +63,7 @@ def score(
             jobs=jobs,
             only=common.only,
             lenient=common.lenient,
+            thresholds=common.thresholds,
             judges=judges_of(judge),
         )
     return run_and_report(plan, common.store, common.output, environment_files=environment_files, reuse=judge["reuse"])

@@ -17,10 +17,14 @@ class ConfigPart(Record, frozen=True):
 
 
 class EvalConfig(Record, frozen=True):
-    """The criteria of a run, the users' own metrics, and the options of simulated users and tools."""
+    """The criteria of a run, the users' own metrics, and the options of simulated users and tools.
+
+    `informs` is true for a kind of file that cannot state thresholds, such as an `eval_config` of agents-cli.
+    """
 
     criteria: tuple[ConfigPart, ...]
     custom_metrics: tuple[ConfigPart, ...] = ()
     user_simulator: ConfigPart | None = None
     environment: ConfigPart | None = None
     extra: Extra = None
+    informs: bool = False

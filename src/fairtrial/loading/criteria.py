@@ -28,7 +28,10 @@ DEFAULT_CONFIG = EvalConfig(
 
 
 class Criteria(Record, frozen=True):
-    """The criteria for a file, their origin, and the warnings of their configuration."""
+    """The criteria for a file, their origin, and the warnings of their configuration.
+
+    `informs` is true if the configuration is of a kind that cannot state thresholds.
+    """
 
     criteria: tuple[Criterion, ...]
     origin: str
@@ -37,6 +40,7 @@ class Criteria(Record, frozen=True):
     user_simulator: UserOptions | None = None
     environment: EnvironmentOptions | None = None
     model_pointers: ModelPointers = ModelPointers()
+    informs: bool = False
 
 
 def criteria_of(
@@ -77,7 +81,7 @@ def criteria_of(
         _model_pointer(config.user_simulator, "model") or USER_MODEL,
         _model_pointer(config.environment, "simulation_model") or TOOL_MODEL,
     )
-    return Criteria((*own, *criteria), origin, digest, placed, users, environment, pointers)
+    return Criteria((*own, *criteria), origin, digest, placed, users, environment, pointers, config.informs)
 
 
 def _model_pointer(part: ConfigPart | None, option: str) -> str:

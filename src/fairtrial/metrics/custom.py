@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec.structs import replace
+
 from fairtrial.errors import ConfigError, MetricError, lacks_extra
 from fairtrial.formats.adk.write import invocation_json, scenario_json
 from fairtrial.importing import import_path
 from fairtrial.metrics.instance_metric import takes_instance
+from fairtrial.metrics.signature import signature
 from fairtrial.records.case import EvalCase
+from fairtrial.records.result import Criterion
 from fairtrial.records.score import Score, invocation_key
 from fairtrial.records.trace import Invocation, Trace
 from fairtrial.text.display import described
@@ -77,6 +82,14 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
         return inspect.signature(function)
     except (TypeError, ValueError):
         return None
+
+
+def with_threshold(criterion: Criterion, threshold: float) -> Criterion:
+    """Return a criterion with another threshold. A metric that was written for google-adk receives the threshold."""
+    if isinstance(criterion.metric, PeerMetric):
+        metric = dataclasses.replace(criterion.metric, threshold=threshold)
+        criterion = replace(criterion, metric=metric, signature=signature(metric))
+    return replace(criterion, threshold=threshold)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,3 +21,8 @@ class RunInfo(Record, frozen=True):
     finished: str | None = None
     seconds: float | None = None
     verdict: Verdict | None = None
+
+    @property
+    def informs(self) -> bool:
+        """Whether its configuration is of a kind that cannot state thresholds."""
+        return bool(self.config.get("informs"))

@@ -18,6 +18,7 @@ from fairtrial.records.summary import CriterionSummary, Estimate, Valid
 from fairtrial.reports.judge_states import describe
 from fairtrial.reports.report_table import ReportedRun
 
+_GREEN = (Verdict.PASSED, Verdict.INFORMATIONAL)
 CaseVerdict = Literal["passed", "failed", "error", "unscored", "informational"]
 OutcomeVerdict = Literal["passed", "failed", "unscored", "not_applicable", "informational"]
 
@@ -218,7 +219,7 @@ class ReportShape(Shape, frozen=True):
     """A whole run."""
 
     run: RunShape
-    verdict: Literal["passed", "failed", "unscored"]
+    verdict: Literal["passed", "failed", "unscored", "informational"]
     cases: list[CaseShape]
     summary: list[SummaryShape]
     spending: SpendingShape
@@ -242,7 +243,7 @@ def write(stream: BinaryIO, run: ReportedRun, *, allow_unscored: bool = False) -
     """
     info, summary = run.info, run.summary
     so_far = summary.verdict
-    verdict = Verdict.UNSCORED if info.finished is None and so_far is Verdict.PASSED else so_far
+    verdict = Verdict.UNSCORED if info.finished is None and so_far in _GREEN else so_far
     about = RunShape(info.id, info.started, info.version, info.config, info.signatures)
     stream.write(b'{"run": %s,\n "verdict": %s,\n "cases": [' % (_json(about), _json(verdict)))
     stream.writelines((b",\n  " if i else b"\n  ") + _json(_case(result)) for i, result in enumerate(run.cases))

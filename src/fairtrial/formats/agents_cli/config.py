@@ -14,7 +14,7 @@ from fairtrial.errors import nearest
 from fairtrial.formats.reading import Diagnostics, Place, pointer
 
 CONFIG = spellings("metrics_to_run", "custom_metrics", "thresholds")
-_METRICS = {
+METRICS = {
     "multi_turn_task_success": "multi_turn_task_success_v1",
     "multi_turn_trajectory_quality": "multi_turn_trajectory_quality_v1",
     "multi_turn_tool_use_quality": "multi_turn_tool_use_quality_v1",
@@ -26,6 +26,7 @@ _METRICS = {
     "grounding": "hallucinations_v1",
     "safety": "safety_v1",
 }
+"""The criterion behind each metric of agents-cli."""
 _UNREAD = {
     "general_quality": "its rubrics are written by a judge for each prompt, which is not supported yet",
     "text_quality": "its rubrics are written by a judge for each prompt, which is not supported yet",
@@ -61,7 +62,7 @@ def config(raw: Any, reading: Diagnostics) -> EvalConfig:
         reading.error((((), "thresholds"), name), f"names no metric of 'metrics_to_run'{nearest(name, names)}")
     criteria: dict[str, ConfigPart] = {}
     for i, name in enumerate(names):
-        ours = _METRICS.get(name)
+        ours = METRICS.get(name)
         if ours is not None and ours in criteria:
             reading.error((at, i), f"{name!r} is computed as {ours}, which another metric of the list is, too")
         elif ours is not None:
@@ -73,11 +74,12 @@ def config(raw: Any, reading: Diagnostics) -> EvalConfig:
         elif custom.get(name) is not None:
             criteria[name] = ConfigPart(name, {"threshold": thresholds.get(name)}, pointer((at, i)))
         elif name not in custom:
-            reason = _UNREAD.get(name) or f"known are {', '.join(_METRICS)}{nearest(name, [*_METRICS, *custom])}"
+            reason = _UNREAD.get(name) or f"known are {', '.join(METRICS)}{nearest(name, [*METRICS, *custom])}"
             reading.error((at, i), f"the metric {name!r} is not read: {reason}")
     if not names:
         reading.error((), "must name at least one metric in 'metrics_to_run'")
-    return EvalConfig(tuple(criteria.values()), tuple(part for name, part in custom.items() if part and name in names))
+    used = tuple(part for name, part in custom.items() if part and name in names)
+    return EvalConfig(tuple(criteria.values()), used, informs=True)
 
 
 def _is_name(name: Any, at: Place, reading: Diagnostics) -> bool:
