@@ -168,6 +168,17 @@ def test_run_verdicts(results: list[CaseResult], verdict: Verdict, reason: str |
     assert reason in found.reasons if reason else found.reasons == ()
 
 
+def test_a_run_informs_only_if_its_configuration_cannot_state_thresholds() -> None:
+    """It says how to state them; a failed, broken or unscored attempt counts as in any run."""
+    informs = result(0, 1, threshold=None)
+    run = aggregate([informs], informs=True)
+    assert run.verdict is Verdict.INFORMATIONAL
+    assert "add `thresholds: {name: x}` or `--threshold NAME=X`" in run.reasons[0]
+    assert aggregate([informs, result(1, 0)], informs=True).verdict is Verdict.FAILED
+    assert aggregate([informs, result(1, None, broken="simulator")], informs=True).verdict is Verdict.UNSCORED
+    assert aggregate([], informs=True).verdict is Verdict.UNSCORED
+
+
 def test_a_criterion_with_a_threshold_that_applies_to_no_case_blocks_a_pass() -> None:
     """A gate that nothing went through is no gate."""
     other = Outcome("other", Score(1.0), 0.5)

@@ -26,7 +26,9 @@ from fairtrial.stats.interval import (
 )
 from fairtrial.stats.pass_k import pass_k_table
 
-_NO_THRESHOLDS = "no thresholds: the configuration cannot state any; add `thresholds: {name: x}` or `--threshold NAME=X`"
+_NO_THRESHOLDS = (
+    "no thresholds: configurations of this kind state none; add `thresholds: {name: x}` or `--threshold NAME=X`"
+)
 
 
 def aggregate(results: Iterable[CaseResult], ballots: Iterable[Ballot] = (), *, informs: bool = False) -> Summary:

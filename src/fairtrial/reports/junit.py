@@ -30,7 +30,7 @@ def write(stream: BinaryIO, run: ReportedRun, *, allow_unscored: bool = False) -
     counts = summary.cases
     without_verdict = counts.get("unscored", 0)
     # For example, a criterion applied to no case. CI servers read the tests alone, which would all be green.
-    is_run_alone = bool(summary.reasons) and not (counts.keys() & {"failed", "error", "unscored"})
+    is_run_alone = summary.verdict is Verdict.UNSCORED and not (counts.keys() & {"failed", "error", "unscored"})
     without_verdict += is_run_alone
     attributes = {
         "name": f"fairtrial {info.id}",
