@@ -96,7 +96,7 @@ def test_a_metric_may_be_named_as_its_configuration_names_it() -> None:
     write("eval_config.json", {"metrics_to_run": ["final_response_match"]})
     judges = Judges(model="ollama/judge")
     plan = plan_score(["basic-dataset.json"], thresholds={"final_response_match": 0.5}, judges=judges)
-    criteria = {criterion.name: criterion.threshold for criterion in plan.cases[0].criteria}
+    criteria = {criterion.name: criterion.threshold for criterion in next(iter(plan.cases)).criteria}
     assert criteria["final_response_match_v2"] == 0.5
 
 
