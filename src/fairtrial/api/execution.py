@@ -17,6 +17,7 @@ from fairtrial.api.blocking import blocking
 from fairtrial.api.connection import connected
 from fairtrial.api.conversations import conversations
 from fairtrial.api.planning import Plan, now
+from fairtrial.api.run_canaries import trusted
 from fairtrial.api.stored_runs import Run, open_store, resume_command
 from fairtrial.api.temporary_store import temporary_store
 from fairtrial.api.waves import decision_after
@@ -106,10 +107,12 @@ async def run_plan(
     async with connected(plan.cases, plan.judges.models, cache, ballots, notes.append) as connect:
         with lease.hold():
             store.begin(plan.info)
+            number = plan.judges.canaries
+            connect_trusted = await trusted(connect, plan.cases, number, notes.append) if number else connect
             progress = _Progress(store, plan.info, lease)
             with _unfinished(advice):
                 return await _run_stages(
-                    plan, connect, store, ballots, progress, on_result, resumed=resumed, notes=notes
+                    plan, connect_trusted, store, ballots, progress, on_result, resumed=resumed, notes=notes
                 )
 
 

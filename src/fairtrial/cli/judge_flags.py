@@ -12,7 +12,7 @@ from fairtrial.api import Budget, Judges, ModelOptions
 from fairtrial.cli.flags import with_options
 from fairtrial.errors import UsageError
 
-_STORED_OPTIONS = ("judge_model", "votes", "all_votes")
+_STORED_OPTIONS = ("judge_model", "votes", "all_votes", "canaries")
 
 
 def call_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -39,6 +39,13 @@ def judge_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options about judges, about calls, and about the reuse of replies."""
     return with_options(
         asking_options(command),
+        click.option(
+            "--canaries",
+            type=click.IntRange(1),
+            metavar="N",
+            help="First ask each judge about N replies with a certain verdict. A judge that is wrong about a fifth of "
+            "them decides nothing.",
+        ),
         click.option(
             "--reuse", metavar="RUN", help="Use the judges' replies of an earlier run again if the question is equal."
         ),
@@ -68,7 +75,7 @@ def asking_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def judges_of(options: Mapping[str, Any], earlier: Mapping[str, Any] | None = None) -> Judges:
     """Return the judges that the options describe. If a run is resumed, `earlier` holds its options."""
-    stored = {name: options[name] for name in _STORED_OPTIONS if options[name] not in (None, False)}
+    stored = {name: options[name] for name in _STORED_OPTIONS if options.get(name) not in (None, False)}
     if earlier is not None:
         for name, value in stored.items():
             if earlier.get(name) != value:
@@ -79,6 +86,7 @@ def judges_of(options: Mapping[str, Any], earlier: Mapping[str, Any] | None = No
         model=stored.get("judge_model"),
         votes=stored.get("votes"),
         all_votes=bool(stored.get("all_votes")),
+        canaries=stored.get("canaries") or 0,
         models=models_of(options),
     )
 

@@ -26,18 +26,25 @@ class Judges:
     `model`, `votes` and `all_votes` take precedence over the options of a criterion. Several models, separated by
     commas, are a panel: `Judges(model="gemini-2.5-flash,openai/gpt-4o")`. A name that states its provider is called
     there, with the user's key. Any other name is called at the `base_url` of the criterion. `models` says how models
-    are called.
+    are called. With `canaries` each judge is first asked about so many replies whose right verdict is certain. If it is
+    wrong about a fifth of them, its criterion is unscored.
     """
 
     model: str | None = None
     votes: int | None = None
     all_votes: bool = False
+    canaries: int = 0
     models: ModelOptions = field(default_factory=ModelOptions)
 
     @property
     def arguments(self) -> dict[str, Json]:
         """The options that take precedence, for the run's manifest. It is empty if there are none."""
-        options = {"judge_model": self.model, "votes": self.votes, "all_votes": self.all_votes or None}
+        options = {
+            "judge_model": self.model,
+            "votes": self.votes,
+            "all_votes": self.all_votes or None,
+            "canaries": self.canaries or None,
+        }
         return {name: option for name, option in options.items() if option is not None}
 
     def judge(self, options: JudgeOptions | None = None) -> Judge:
