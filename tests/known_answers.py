@@ -8,12 +8,13 @@ from collections.abc import Callable
 from typing import Any
 
 from fairtrial.judge.judge import Judge
-from fairtrial.metrics.judge_checks import PROMPTS, CheckCase, check_cases, check_question
+from fairtrial.metrics.judge_checks import JUDGED_PROMPTS, CheckCase, check_cases, check_question
+from fairtrial.metrics.writing_checks import WritingCase
 from loopback import Request
 
 CASES = {
     check_question(Judge(()), case).question.prompt.text.partition("Possible answers")[0]: case
-    for prompt in (*PROMPTS, "ping")
+    for prompt in (*JUDGED_PROMPTS, "ping")
     for case in check_cases(prompt)
 }
 
@@ -46,3 +47,24 @@ def case_in(shown: str) -> CheckCase:
 def perfect(case: CheckCase) -> str:
     """Always right."""
     return case.answer
+
+
+def written(case: WritingCase) -> str:
+    """A text that a perfect model writes."""
+    if case.prompt == "simulated_user":
+        return "</finished>" if case.answer == "stop" else (case.says or ("No.",))[0]
+    if case.prompt == "simulated_tool":
+        error = {"error_code": 400, "error_message": "no"}
+        return json.dumps(
+            error if case.answer == "error" else {"result": (case.says or ("new",))[0]}, ensure_ascii=False
+        )
+    if case.prompt == "segments":
+        return json.dumps({"sentences": case.sentences}, ensure_ascii=False)
+    word = {"en": "order", "ko": "주문", "ja": "注文の", "zh": "订单"}[case.language]
+    # The numbers differ, because scenarios that resemble each other are left out.
+    numbers = [" ".join(str(place) * length for length in range(3, 20)) for place in range(1, case.count + 1)]
+    topic = (case.says or ("",))[0]
+    scenarios = [
+        {"starting_prompt": f"{word} {number}", "conversation_plan": f"{topic} {word} {number}"} for number in numbers
+    ]
+    return json.dumps({"scenarios": scenarios}, ensure_ascii=False)

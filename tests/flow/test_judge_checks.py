@@ -13,12 +13,15 @@ import pytest
 
 from commands import Done, enter, fairtrial
 from fairtrial import api
-from fairtrial.api.judge_checking import JudgeCheck
+from fairtrial.api.judge_checking import PROMPTS, JudgeCheck
 from fairtrial.judge.judge import Judge
-from fairtrial.metrics.judge_checks import HOLDS, PROMPTS, check_cases, check_question
+from fairtrial.metrics.judge_checks import JUDGED_PROMPTS, check_cases, check_question
+from fairtrial.metrics.known_answers import HOLDS
+from fairtrial.metrics.writing_checks import WRITING_PROMPTS, writing_cases
 from fairtrial.records.judge_check import CheckResult
+from fairtrial.records.reply import Prompt
 from fairtrial.testing import ScriptedModel
-from known_answers import by_rule, perfect, reply
+from known_answers import by_rule, perfect, reply, written
 from loopback import Loopback, Status
 
 MODEL = "openai/gpt-4o-mini"
@@ -49,21 +52,31 @@ def rates(report: Any, rule: str) -> tuple[Any, ...]:
 
 def test_a_perfect_judge_is_right_everywhere() -> None:
     """Every share of every prompt is 1, with an interval below."""
-    model = ScriptedModel(lambda prompt: reply(prompt.text, prompt.schema, perfect))
+    waiting = {prompt: list(writing_cases(prompt)) for prompt in WRITING_PROMPTS}
+
+    def answer(prompt: Prompt) -> str:
+        if prompt.id not in WRITING_PROMPTS:
+            return reply(prompt.text, prompt.schema, perfect)
+        return written(waiting[prompt.id].pop(0))
+
+    model = ScriptedModel(answer)
     plan = api.plan_judge_check(api.Judges(model="mine", models=api.ModelOptions(custom_models={"mine": model})))
     results: list[CheckResult] = []
     plan.run(results.append)
     report = plan.report(results)
-    assert len(model.prompts) == plan.question_count == sum(len(check_cases(prompt)) for prompt in PROMPTS)
+    tables = [*map(check_cases, JUDGED_PROMPTS), *map(writing_cases, WRITING_PROMPTS)]
+    assert len(model.prompts) == plan.question_count == sum(map(len, tables)) > 300
     assert plan.cost is None
     units = next(row for row in report.rates if (row.prompt, row.rule) == ("", "units"))
     assert units.sensitivity is not None
-    assert units.sensitivity.total == sum(
-        check_question(Judge(()), case).right_outcome(case.answer) == HOLDS
-        for prompt in PROMPTS
+    outcomes = [
+        check_question(Judge(()), case).right_outcome(case.answer)
+        for prompt in JUDGED_PROMPTS
         for case in check_cases(prompt)
         if case.rule == "units"
-    )
+    ]
+    outcomes += [case.right_outcome for case in writing_cases("simulated_tool") if case.rule == "units"]
+    assert units.sensitivity.total == outcomes.count(HOLDS)
     assert all(result.is_right for result in report.results)
     assert {row.prompt for row in report.rates} == {"", *PROMPTS}
     shares = [share for row in report.rates for share in (row.sensitivity, row.specificity) if share]
@@ -119,11 +132,13 @@ def test_a_budget_ends_the_check_with_questions_of_every_prompt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The rest is not asked, and does not count."""
-    done, report = check(tmp_path, monkeypatch, by_rule(perfect), "--max-calls", "20")
+    prompts = ("safety", "coherence", "conversation")
+    options = [option for prompt in prompts for option in ("--prompt", prompt)]
+    done, report = check(tmp_path, monkeypatch, by_rule(perfect), "--max-calls", "6", *options)
     asked = Counter(result["prompt"] for result in report["results"] if result["calls"])
     assert done.code == 3
-    assert asked == dict.fromkeys(PROMPTS, 2)
-    assert "20 of 20 right, 220 not asked" in done.out
+    assert asked == dict.fromkeys(prompts, 2)
+    assert f"6 of 6 right, {sum(len(check_cases(prompt)) for prompt in prompts) - 6} not asked" in done.out
 
 
 def test_the_cost_is_said_before_the_first_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,7 +166,40 @@ def test_ctrl_c_shows_the_answers_so_far(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(JudgeCheck, "run", run)
     done = fairtrial("judge", "check", "--model", MODEL)
     assert done.code == 130
-    assert "1 of 1 right, 239 not asked" in done.out
+    assert re.search(r"1 of 1 right, 3\d\d not asked", done.out)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "text", "right"),
+    [
+        ("simulated_user", "</finished>", "stop"),
+        ("simulated_tool", '{"error_code": 404, "error_message": "no"}', "error"),
+        ("segments", '{"sentences": ["All of it."]}', ""),
+        ("scenarios", '{"scenarios": [{"starting_prompt": "x", "conversation_plan": "y"}]}', ""),
+    ],
+)
+def test_a_model_that_always_writes_the_same_is_found_out(prompt: str, text: str, right: str) -> None:
+    """It is right where that happens to be the known result, and nowhere else."""
+    model = ScriptedModel(lambda _: text)
+    judges = api.Judges(model="mine", models=api.ModelOptions(custom_models={"mine": model}))
+    plan = api.plan_judge_check(judges, prompts=[prompt])
+    results: list[CheckResult] = []
+    plan.run(results.append)
+    known = {case.id for case in writing_cases(prompt) if case.answer == right}
+    # Of the scenarios, one English one is asked for once.
+    expected = {case.id for case in writing_cases(prompt) if case.count == 1 and case.language == "en"} or known
+    assert {result.id for result in results if result.is_right} == expected
+
+
+def test_a_text_that_cannot_be_read_is_counted_apart() -> None:
+    """Such as a tool's answer that is not JSON."""
+    model = ScriptedModel(lambda _: "Sure! Here it is.")
+    judges = api.Judges(model="mine", models=api.ModelOptions(custom_models={"mine": model}))
+    plan = api.plan_judge_check(judges, prompts=["simulated_tool"])
+    results: list[CheckResult] = []
+    plan.run(results.append)
+    assert {(result.outcome, result.calls) for result in results} == {("", 2)}
+    assert all("did not answer with JSON" in result.problem for result in results)
 
 
 def ping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Any) -> Done:

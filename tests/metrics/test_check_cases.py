@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from importlib import resources
 
 import pytest
 
 from fairtrial.judge.judge import Judge
-from fairtrial.metrics.judge_checks import FAILS, HOLDS, PROMPTS, check_cases, check_question
+from fairtrial.metrics.judge_checks import JUDGED_PROMPTS as PROMPTS
+from fairtrial.metrics.judge_checks import check_cases, check_question
+from fairtrial.metrics.known_answers import FAILS, HOLDS
+from fairtrial.metrics.writing_checks import WRITING_PROMPTS, writing_cases
 from fairtrial.text.language import language_of
 
 NOBODY = Judge(())
@@ -60,3 +64,30 @@ def test_the_text_of_a_question_is_in_the_language_that_it_states() -> None:
 def test_the_questions_of_ping_are_three_in_each_language() -> None:
     """Twelve."""
     assert Counter(case.language for case in check_cases("ping")) == dict.fromkeys(("en", "ko", "ja", "zh"), 3)
+
+
+@pytest.mark.parametrize("prompt", WRITING_PROMPTS)
+def test_the_tables_of_prompts_that_write_are_as_large(prompt: str) -> None:
+    """At least twenty tasks, at least four in each language, and no task twice."""
+    cases = writing_cases(prompt)
+    languages = Counter(case.language for case in cases)
+    assert len(cases) >= 20
+    assert min(languages[language] for language in ("en", "ko", "ja", "zh")) >= 4
+    assert len(set(map(repr, cases))) == len(cases)
+
+
+def test_every_template_has_a_table() -> None:
+    """Of the judges, of the simulated users and tools, and of the scenarios."""
+    templates = {
+        path.name.removesuffix(".jinja")
+        for package in ("metrics", "simulate")
+        for path in (resources.files(f"fairtrial.{package}") / "templates").iterdir()
+        if path.read_text(encoding="utf-8").startswith("{#- version")
+    }
+    assert templates == {*PROMPTS, *WRITING_PROMPTS}
+
+
+def test_the_known_cut_is_a_cut_of_the_text() -> None:
+    """Joined together, the sentences are the text again."""
+    for case in writing_cases("segments"):
+        assert "".join("".join(case.sentences).split()) == "".join(case.text.split())

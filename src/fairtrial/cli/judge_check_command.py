@@ -22,7 +22,7 @@ from fairtrial.records.judge_check import CheckResult
 def check_judge(
     model: str | None, config: str | None, prompt: tuple[str, ...], votes: int, json_file: Path | None, **calls: Any
 ) -> int:
-    """Ask the judge about 240 questions with known answers, and print how often it is right by each rule.
+    """Ask the judge more than 300 questions with known answers, and print how often it is right by each rule.
 
     Sensitivity is the share of right answers if the property holds, and specificity if it does not hold. The questions
     of all prompts alternate, so --max-calls 50 gives some of each.

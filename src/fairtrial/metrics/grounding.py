@@ -113,7 +113,7 @@ class Hallucinations(JudgedMetric):
     async def _score(self, before: Texts, reply: _Reply) -> Score:
         """Return the share of grounded sentences of one text."""
         score = Score(key=reply.key, label=reply.label)
-        sentence_texts, ballots, problem = await self._sentences(reply.text)
+        sentence_texts, ballots, problem = await self.cut_reply(reply.text)
         score = replace(score, ballots=ballots)
         if sentence_texts is None:
             return replace(score, reason=f"the judge could not cut the reply: {problem}", side="judge")
@@ -127,7 +127,7 @@ class Hallucinations(JudgedMetric):
         mean = mean_of([part for batch in labelled for part in batch], label=reply.label, key=reply.key)
         return replace(mean, ballots=ballots)
 
-    async def _sentences(self, text: str) -> tuple[tuple[str, ...] | None, tuple[str, ...], str]:
+    async def cut_reply(self, text: str) -> tuple[tuple[str, ...] | None, tuple[str, ...], str]:
         """Return the sentences or None, the ids of the ballots about them, and the problem if there are none."""
         if self.segmenter == "local" or not text.strip():
             return sentences(text), (), ""

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
-from importlib import resources
 from typing import Any, NamedTuple
-
-import msgspec
-from msgspec.structs import replace
 
 from fairtrial.judge.judge import Judge
 from fairtrial.judge.question import Question
@@ -16,6 +11,7 @@ from fairtrial.metrics.conversation import TaskSuccess, ToolUseQuality, Trajecto
 from fairtrial.metrics.grounding import Hallucinations
 from fairtrial.metrics.judge_context import actions
 from fairtrial.metrics.judged_metric import GRADES, JudgedMetric, Scale
+from fairtrial.metrics.known_answers import ABSENT, FAILS, HOLDS, MIDDLE, KnownAnswer, read_table
 from fairtrial.metrics.response_evaluation import ResponseEvaluation
 from fairtrial.metrics.response_judged import FinalResponseMatch
 from fairtrial.metrics.rubrics import FinalResponseRubrics, ToolUseRubrics, TrajectoryRubrics
@@ -23,28 +19,19 @@ from fairtrial.metrics.safety import Safety
 from fairtrial.metrics.simulator import UserSimulatorQuality
 from fairtrial.records.ballot import Answer, Ballot
 from fairtrial.records.case import EvalCase, Scenario
-from fairtrial.records.record import Record
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.trace import About, AgentDetails, Invocation, Message, Step, ToolCall, ToolResult, Trace
 from fairtrial.text.sentences import sentences
 
-HOLDS, FAILS, ABSENT, MIDDLE = "holds", "fails", "not_applicable", "in between"
-"""The outcomes of a question. A grade of 4 or 5 holds, a grade of 1 or 2 fails, and a 3 is in between."""
 
-
-class CheckCase(Record, frozen=True):
-    """One question with its right answer.
+class CheckCase(KnownAnswer, frozen=True):
+    """One question to a judge with its right answer.
 
     A turn is the user's message, then the calls as `[tool, arguments, result]`, then the reply. The last turn is under
-    judgement. `rule` is the rule of the prompt that decides the answer.
+    judgement.
     """
 
-    rule: str
-    language: str
-    answer: Answer
-    turns: tuple[tuple[Any, ...], ...]
-    prompt: str = ""
-    id: str = ""
+    turns: tuple[tuple[Any, ...], ...] = ()
     question: str = ""
     reference: str = ""
     rubric: str = ""
@@ -173,18 +160,13 @@ _QUESTIONS: dict[str, Callable[[Judge, CheckCase], Asked]] = {
     "simulated_message": _simulated_message,
     "simulated_stop": _simulated_stop,
 }
-PROMPTS = tuple(_QUESTIONS)
-"""The prompts with a table of questions."""
+JUDGED_PROMPTS = tuple(_QUESTIONS)
+"""The prompts with a closed set of answers."""
 
 
-@cache
 def check_cases(name: str) -> tuple[CheckCase, ...]:
     """Return the table of a prompt, or the questions of `judge ping` for the name "ping"."""
-    path = resources.files("fairtrial.metrics") / "checks" / f"{name}.jsonl"
-    cases = msgspec.json.Decoder(CheckCase).decode_lines(path.read_bytes())
-    return tuple(
-        replace(case, prompt=case.prompt or name, id=f"{name}/{number}") for number, case in enumerate(cases, 1)
-    )
+    return read_table(name, CheckCase)
 
 
 def check_question(judge: Judge, case: CheckCase) -> CheckQuestion:
