@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from fairtrial.judge.judge import Judge
-from fairtrial.metrics.judge_checks import JUDGED_PROMPTS, CheckCase, check_cases, check_question
-from fairtrial.metrics.writing_checks import WritingCase
+from fairtrial.metrics.known_questions import JUDGED_PROMPTS, CheckCase, check_cases, check_question
+from fairtrial.metrics.known_tasks import WritingCase
 from loopback import Request
 
 CASES = {

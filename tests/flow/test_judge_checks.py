@@ -15,9 +15,9 @@ from commands import Done, enter, fairtrial
 from fairtrial import api
 from fairtrial.api.judge_checking import PROMPTS, JudgeCheck
 from fairtrial.judge.judge import Judge
-from fairtrial.metrics.judge_checks import JUDGED_PROMPTS, check_cases, check_question
 from fairtrial.metrics.known_answers import HOLDS
-from fairtrial.metrics.writing_checks import WRITING_PROMPTS, writing_cases
+from fairtrial.metrics.known_questions import JUDGED_PROMPTS, check_cases, check_question
+from fairtrial.metrics.known_tasks import WRITING_PROMPTS, writing_cases
 from fairtrial.records.judge_check import CheckResult
 from fairtrial.records.reply import Prompt
 from fairtrial.testing import ScriptedModel

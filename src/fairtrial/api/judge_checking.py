@@ -12,25 +12,22 @@ import msgspec
 
 from fairtrial.api.blocking import blocking
 from fairtrial.api.connection import models_of
-from fairtrial.errors import CaseError, ConfigError, nearest
+from fairtrial.errors import ConfigError, nearest
 from fairtrial.judge.judge import Judge
 from fairtrial.judge.judges import Judges
 from fairtrial.llm.address import address
-from fairtrial.llm.model import NamedModel, UnsentError
+from fairtrial.llm.model import NamedModel
 from fairtrial.llm.model_pool import HasPanel, ModelPool
 from fairtrial.llm.provider import price
 from fairtrial.loading import criteria_in
-from fairtrial.metrics.judge_checks import JUDGED_PROMPTS, CheckCase, check_cases, check_question
 from fairtrial.metrics.known_answers import HOLDS, KnownAnswer
-from fairtrial.metrics.writing_checks import WRITING_PROMPTS, WritingCase, writing_cases, writing_outcome
+from fairtrial.metrics.known_questions import JUDGED_PROMPTS, check_cases
+from fairtrial.metrics.known_tasks import WRITING_PROMPTS, writing_cases
 from fairtrial.records.judge_check import CheckResult, JudgeCheckReport, RuleRates, Share
-from fairtrial.records.reply import Prompt, Reply
 from fairtrial.stats.agreement import share_interval
 
 PROMPTS = (*JUDGED_PROMPTS, *WRITING_PROMPTS)
-"""The prompts with a table of questions."""
-_WRITING_TOKENS = 1000
-"""The typical length of a prompt that lets a model write."""
+"""The prompts with a table of questions or tasks."""
 _OUTPUT_TOKENS = 150
 """The typical length of an answer to one question."""
 
@@ -66,12 +63,7 @@ class JudgeCheck:
 
     @property
     def _input_tokens(self) -> int:
-        judged = [case for case in self.cases if isinstance(case, CheckCase)]
-        prompts = (check_question(Judge(()), case).question.prompt for case in judged)
-        return sum(
-            (_tokens(prompt.system) + _tokens(prompt.text) for prompt in prompts),
-            _WRITING_TOKENS * (len(self.cases) - len(judged)),
-        )
+        return sum(case.token_estimate for case in self.cases)
 
     def _price(self, voter: NamedModel) -> float | None:
         if voter.model is not None or voter.name in self.judges.models.custom_models:
@@ -84,10 +76,7 @@ class JudgeCheck:
 
     async def _run(self, on_result: Callable[[CheckResult], None]) -> None:
         async def ask(voter: NamedModel, case: KnownAnswer) -> None:
-            if isinstance(case, CheckCase):
-                on_result(await ask_case(Judge((voter,), self.votes), case))
-            elif isinstance(case, WritingCase):
-                on_result(await let_write(voter, case))
+            on_result(await case.ask(Judge((voter,), self.votes)))
 
         async with ModelPool(self.judges.models) as pool:
             connected = list(map(pool.connected, self.voters))
@@ -134,70 +123,6 @@ def _judges_in(config: Path, judges: Judges) -> list[HasPanel]:
     criteria = criteria_in(config, judges=judges).criteria
     fields = [field for criterion in criteria for field in models_of(criterion.metric).values()]
     return [field for field in fields if isinstance(field, HasPanel)]
-
-
-async def ask_case(judge: Judge, case: CheckCase) -> CheckResult:
-    """Return the result of one question."""
-    checked = check_question(judge, case)
-    ballot = await judge(checked.question)
-    outcome = checked.outcome(ballot)
-    opinions = ballot.opinions(checked.item)
-    usage = ballot.model_usage
-    return CheckResult(
-        model=judge.panel[0].name,
-        id=case.id,
-        prompt=case.prompt,
-        rule=case.rule,
-        language=case.language,
-        expected=checked.right_outcome(case.answer),
-        outcome=outcome,
-        problem="" if outcome else ballot.why_unscored(checked.item),
-        rationale=opinions[0].rationale if opinions else "",
-        calls=usage.calls,
-        seconds=sum(call.seconds for call in ballot.calls),
-        cost=usage.cost,
-    )
-
-
-async def let_write(voter: NamedModel, case: WritingCase) -> CheckResult:
-    """Return the result of one task. A model writes once, whatever the number of votes."""
-    replies: list[Reply] = []
-
-    async def collect(prompt: Prompt) -> Reply:
-        reply = await voter(prompt)
-        replies.append(reply)
-        return reply
-
-    outcome = problem = ""
-    is_sent = True
-    try:
-        outcome = await writing_outcome(voter.through(collect), case)
-    except UnsentError as error:
-        problem, is_sent = str(error), bool(replies)
-    except (CaseError, ValueError) as error:
-        problem = str(error)
-    costs = [reply.cost for reply in replies]
-    known_costs = [cost for cost in costs if cost is not None]
-    return CheckResult(
-        model=voter.name,
-        id=case.id,
-        prompt=case.prompt,
-        rule=case.rule,
-        language=case.language,
-        expected=case.right_outcome,
-        outcome=outcome,
-        problem=problem,
-        rationale=replies[-1].text if replies else "",
-        calls=max(len(replies), is_sent),
-        seconds=sum(reply.seconds for reply in replies),
-        cost=sum(known_costs) if len(known_costs) == len(costs) else None,
-    )
-
-
-def _tokens(text: str) -> int:
-    """Return the estimated tokens: one for 4 ASCII characters, and one for each other character."""
-    plain = sum(char.isascii() for char in text)
-    return plain // 4 + len(text) - plain
 
 
 def _rates(results: Sequence[CheckResult]) -> Iterator[RuleRates]:

@@ -9,7 +9,7 @@ from fairtrial.errors import ConfigError
 from fairtrial.judge.judges import Judges
 from fairtrial.llm.address import address
 from fairtrial.llm.provider import price
-from fairtrial.metrics.judge_checks import check_cases
+from fairtrial.metrics.known_questions import check_cases
 from fairtrial.records.judge_check import CheckResult, JudgeCheckReport
 from fairtrial.store import Store
 

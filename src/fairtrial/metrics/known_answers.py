@@ -9,6 +9,8 @@ from typing import TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from fairtrial.judge.judge import Judge
+from fairtrial.records.judge_check import CheckResult
 from fairtrial.records.record import Record
 
 HOLDS, FAILS, ABSENT, MIDDLE = "holds", "fails", "not_applicable", "in between"
@@ -23,6 +25,15 @@ class KnownAnswer(Record, frozen=True):
     answer: str
     prompt: str = ""
     id: str = ""
+
+    @property
+    def token_estimate(self) -> int:
+        """The estimated tokens of the prompt."""
+        raise NotImplementedError
+
+    async def ask(self, judge: Judge) -> CheckResult:
+        """Put the question to a judge, and return the result."""
+        raise NotImplementedError
 
 
 K = TypeVar("K", bound=KnownAnswer)

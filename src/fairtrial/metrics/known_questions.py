@@ -19,6 +19,7 @@ from fairtrial.metrics.safety import Safety
 from fairtrial.metrics.simulator import UserSimulatorQuality
 from fairtrial.records.ballot import Answer, Ballot
 from fairtrial.records.case import EvalCase, Scenario
+from fairtrial.records.judge_check import CheckResult
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.trace import About, AgentDetails, Invocation, Message, Step, ToolCall, ToolResult, Trace
 from fairtrial.text.sentences import sentences
@@ -45,6 +46,40 @@ class CheckCase(KnownAnswer, frozen=True):
         declarations = tuple({"name": tool} for tool in self.tools)
         about = About((AgentDetails("agent", self.instructions, declarations),))
         return Trace(tuple(_invocation(turn, about) for turn in self.turns))
+
+    @property
+    def token_estimate(self) -> int:
+        """The estimated tokens of the prompt."""
+        prompt = check_question(Judge(()), self).question.prompt
+        return _tokens(prompt.system) + _tokens(prompt.text)
+
+    async def ask(self, judge: Judge) -> CheckResult:
+        """Put the question to the vote of a judge, and return the result."""
+        checked = check_question(judge, self)
+        ballot = await judge(checked.question)
+        outcome = checked.outcome(ballot)
+        opinions = ballot.opinions(checked.item)
+        usage = ballot.model_usage
+        return CheckResult(
+            model=judge.panel[0].name,
+            id=self.id,
+            prompt=self.prompt,
+            rule=self.rule,
+            language=self.language,
+            expected=checked.right_outcome(self.answer),
+            outcome=outcome,
+            problem="" if outcome else ballot.why_unscored(checked.item),
+            rationale=opinions[0].rationale if opinions else "",
+            calls=usage.calls,
+            seconds=sum(call.seconds for call in ballot.calls),
+            cost=usage.cost,
+        )
+
+
+def _tokens(text: str) -> int:
+    """Return the estimated tokens: one for 4 ASCII characters, and one for each other character."""
+    plain = sum(char.isascii() for char in text)
+    return plain // 4 + len(text) - plain
 
 
 def _invocation(turn: Sequence[Any], about: About) -> Invocation:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from fairtrial.errors import CaseError
 from fairtrial.judge.judge import Judge
-from fairtrial.llm.model import NamedModel
+from fairtrial.llm.model import NamedModel, UnsentError
 from fairtrial.metrics.grounding import Hallucinations
 from fairtrial.metrics.known_answers import FAILS, HOLDS, MIDDLE, KnownAnswer, read_table
 from fairtrial.records.case import EvalCase, Scenario
+from fairtrial.records.judge_check import CheckResult
 from fairtrial.records.record import Json
+from fairtrial.records.reply import Prompt, Reply
 from fairtrial.records.trace import Invocation, Message, ToolCall, Trace
 from fairtrial.simulate.played import PlayedCall, Player
 from fairtrial.simulate.scenarios import write_scenarios
@@ -18,6 +21,8 @@ from fairtrial.simulate.user import SimulatedUsers
 from fairtrial.text.display import compact
 from fairtrial.text.language import language_of
 
+_TYPICAL_TOKENS = 1000
+"""The typical length of a prompt that lets a model write."""
 _HOLDING = ("stop", "answers", "cut", "written")
 
 
@@ -57,6 +62,45 @@ class WritingCase(KnownAnswer, frozen=True):
         folded = text.casefold()
         has_required = not self.says or any(required.casefold() in folded for required in self.says)
         return has_required and not any(forbidden.casefold() in folded for forbidden in self.lacks)
+
+    @property
+    def token_estimate(self) -> int:
+        """The estimated tokens of the prompt."""
+        return _TYPICAL_TOKENS
+
+    async def ask(self, judge: Judge) -> CheckResult:
+        """Let the first model of a judge write once, and return the result."""
+        voter, replies = judge.panel[0], list[Reply]()
+
+        async def collect(prompt: Prompt) -> Reply:
+            reply = await voter(prompt)
+            replies.append(reply)
+            return reply
+
+        outcome = problem = ""
+        is_sent = True
+        try:
+            outcome = await _TASKS[self.prompt](voter.through(collect), self)
+        except UnsentError as error:
+            problem, is_sent = str(error), bool(replies)
+        except (CaseError, ValueError) as error:
+            problem = str(error)
+        costs = [reply.cost for reply in replies]
+        known_costs = [cost for cost in costs if cost is not None]
+        return CheckResult(
+            model=voter.name,
+            id=self.id,
+            prompt=self.prompt,
+            rule=self.rule,
+            language=self.language,
+            expected=self.right_outcome,
+            outcome=outcome,
+            problem=problem,
+            rationale=replies[-1].text if replies else "",
+            calls=max(len(replies), is_sent),
+            seconds=sum(reply.seconds for reply in replies),
+            cost=sum(known_costs) if len(known_costs) == len(costs) else None,
+        )
 
 
 async def _simulated_user(model: NamedModel, case: WritingCase) -> str:
@@ -105,8 +149,3 @@ WRITING_PROMPTS = tuple(_TASKS)
 def writing_cases(name: str) -> tuple[WritingCase, ...]:
     """Return the table of a prompt."""
     return read_table(name, WritingCase)
-
-
-async def writing_outcome(model: NamedModel, case: WritingCase) -> str:
-    """Let a model do a task, and return the outcome. Raises CaseError or ValueError if it wrote nothing readable."""
-    return await _TASKS[case.prompt](model, case)
