@@ -86,6 +86,14 @@ def test_a_sample_does_not_show_the_verdict() -> None:
     assert (row["label"], row["weight"]) == ("", "1.0")
 
 
+def test_the_next_command_does_not_show_the_password_of_a_store() -> None:
+    """It says that the store has a URL, and not which."""
+    run = judged()
+    done = fairtrial("judge", "sample", run.info.id, "--store", STORE, "--criterion", "brief", "-o", "labels.csv")
+    assert f"then: fairtrial judge calibrate {run.info.id} --labels labels.csv --store URL" in done.out
+    assert "sqlite" not in done.out
+
+
 def test_a_seed_draws_the_same_sample_again() -> None:
     """The same seed, the same rows; another seed, other rows."""
     run = judged()

@@ -40,7 +40,8 @@ def sample(run: str, criterion: str, number: int, balance: bool, seed: int, outp
     rows = api.sample_outcomes(run, criterion, store=store, number=number, balance=balance, seed=seed)
     api.sample_file(rows, output)
     click.echo(f"wrote {len(rows)} outcomes to {output}; fill in the column label")
-    click.echo(f"then: fairtrial judge calibrate {run} --labels {output}")
+    elsewhere = "" if store == api.DEFAULT_URL else " --store URL"  # a URL may hold a password
+    click.echo(f"then: fairtrial judge calibrate {run} --labels {output}{elsewhere}")
 
 
 @click.command()

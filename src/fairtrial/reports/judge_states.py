@@ -81,7 +81,6 @@ def corrected_rows(calibrations: Sequence[Calibration]) -> Rows:
             *_estimate(calibration.corrected, graded=calibration.graded),
             *_estimate(calibration.judged, graded=calibration.graded),
             f"{calibration.labels:,}" if calibration.labels else DASH,
-            style="dim" if calibration.state is JudgeState.USELESS else "",
         )
     return rows
 
