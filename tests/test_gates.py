@@ -115,6 +115,19 @@ def test_about_these_cases_repeated_attempts_decide() -> None:
     assert gate(run, [Claim("at_least", 0.9)], about="these-cases").verdict == "passed"
 
 
+def test_about_these_cases_more_attempts_would_decide() -> None:
+    """The claim is undecided with 4 attempts, and decided with as many as are named."""
+
+    def run(attempts: int) -> Run:
+        return graded_run({f"case {case}": [float(n % 4 > 0) for n in range(attempts)] for case in range(10)})
+
+    needed = claim_of(gate(run(4), [Claim("at_least", 0.65)], about="these-cases")).needed
+    assert needed is not None
+    assert needed.cases is None
+    assert (needed.attempts or 0) > 4
+    assert gate(run(needed.attempts or 0), [Claim("at_least", 0.65)], about="these-cases").verdict == "passed"
+
+
 def test_all_claims_must_hold() -> None:
     """One that fails decides, one that is undecided leaves the gate undecided."""
     run = run_of([1] * 48 + [0] * 2)

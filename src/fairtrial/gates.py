@@ -31,14 +31,14 @@ Filling = Literal["left out", "worst", "best"]
 
 @dataclass(frozen=True)
 class _Limits:
-    """An estimate with its one-sided limits and p values. More is better; `sufficient_cases` would decide the claim."""
+    """An estimate with its one-sided limits and p values. More is better; A run of `size` would decide the claim."""
 
     estimate: float
     low: float
     high: float
     p: float | None
     p_against: float | None
-    sufficient_cases: int | None
+    size: Needed | None
 
 
 def decide(
@@ -128,7 +128,7 @@ def _decide(run: MeasuredRun, pairs: PairedRuns | None, claim: Claim, about: Abo
     if _is_useless(measure, run, pairs):
         verdict, why = "undecided", "the judge is not shown to be better than guessing; see `fairtrial judge calibrate`"
     low, high = (None if worst is None else worst.low), (None if best is None else best.high)
-    sufficient = estimated.sufficient_cases if estimated is not None and verdict == "undecided" else None
+    size = estimated.size if estimated is not None and verdict == "undecided" else None
     low, high = _in_unit(measure, low, high, is_difference=is_difference)
     if measure.lower_is_better:
         low, high = high, low
@@ -148,7 +148,7 @@ def _decide(run: MeasuredRun, pairs: PairedRuns | None, claim: Claim, about: Abo
         missing,
         verdict,
         why,
-        None if sufficient is None else Needed(cases=sufficient),
+        size,
         measure.is_rate,
         measure.lower_is_better,
     )
@@ -215,8 +215,13 @@ def _single(
     trials, freedom = _trials(shares, rate, measure, about)
     ends = wilson(rate, trials, student_quantile(1 - claim.alpha, freedom))
     p = _score_p(rate, limit, trials, freedom)
-    sufficient = cases_for_limit(rate, limit, trials / len(shares), alpha=claim.alpha)
-    return _Limits(rate, *ends, p, None if p is None else 1 - p, sufficient)
+    if about == "these-cases":
+        attempts = sum(share.attempts for share in shares) / len(shares)
+        error = math.sqrt(max(limit * (1 - limit), rate * (1 - rate)) / trials)
+        size = _more_attempts(abs(rate - limit), error, freedom, attempts, claim.alpha)
+    else:
+        size = _more_cases(cases_for_limit(rate, limit, trials / len(shares), alpha=claim.alpha), len(shares))
+    return _Limits(rate, *ends, p, None if p is None else 1 - p, size)
 
 
 def _trials(shares: Sequence[CaseSample], rate: float, measure: Measure, about: About) -> tuple[float, int]:
@@ -262,19 +267,37 @@ def _difference(
     if measure.lower_is_better:
         p, p_against = p_against, p
     moves = [sign * (after.mean - before.mean) for before, after in samples]
-    return _Limits(
-        sign * difference.value, ends[0], ends[1], p, p_against, _sufficient_cases(moves, limit, claim, about)
-    )
-
-
-def _sufficient_cases(moves: Sequence[float], limit: float, claim: Claim, about: About) -> int | None:
-    """Return the number of cases that would probably decide a claim about a difference, if the difference stays."""
     distance = abs(mean(moves) - limit)
-    if about == "these-cases" or not distance or len(moves) < 2:
+    if about == "these-cases":
+        attempts = sum(sample.attempts for pair in samples for sample in pair) / (2 * len(samples))
+        size = _more_attempts(distance, difference.error * abs(sign), difference.freedom, attempts, claim.alpha)
+    else:
+        size = _more_cases(_cases_for_difference(moves, distance, claim.alpha), len(moves))
+    return _Limits(sign * difference.value, ends[0], ends[1], p, p_against, size)
+
+
+def _cases_for_difference(moves: Sequence[float], distance: float, alpha: float) -> int | None:
+    """Return the number of cases that would probably decide a claim about a difference, if the difference stays."""
+    if not distance:
         return None
     middle = mean(moves)
     variance = math.fsum((move - middle) ** 2 for move in moves) / (len(moves) - 1)
-    return cases_to_detect(distance, variance, max(map(abs, moves)) or 1.0, level=1 - 2 * claim.alpha)
+    return cases_to_detect(distance, variance, max(map(abs, moves)) or 1.0, level=1 - 2 * alpha)
+
+
+def _more_cases(cases: int | None, present: int) -> Needed | None:
+    return None if cases is None else Needed(cases=max(cases, present + 1))
+
+
+def _more_attempts(distance: float, error: float, freedom: int, attempts: float, alpha: float) -> Needed | None:
+    """Return the number of attempts of each case that would probably decide a claim, if the estimate stays.
+
+    The error falls with the square root of the attempts. The quantiles are those of a power of 80 %.
+    """
+    if not distance:
+        return None
+    quantiles = student_quantile(1 - alpha, freedom) + student_quantile(0.8, freedom)
+    return Needed(attempts=max(math.ceil(attempts * (quantiles * error / distance) ** 2), math.floor(attempts) + 1))
 
 
 def _signature(run: MeasuredRun, pairs: PairedRuns | None, decisions: Sequence[ClaimDecision], about: About) -> str:

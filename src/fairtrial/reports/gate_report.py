@@ -75,6 +75,9 @@ def _remark(claim: ClaimDecision) -> str:
     parts = [f": {claim.why}" if claim.why else ""]
     if claim.needed is not None and claim.needed.cases is not None:
         parts.append(f"; about {count(claim.needed.cases, 'case')} like these would decide it, if the estimate stays")
+    if claim.needed is not None and claim.needed.attempts is not None:
+        attempts = count(claim.needed.attempts, "attempt")
+        parts.append(f"; about {attempts} of each case would decide it, if the estimate stays")
     return "".join(parts)
 
 
