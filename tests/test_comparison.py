@@ -182,6 +182,14 @@ def test_mcnemar_is_there_for_readers() -> None:
     assert (mcnemar.fixed, mcnemar.broken, mcnemar.exact, mcnemar.mid_p) == (3, 0, 0.25, 0.125)
 
 
+def test_runs_without_a_threshold_are_compared_too() -> None:
+    """No case can pass, so `cases` has no value; the attempts are counted all the same."""
+    found = compare(*(graded_run({"a": [1, 0], "b": [1, 1]}, criteria=[graded(None)]) for _ in range(2)))
+    assert found.pairs.attempts == ("2", "2")
+    assert (found.row("cases").base, found.row("cases").verdict) == (None, None)
+    assert found.row("quality").base == 0.75
+
+
 def test_unbounded_measures_are_compared_in_their_unit() -> None:
     """Calls have no highest value: the interval is not clipped."""
     criteria = [graded(None, span=Range(0, None))]

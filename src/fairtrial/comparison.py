@@ -265,11 +265,7 @@ def _attempts(runs: PairedRuns) -> tuple[str, str]:
     """Return how many attempts a case has in both runs, scored or missing: `4`, or `3-4` if the cases differ."""
     texts: list[str] = []
     for run, side in ((runs.base, 0), (runs.candidate, 1)):
-        column = run.columns[CASES]
-        counts = {
-            column.missing(pair[side]) + (sample.attempts if (sample := column.sample(pair[side])) else 0)
-            for pair in runs.positions
-        }
+        counts = {run.attempts_of(pair[side]) for pair in runs.positions}
         texts.append(f"{min(counts)}-{max(counts)}" if len(counts) > 1 else str(counts.pop()))
     return texts[0], texts[1]
 

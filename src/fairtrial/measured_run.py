@@ -113,7 +113,7 @@ class MeasuredRun:
     names: list[str]
     measures: dict[str, Measure]
     columns: dict[str, CaseColumn] = field(default_factory=dict)
-    attempts: int = 0
+    case_attempts: array[int] = field(default_factory=lambda: array("I"))
     calibrations: Mapping[str, Calibration] = field(default_factory=dict)
 
     def measure(self, name: str) -> Measure:
@@ -124,6 +124,15 @@ class MeasuredRun:
                 f"its measures are {', '.join(self.measures)}"
             )
         return self.measures[name]
+
+    @property
+    def attempts(self) -> int:
+        """The number of attempts."""
+        return sum(self.case_attempts)
+
+    def attempts_of(self, case: int) -> int:
+        """Return the number of attempts of a case, scored or not."""
+        return self.case_attempts[case] if case < len(self.case_attempts) else 0
 
     @property
     def is_finished(self) -> bool:
@@ -167,7 +176,6 @@ def measure_run(
     position = 0
     for number, group in groupby(attempts, key=lambda row: row.position):
         rows = list(group)
-        run.attempts += len(rows)
         for _ in range(position, number):
             _add_case(run, [], valid_only=valid_only)  # a case without any attempt yet
         _add_case(run, rows, valid_only=valid_only)
@@ -186,6 +194,7 @@ def _measures(terms: Mapping[str, CriterionTerms]) -> dict[str, Measure]:
 
 
 def _add_case(run: MeasuredRun, rows: Sequence[AttemptRow], *, valid_only: bool) -> None:
+    run.case_attempts.append(len(rows))
     values: dict[str, list[float]] = {name: [] for name in run.measures}
     missing = dict.fromkeys(run.measures, 0)
     for row in rows:
