@@ -267,7 +267,7 @@ def test_every_sample_is_read_and_written_as_the_same(shared: Path) -> None:
     loaded = read(text, "evals/eval_config.yaml")
     assert loaded.config is not None
     (metric,) = loaded.config.custom_metrics
-    assert metric.value == {"code_config": {"name": "evals/response_quality.py:evaluate"}}
+    assert metric.value == {"custom_function_file": "evals/response_quality.py"}
     (warning,) = loaded.warnings
     assert "'agent_turn_count' is not in 'metrics_to_run', so it is not used" in warning
 

@@ -18,6 +18,7 @@ TEMPLATES = {
     ("metrics", "conversation"): ("2", "77dc3615edab"),
     ("metrics", "final_response_match"): ("2", "b6fb9c1959f8"),
     ("metrics", "hallucinations"): ("2", "62e3d81e7a62"),
+    ("metrics", "prompt_template"): ("1", "e955caed6a53"),
     ("metrics", "rubric_final_response"): ("2", "111a0909431b"),
     ("metrics", "rubric_tool_use"): ("2", "af96d5c0bae9"),
     ("metrics", "rubric_trajectory"): ("2", "b8ba9db54842"),

@@ -75,7 +75,7 @@ def test_a_threshold_decides(tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_imported_is_named(tmp_path: Path) -> None:
     """With the error, or with the function that it lacks, before anything is scored."""
-    with pytest.raises(UsageError, match=r"quality\.py: ZeroDivisionError"):
+    with pytest.raises(UsageError, match=r"/custom_metrics/0/custom_function_file: .*quality\.py: ZeroDivisionError"):
         score(tmp_path, "1 / 0")
     with pytest.raises(UsageError, match=r"quality\.py has no 'evaluate'; did you mean 'evaluated'"):
         score(tmp_path, "def evaluated(instance): return 1")

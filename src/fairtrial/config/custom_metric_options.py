@@ -53,6 +53,12 @@ class MetricInfo(OptionRecord, frozen=True):
     requires_threshold: Annotated[bool, Meta(description="ADK's hint for user interfaces. Not used")] = True
 
 
+class FunctionFileOptions(OptionRecord, frozen=True):
+    """A metric of agents-cli that is a function `evaluate(instance)` in a file."""
+
+    custom_function_file: Annotated[str, Meta(description="the path of a file with a function `evaluate(instance)`")]
+
+
 class CustomMetricOptions(OptionRecord, frozen=True):
     """One entry of `custom_metrics`."""
 

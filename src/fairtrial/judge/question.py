@@ -17,7 +17,7 @@ from fairtrial.records.reply import Prompt
 
 @dataclass(frozen=True)
 class Question:
-    """One closed set of answers for one or several items.
+    """One closed set of answers for one or several items. Without `answers`, the answer is any number.
 
     `items` are the ids of the items in the prompt. `marks` are words that may accompany an answer, for example kinds of
     hazards. `check` returns the problem of an answer on an item, or an empty string. `reordered` is the same prompt
@@ -54,6 +54,12 @@ def answer_schema(items: Sequence[str], answers: Sequence[Answer], *, marks: Seq
     }
 
 
+def score_schema() -> dict[str, Json]:
+    """Return the JSON schema of a reply that is one score with its explanation."""
+    fields: dict[str, Json] = {"explanation": {"type": "string"}, "score": {"type": "number"}}
+    return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+
+
 class ParsedReply(Record, frozen=True):
     """A parsed reply: an opinion for each readable item, and a problem for every other item."""
 
@@ -84,6 +90,8 @@ def parse_reply(text: str, question: Question, interruption: str = "") -> Parsed
     whatever is missing.
     """
     try:
+        if not question.answers:
+            return ParsedReply(opinions=dict.fromkeys(question.items, _score(read_json(text))))
         entries = _entries(read_json(text), question.items)
     except ValueError as error:
         problem = interruption or f"the reply cannot be read: {error}"
@@ -98,6 +106,18 @@ def parse_reply(text: str, question: Question, interruption: str = "") -> Parsed
         except ValueError as problem:
             problems[item] = str(problem)
     return ParsedReply(opinions=opinions, problems=problems)
+
+
+def _score(reply: Json) -> JudgeAnswer:
+    """Return the number of a reply `{"explanation": TEXT, "score": NUMBER}`."""
+    score = reply.get("score") if isinstance(reply, dict) else None
+    explanation = reply.get("explanation", "") if isinstance(reply, dict) else ""
+    # A literal such as 1e999 is JSON, and infinite.
+    if not isinstance(score, int | float) or isinstance(score, bool) or not abs(score) < 1e300:
+        raise ValueError(f"score must be a number, got {_short(score)}")
+    if not isinstance(explanation, str):
+        raise ValueError(f"explanation must be text, got {_short(explanation)}")  # noqa: TRY004
+    return JudgeAnswer(answer=f"{float(score)!r}", rationale=explanation)
 
 
 def _entries(reply: Json, items: Sequence[str]) -> dict[str, dict[str, Json]]:

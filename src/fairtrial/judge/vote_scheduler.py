@@ -88,7 +88,7 @@ class VoteScheduler:
         return fresh
 
     def _votes_to_decide(self, item: str) -> int:
-        if self.all_votes:
+        if self.all_votes or not self.question.answers:
             return self.k - sum(self._tally(item).values())
         return fewest(self._tally(item), self.question.rule, self.question.answers, self.k)
 
@@ -100,7 +100,7 @@ class VoteScheduler:
 
     def _settled(self, item: str) -> bool:
         tally = self._tally(item)
-        if self.all_votes or sum(tally.values()) == self.k:
+        if self.all_votes or not self.question.answers or sum(tally.values()) == self.k:
             return sum(tally.values()) == self.k
         return settled(tally, self.question.rule, self.question.answers, self.k) is not None
 

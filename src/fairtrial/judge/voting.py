@@ -50,6 +50,12 @@ def middle(numbers: Mapping[Answer, float]) -> Rule:
     return rule
 
 
+def median_number(tally: Tally) -> VoteResult:
+    """Return the median of answers that are numbers, for a question whose answers are not a closed set."""
+    numbers = [float(answer) for answer, number in tally.items() if answer is not None for _ in range(number)]
+    return VoteResult(float(median(numbers)))
+
+
 def quorum(k: int) -> int:
     """Return how many of `k` votes must be cast for a result: half of them, rounded up."""
     return (k + 1) // 2

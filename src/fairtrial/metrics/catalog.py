@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from msgspec.structs import replace
 
 from fairtrial.config.criterion_options import read_criterion
-from fairtrial.config.custom_metric_options import CustomMetricOptions
+from fairtrial.config.custom_metric_options import CustomMetricOptions, FunctionFileOptions
 from fairtrial.config.eval_config import ConfigPart, EvalConfig
 from fairtrial.config.reader import OptionError, OptionReader, file_pointer
 from fairtrial.errors import ConfigError, collecting, nearest
@@ -18,6 +18,7 @@ from fairtrial.llm.vertex_service import configured, installed
 from fairtrial.metrics.custom import PeerMetric, import_metric
 from fairtrial.metrics.entries import CATALOG, CatalogEntry, VertexMetric
 from fairtrial.metrics.instance_metric import InstanceMetric, takes_instance
+from fairtrial.metrics.prompt_metric import PromptMetric, PromptMetricOptions
 from fairtrial.metrics.shared_options import BACKEND, INTERIM, JUDGE
 from fairtrial.metrics.signature import signature
 from fairtrial.records.result import Criterion, Metric
@@ -38,7 +39,7 @@ def build(
     problems: list[str] = []
     reader = OptionReader(lenient=lenient)
     custom = {
-        part.name: (part, reader.read(part.value, CustomMetricOptions, part.pointer)) for part in config.custom_metrics
+        part.name: (part, reader.read(part.value, _kind_of(part), part.pointer)) for part in config.custom_metrics
     }
     problems += reader.problems
     warnings = reader.warnings
@@ -48,7 +49,7 @@ def build(
             continue  # The problems of the definition are noted already.
         with collecting(problems):
             if definition is not None and options is not None:
-                criterion, new_warnings = _build_custom(part, definition, options, lenient=lenient)
+                criterion, new_warnings = _build_custom(part, definition, options, judges or Judges(), lenient=lenient)
             else:
                 criterion, new_warnings = _build_from_catalog(part, [*custom], judges or Judges(), lenient=lenient)
             criteria.append(criterion)
@@ -128,16 +129,43 @@ def _criterion(entry: CatalogEntry, metric: Metric, threshold: float | None) -> 
     )
 
 
+CustomOptions = CustomMetricOptions | FunctionFileOptions | PromptMetricOptions
+
+
+def _kind_of(part: ConfigPart) -> type[CustomOptions]:
+    """Return the options of a custom metric. Its configuration decides whether it is a prompt, a file or a function."""
+    keys = part.value if isinstance(part.value, dict) else {}
+    if "prompt_template" in keys:
+        return PromptMetricOptions
+    return FunctionFileOptions if "custom_function_file" in keys else CustomMetricOptions
+
+
 def _build_custom(
-    part: ConfigPart, definition: ConfigPart, options: CustomMetricOptions, *, lenient: bool
+    part: ConfigPart, definition: ConfigPart, options: CustomOptions, judges: Judges, *, lenient: bool
 ) -> BuiltCriterion:
-    place = definition.pointer + file_pointer(definition.value, "code_config/name")
-    function, is_peer = import_metric(options.code_config.name, place)
+    if isinstance(options, PromptMetricOptions):
+        return _build_prompt(part, definition, options, judges, lenient=lenient)
+    if isinstance(options, FunctionFileOptions):
+        place, name, scale = "custom_function_file", f"{options.custom_function_file}:evaluate", Range(None, None)
+    else:
+        place, name, scale = "code_config/name", options.code_config.name, options.range
+    function, is_peer = import_metric(name, _place(definition, place))
     # A function of agents-cli may return any number, for example a count or a grade from 1 to 5.
-    options_range = Range(None, None) if takes_instance(function) else options.range
+    options_range = Range(None, None) if takes_instance(function) else scale
     values, warnings = read_criterion(part, [INTERIM], options_range, lenient=lenient, open_ended=is_peer)
     threshold = values.pop("threshold", None)
     metric: Metric = PeerMetric(function, part.name, threshold, values) if is_peer else function
     if takes_instance(function):
         metric = InstanceMetric(function, part.name)
     return Criterion(part.name, metric, threshold, range=options_range, signature=signature(metric)), warnings
+
+
+def _build_prompt(
+    part: ConfigPart, definition: ConfigPart, options: PromptMetricOptions, judges: Judges, *, lenient: bool
+) -> BuiltCriterion:
+    scale = Range(None, None)  # only the template knows its scale
+    values, warnings = read_criterion(part, [INTERIM], scale, lenient=lenient)
+    with _at(definition, "judge_model"):
+        judge = judges.judge(options.judge_options)
+    metric = PromptMetric(judge, options.prompt_template, instructions=options.judge_model_system_instruction)
+    return Criterion(part.name, metric, values.get("threshold"), range=scale, signature=signature(metric)), warnings

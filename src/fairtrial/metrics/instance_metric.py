@@ -37,7 +37,7 @@ class InstanceMetric:
 
     async def __call__(self, trace: Trace, case: EvalCase) -> Score:
         """Call the function with the case and the recorded conversation. A score of null is unscored."""
-        result = self.function(_instance(trace, case))
+        result = self.function(instance_of(trace, case))
         if inspect.isawaitable(result):
             result = await result
         explanation = ""
@@ -50,7 +50,7 @@ class InstanceMetric:
         return Score(float(result), explanation)
 
 
-def _instance(trace: Trace, case: EvalCase) -> dict[str, Json]:
+def instance_of(trace: Trace, case: EvalCase) -> dict[str, Json]:
     """Return the keys that agents-cli gives: the dataset's case, with the conversation and its last reply."""
     instance = instance_json(case, trace)
     if trace.invocations:

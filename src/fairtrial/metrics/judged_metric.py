@@ -103,7 +103,7 @@ class JudgedMetric:
         further variables of the template, for example the names of the texts that are context.
         """
         answers = self.scale.answers
-        standing = self._standards()
+        standing = self.standards()
         prompt, reordered = (
             TEMPLATES.render(
                 template,
@@ -121,7 +121,7 @@ class JudgedMetric:
         )
         return Question(prompt, tuple(items), answers, self.scale.rule, tuple(marks), check, reordered)
 
-    def _standards(self) -> dict[str, str]:
+    def standards(self) -> dict[str, str]:
         """Return the instructions and examples of the user as texts, by their names in the prompt."""
         texts = {"instructions": self.instructions} if self.instructions.strip() else {}
         for number, example in enumerate(self.examples, 1):

@@ -44,6 +44,14 @@ _CUSTOM = spellings(
     "judge_model_generation_config",
 )
 
+_PROMPT = (
+    "prompt_template",
+    "judge_model",
+    "judge_model_sampling_count",
+    "judge_model_system_instruction",
+    "judge_model_generation_config",
+)
+
 
 def is_config(keys: Any, custom_metrics: Any) -> bool:
     """Whether a document with these keys is an `eval_config`: ADK's own config holds its custom metrics by name."""
@@ -108,17 +116,17 @@ def _custom_metrics(fields: dict[str, Any], names: list[str], reading: Diagnosti
 
 
 def _custom_metric(name: str, metric: dict[str, Any], at: Place, reading: Diagnostics) -> ConfigPart | None:
-    """Return a metric that is a function in a file beside the configuration. All others are errors."""
+    """Return a metric that is a function in a file beside the configuration, or a prompt. All others are errors."""
     if metric.get("execution") == "remote":
         reading.error((at, "execution"), f"{name!r} runs in a cloud project, which is not supported")
     elif "custom_function" in metric:
         advice = "write it to a file, and name the file in 'custom_function_file'"
         reading.error((at, "custom_function"), f"{name!r} is code in a configuration, which is not run; {advice}")
     elif "custom_function_file" in metric:
-        place: Place = (at, "custom_function_file")
         file = PurePath(reading.path).parent / reading.text(metric, "custom_function_file", at)
-        return ConfigPart(name, {"code_config": {"name": f"{file}:evaluate"}}, pointer(place))
+        return ConfigPart(name, {"custom_function_file": str(file)}, pointer(at))
     else:
-        advice = "write the question as a rubric of rubric_based_final_response_quality_v1"
-        reading.error((at, "prompt_template"), f"{name!r} is a prompt of its own, which is not asked; {advice}")
+        reading.required(metric, "prompt_template", at)
+        options = {key: value for key, value in metric.items() if key in _PROMPT}
+        return ConfigPart(name, options, pointer(at))
     return None
