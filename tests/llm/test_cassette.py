@@ -6,10 +6,14 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from fairtrial.errors import FormatError
 from fairtrial.llm.cassette import CassetteWriter, MissingEntryError, RecordedModel, ReplayedModel, load_cassette
-from fairtrial.llm.model import CallError
+from fairtrial.llm.model import CallError, NamedModel, UnusableModelError
+from fairtrial.llm.model_options import ModelOptions
+from fairtrial.llm.model_pool import ModelPool
+from fairtrial.protocols import Model
 from fairtrial.records.reply import Prompt, Reply
 from fairtrial.testing import ModelLine, ScriptedModel
 
@@ -106,3 +110,56 @@ def test_a_missing_file_is_a_format_error(tmp_path: Path) -> None:
     """With its path."""
     with pytest.raises(FormatError, match=r"none\.jsonl"):
         load_cassette(tmp_path / "none.jsonl")
+
+
+def ask_in_auto(path: Path, model: Model, *draws: str) -> list[str]:
+    """Ask a model of one's own behind a cassette that is completed."""
+
+    async def ask_all() -> list[str]:
+        options = ModelOptions(custom_models={"m": model}, cassette=path, cassette_mode="auto")
+        async with ModelPool(options) as pool:
+            named = pool.connected(NamedModel("m"))
+            await pool.check()
+            return [(await named(Prompt(id="p", version="1", text="질문", draw=draw))).text for draw in draws]
+
+    return asyncio.run(ask_all())
+
+
+def test_in_auto_only_calls_that_are_not_recorded_are_made(tmp_path: Path) -> None:
+    """They are added, each once; a recorded failure is made again."""
+    path = tmp_path / "c.jsonl"
+    record(path, "old", CallError("HTTP 500"))
+    model = ScriptedModel(["second", "third"])
+    assert ask_in_auto(path, model, "1", "2", "3") == ["old", "second", "third"]
+    lines = path.read_bytes().splitlines()
+    assert len(lines) == 1 + 2 + 2
+    assert ask_in_auto(path, ScriptedModel([]), "3", "2", "1") == ["third", "second", "old"]
+    assert path.read_bytes().splitlines() == lines
+    assert replay(path, Prompt(id="p", version="1", text="질문", draw="2")).text == "second"
+
+
+def test_in_auto_a_cassette_that_is_not_there_is_recorded(tmp_path: Path) -> None:
+    """The first run of a build makes it."""
+    path = tmp_path / "c.jsonl"
+    assert ask_in_auto(path, ScriptedModel(["first"]), "1") == ["first"]
+    assert replay(path).text == "first"
+
+
+def test_in_auto_a_model_is_connected_by_its_first_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a call that is missing, neither a key nor a server is needed."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    named, path = NamedModel("openai/m"), tmp_path / "c.jsonl"
+    writer = CassetteWriter(path)
+    asyncio.run(RecordedModel(ScriptedModel(["old"]), named.signature, writer)(PROMPT))
+    writer.close()
+
+    async def ask(draw: str) -> str:
+        async with ModelPool(ModelOptions(cassette=path, cassette_mode="auto")) as pool:
+            model = pool.connected(named)
+            await pool.check()
+            return (await model(replace(PROMPT, draw=draw))).text
+
+    assert asyncio.run(ask("1")) == "old"
+    with pytest.raises(UnusableModelError, match="no key; set OPENAI_API_KEY"):
+        asyncio.run(ask("2"))

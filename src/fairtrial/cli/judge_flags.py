@@ -27,8 +27,8 @@ def call_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option(
             "--cassette-mode",
-            type=click.Choice(["record", "replay"]),
-            help="replay opens no connection to a model, and fails if a call is missing.",
+            type=click.Choice(["record", "replay", "auto"]),
+            help="replay opens no connection to a model, and fails if a call is missing. auto adds missing calls.",
         ),
         click.option("--max-cost", type=click.FloatRange(0), metavar="USD", help="The largest total cost of models."),
         click.option("--max-calls", type=click.IntRange(0), help="The largest number of calls of models."),
@@ -95,7 +95,7 @@ def models_of(options: Mapping[str, Any]) -> ModelOptions:
     """Return how models are called under the options about calls."""
     path, mode = options["cassette"], options["cassette_mode"]
     if (path is None) != (mode is None):
-        raise UsageError("--cassette FILE and --cassette-mode record|replay belong together")
+        raise UsageError("--cassette FILE and --cassette-mode record|replay|auto belong together")
     return ModelOptions(
         budget=Budget(options["max_calls"], options["max_cost"]),
         cassette=path,

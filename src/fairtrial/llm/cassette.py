@@ -5,8 +5,8 @@ A cassette is JSON lines: a head, then a line for each call with its key and eit
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import InitVar, dataclass, field
 from pathlib import Path
 from typing import IO
 
@@ -46,13 +46,20 @@ class MissingEntryError(UsageError):
 
 @dataclass
 class CassetteWriter:
-    """Writes each call once, when it ends. The old content of the file stays until the first call."""
+    """Writes each call once, when it ends.
+
+    The old content of the file stays until the first call. A writer that `only_adds` leaves it for good, and does not
+    write the calls of the `known` keys again.
+    """
 
     path: Path
+    only_adds: bool = False
+    known: InitVar[Iterable[str]] = ()
     _file: IO[bytes] = field(init=False)
-    _keys: set[str] = field(init=False, default_factory=set)
+    _keys: set[str] = field(init=False)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, known: Iterable[str]) -> None:
+        self._keys = set(known)
         self._file = self.path.open("ab")
         try:
             _lock(self._file)
@@ -64,7 +71,7 @@ class CassetteWriter:
 
     def add(self, entry: CassetteEntry) -> None:
         """Write an entry, unless the file has its key."""
-        if not self._keys:
+        if not self._keys and not self.only_adds:
             self._file.truncate(0)
             self._write(CassetteHead(fairtrial_cassette=1))
         if entry.key not in self._keys:
@@ -129,6 +136,23 @@ class RecordedModel:
             raise
         self.writer.add(CassetteEntry(key=key, prompt=name, reply=reply))
         return reply
+
+
+@dataclass(frozen=True)
+class CompletedModel:
+    """A cassette in front of a model: recorded replies are replayed, and every other call is made.
+
+    A recorded failure is no reply, so the call is made again.
+    """
+
+    model: Model
+    signature: Mapping[str, Json]
+    entries: Mapping[str, CassetteEntry]
+
+    async def __call__(self, prompt: Prompt) -> Reply:
+        """Return the recorded reply, or else the reply of the model."""
+        entry = self.entries.get(call_key(self.signature, prompt))
+        return await self.model(prompt) if entry is None or entry.reply is None else entry.reply
 
 
 @dataclass(frozen=True)

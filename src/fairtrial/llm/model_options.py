@@ -11,6 +11,8 @@ from fairtrial.errors import ConfigError
 from fairtrial.llm.budget import Budget
 from fairtrial.protocols import Model
 
+CassetteMode = Literal["record", "replay", "auto"]
+
 
 @dataclass(frozen=True, kw_only=True)
 class ModelOptions:
@@ -18,14 +20,15 @@ class ModelOptions:
 
     `custom_models` are models of your own, by the names under which criteria, users and tools ask for them.
     `cassette` is a file of recorded calls: in `cassette_mode` "record" the run writes the file, in "replay" the file
-    answers every call and no connection is opened. `budget` limits calls and cost; several runs that get the same
-    `Budget` object share it. `concurrency` is the largest number of calls in flight. `timeout` is in seconds
+    answers every call and no connection is opened. In "auto" the file answers the calls that it has, and the run adds
+    the others; a model is connected at the first of them. `budget` limits calls and cost; several runs that get the
+    same `Budget` object share it. `concurrency` is the largest number of calls in flight. `timeout` is in seconds
     per call. It takes precedence over the `judge_timeout` of a configuration, and the default is 120.
     """
 
     custom_models: Mapping[str, Model] = field(default_factory=dict)
     cassette: Path | None = None
-    cassette_mode: Literal["record", "replay"] | None = None
+    cassette_mode: CassetteMode | None = None
     budget: Budget | None = None
     concurrency: int | None = None
     timeout: float | None = None

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from typing import Protocol, Self, runtime_checkable
 
 from fairtrial.errors import ConfigError, UsageError
 from fairtrial.llm.address import Address, address
 from fairtrial.llm.budget import Budget, Budgeted
 from fairtrial.llm.call_cache import Cached, CallCache
-from fairtrial.llm.cassette import CassetteEntry, CassetteWriter, RecordedModel, ReplayedModel, load_cassette
+from fairtrial.llm.cassette import (
+    CassetteEntry,
+    CassetteWriter,
+    CompletedModel,
+    RecordedModel,
+    ReplayedModel,
+    load_cassette,
+)
 from fairtrial.llm.model import NamedModel, ignore
 from fairtrial.llm.model_options import ModelOptions
 from fairtrial.llm.pacing import Pace, Paced, Places
@@ -19,6 +28,7 @@ from fairtrial.llm.vertex_service import NAME as VERTEX
 from fairtrial.llm.vertex_service import Vertex
 from fairtrial.protocols import Model
 from fairtrial.records.ballot import Ballot
+from fairtrial.records.reply import Prompt, Reply
 
 
 def check_model(model: NamedModel, options: ModelOptions) -> None:
@@ -78,6 +88,18 @@ def discard(ballot: Ballot) -> None:
     """Ignore a ballot."""
 
 
+@dataclass(frozen=True)
+class _OpenedByCall:
+    """A provider that is opened by its first call."""
+
+    provider: Provider | Vertex
+    open: Callable[[Provider | Vertex], Awaitable[None]]
+
+    async def __call__(self, prompt: Prompt) -> Reply:
+        await self.open(self.provider)
+        return await self.provider(prompt)
+
+
 class ModelPool:
     """The models of one run: enter the pool, connect every model, check them, and leave it after the last call.
 
@@ -104,6 +126,8 @@ class ModelPool:
         self._places = Places(self._options.concurrency)
         self._paces: dict[Address | None, Pace] = {}
         self._providers: list[Provider | Vertex] = []
+        self._opened: list[Provider | Vertex] = []
+        self._opening = asyncio.Lock()
         self._stack = AsyncExitStack()
         self._entries: Mapping[str, CassetteEntry] = {}
         self._recorder: CassetteWriter | None = None
@@ -119,11 +143,13 @@ class ModelPool:
         path = self._options.cassette
         if path is None:
             return
-        if self._options.replays:
+        if self._options.replays or (self._adds and path.exists() and path.stat().st_size):
             self._entries = load_cassette(path)
+        if self._options.replays:
             return
         try:
-            self._recorder = CassetteWriter(path)
+            replies = (key for key, entry in self._entries.items() if entry.reply is not None)
+            self._recorder = CassetteWriter(path, only_adds=self._adds, known=replies)
         except OSError as problem:
             raise UsageError(f"--cassette {path}: {problem.strerror or problem}") from None
         self._stack.callback(self._recorder.close)
@@ -149,22 +175,32 @@ class ModelPool:
     def _connection(self, model: NamedModel) -> Model:
         options = self._options
         check_model(model, options)
+        signature = model.signature
         if options.replays:
-            return ReplayedModel(model.signature, self._entries, str(options.cassette))
+            return Cached(ReplayedModel(signature, self._entries, str(options.cassette)), signature, self._cache)
         own = model.model or options.custom_models.get(model.name)
-        caller = own or self._paced(model)
-        cached = Cached(Budgeted(caller, self._budget), model.signature, self._cache)
-        return cached if self._recorder is None else RecordedModel(cached, model.signature, self._recorder)
+        caller: Model = Budgeted(own or self._paced(model), self._budget)
+        if self._adds:
+            caller = CompletedModel(caller, signature, self._entries)
+        cached = Cached(caller, signature, self._cache)
+        return cached if self._recorder is None else RecordedModel(cached, signature, self._recorder)
 
     def _paced(self, model: NamedModel) -> Model:
         if model.name == VERTEX:
             self._vertex = Vertex.from_environment()
-            self._providers.append(self._vertex)
-            return Paced(self._vertex, self._pace(None), self._options.timeout)
+            return Paced(self._provided(self._vertex), self._pace(None), self._options.timeout)
         endpoint = address(model.name, model.endpoint)
         provider = Provider(endpoint, model.settings, model.structured, self._note)
+        return Paced(self._provided(provider), self._pace(endpoint), self._options.timeout or model.timeout)
+
+    def _provided(self, provider: Provider | Vertex) -> Model:
+        """Return a provider that is opened before the run, or by its first call."""
         self._providers.append(provider)
-        return Paced(provider, self._pace(endpoint), self._options.timeout or model.timeout)
+        return _OpenedByCall(provider, self._open) if self._adds else provider
+
+    @property
+    def _adds(self) -> bool:
+        return self._options.cassette_mode == "auto"
 
     def _pace(self, endpoint: Address | None) -> Pace:
         """Return the pace of a model at an endpoint, or of the service, whatever the settings of its calls."""
@@ -174,7 +210,16 @@ class ModelPool:
         return self._paces[endpoint]
 
     async def check(self) -> None:
-        """Open every connection, and raise `UnusableModelError` if a model cannot be called."""
-        for provider in self._providers:
-            await self._stack.enter_async_context(provider)
-            await provider.check()
+        """Open every connection, and raise `UnusableModelError` if a model cannot be called.
+
+        If a cassette may answer every call, a connection is opened by its first call instead.
+        """
+        for provider in () if self._adds else self._providers:
+            await self._open(provider)
+
+    async def _open(self, provider: Provider | Vertex) -> None:
+        async with self._opening:
+            if provider not in self._opened:
+                await self._stack.enter_async_context(provider)
+                await provider.check()
+                self._opened.append(provider)
