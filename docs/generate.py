@@ -22,6 +22,7 @@ from fairtrial.config.custom_metric_options import (
     MetricInfo,
     MetricValueInfo,
 )
+from fairtrial.config.endpoint_options import Price
 from fairtrial.config.option import options_of
 from fairtrial.config.reference import option_table
 from fairtrial.judge.judge_options import JudgeOptions, PanelMember
@@ -136,6 +137,7 @@ def _criteria_table() -> str:
 OPTION_SECTIONS: dict[type, tuple[str, str]] = {
     JudgeOptions: ("judge_model_options", "The judge of a criterion. See also [judges](judge.md)."),
     PanelMember: ("Members of a panel", "An entry of `judge_models` that is an object: a model with its own endpoint."),
+    Price: ("prices", "The price of a model in US dollars per million tokens."),
     ModelSettings: (
         "Settings of a model",
         "The settings in `judge_model_config`, `model_configuration` and `simulation_model_configuration`.",

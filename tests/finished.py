@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from fairtrial.aggregation import aggregate
 from fairtrial.records.attempt import Recording
+from fairtrial.records.ballot import Ballot
 from fairtrial.records.calibration import Calibration
 from fairtrial.records.expectation import ExpectedCase
+from fairtrial.records.reply import Reply
 from fairtrial.records.result import CaseResult
 from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary
@@ -23,6 +25,8 @@ class FinishedRun:
     expectations: Sequence[ExpectedCase] = ()
     recorded: Sequence[tuple[int, Recording]] = ()
     calibrations: Sequence[Calibration] = ()
+    ballots: Mapping[str, Ballot] = field(default_factory=dict)
+    replies: Mapping[str, Reply] = field(default_factory=dict)
 
     @property
     def summary(self) -> Summary:

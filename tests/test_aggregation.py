@@ -205,7 +205,7 @@ def test_what_each_side_took_is_counted_apart() -> None:
     ]
     spending = aggregate(results).spending
     assert spending.agent == ModelUsage(4, 20, 10, None)
-    assert spending.simulator == ModelUsage(3, 300, 60, None)
+    assert spending.simulator == ModelUsage(3, 300, 60, 0.5, unpriced_calls=2)
     assert spending.environment == ModelUsage(1, 7, 3, 0.1)
     assert spending.judge is None
 

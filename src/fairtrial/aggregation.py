@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Any, get_args
 
 from fairtrial.records.average import mean
-from fairtrial.records.ballot import Ballot
+from fairtrial.records.ballot import Ballot, PairAgreement, sum_pairs
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.result import CaseResult, JudgeStats, Outcome, Verdict
 from fairtrial.records.score import FaultSide, Range
@@ -262,15 +262,16 @@ class _JudgeTally:
 
     def __init__(self) -> None:
         self._sums: Counter[str] = Counter()
-        self._cost: float | None = 0.0
+        self._usage = ModelUsage()
+        self._pairs: tuple[PairAgreement, ...] = ()
         self._agreement_sums: defaultdict[str, float] = defaultdict(float)
         self._agreements: Counter[str] = Counter()
 
     def add(self, stats: JudgeStats) -> None:
         """Count the judge calls of one outcome."""
         self._sums.update(outcomes=1, calls=stats.calls, calls_saved=stats.calls_saved, abstentions=stats.abstentions)
-        # If one price is unknown, the sum is unknown, too.
-        self._cost = None if self._cost is None or stats.cost is None else self._cost + stats.cost
+        self._usage += stats.model_usage
+        self._pairs = sum_pairs([*self._pairs, *stats.pair_agreements])
         for name, rate in (("self_agreement", stats.self_agreement), ("panel_agreement", stats.panel_agreement)):
             if rate is not None:
                 self._agreement_sums[name] += rate
@@ -284,7 +285,9 @@ class _JudgeTally:
             "calls": self._sums["calls"],
             "calls_saved": self._sums["calls_saved"],
             "abstentions": self._sums["abstentions"],
-            "cost": self._cost,
+            "cost": self._usage.cost,
+            "unpriced_calls": self._usage.unpriced_calls,
+            "pair_agreements": self._pairs,
             **{name: self._agreement_sums[name] / number for name, number in self._agreements.items()},
         }
 

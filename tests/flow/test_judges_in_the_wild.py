@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from commands import Done, enter, fairtrial
@@ -95,3 +96,99 @@ def test_the_reason_of_a_reply_that_was_cut_off_is_shown(tmp_path: Path, monkeyp
     done = run(tmp_path, monkeypatch, lambda _: Say('{"answers": [', finish="length"))
     assert done.code != 0
     assert "the reply was cut off at the limit of tokens" in " ".join(done.out.split())
+
+
+def answer_without_usage_once(request: Request) -> Say | str:
+    """Answer; the first reply says nothing about its tokens."""
+    text = request.answers("valid")
+    if request.number > 1:
+        return text
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
+    body = {"id": "x", "object": "chat.completion", "created": 1, "model": "gpt-4o-mini", "choices": [choice]}
+    return Say(raw=json.dumps(body).encode())
+
+
+def test_one_call_without_usage_does_not_hide_the_cost_of_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two calls of 1,000 tokens in and 100 out cost $0.00021 each; the run cost at least that."""
+    done = run(tmp_path, monkeypatch, answer_without_usage_once, "--votes", "3", "--all-votes")
+    assert done.code == 0, done.out + done.err
+    spent = json.loads((tmp_path / "r.json").read_text())["spending"]["judge"]
+    assert spent == {
+        "calls": 3,
+        "input_tokens": 2000,
+        "output_tokens": 200,
+        "cost": pytest.approx(0.00042),
+        "unreported_calls": 1,
+        "unpriced_calls": 1,
+    }
+    assert "at least $0.0004" in done.out
+    assert "at least 2,000" in done.out
+
+
+def test_a_local_model_may_have_a_price(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """1,000 tokens at $2 and 100 at $10 per million are $0.003; a budget in money then works."""
+    price = {"mine": {"input": 2, "output": 10}}
+    script = lambda request: request.answers("valid")  # noqa: E731
+    done = run(tmp_path, monkeypatch, script, "--max-cost", "1", judge_model="mine", prices=price)
+    assert done.code == 0, done.out + done.err
+    assert json.loads((tmp_path / "r.json").read_text())["spending"]["judge"]["cost"] == pytest.approx(0.003)
+
+
+def test_a_price_that_cannot_be_read_is_told_with_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before anything runs."""
+    done = run(tmp_path, monkeypatch, lambda _: "", prices={"mine": {"input": -2}})
+    assert done.code == 2
+    assert "judge_model_options/prices/mine/input: must be a number of at least 0, got -2" in done.err
+    assert "judge_model_options/prices/mine: must have 'output'" in done.err
+
+
+def unreadable_once(request: Request) -> str:
+    """Answer; the first reply cannot be read."""
+    return "I <cannot> decide." if request.number == 1 else request.answers("valid", rationale="the same")
+
+
+def test_show_prints_prompts_and_raw_replies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also the second prompt with what was wrong, and both replies as they came."""
+    assert run(tmp_path, monkeypatch, unreadable_once).code == 0
+    shown = " ".join(fairtrial("show", "2", "c", "--ballots", "--store", STORE).out.split())
+    assert "A previous reply to this question could not be used" in shown
+    assert "reply to prompt 1 I <cannot> decide." in shown
+    assert 'reply to prompt 2 {"answers": [{"id": "reply"' in shown
+    assert "I <cannot> decide." not in fairtrial("show", "2", "c", "--store", STORE).out
+    refused = fairtrial("show", "2", "--ballots", "--store", STORE)
+    assert (refused.code, "needs CASE" in refused.err) == (2, True)
+
+
+def test_the_report_holds_the_ballots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every outcome names its ballots, and each has its prompts, votes and raw replies, as its schema says."""
+    assert run(tmp_path, monkeypatch, unreadable_once).code == 0
+    report = json.loads((tmp_path / "r.json").read_text())
+    jsonschema.validate(report, json.loads((Path(__file__).parents[2] / "docs" / "report.schema.json").read_text()))
+    (ballot,) = report["ballots"]
+    outcome = next(one for one in report["cases"][0]["outcomes"] if one["criterion"] == "final_response_match_v2")
+    assert outcome["ballots"] == [ballot["id"]]
+    (vote,) = ballot["votes"]
+    assert vote["answers"]["reply"]["answer"] == "valid"
+    assert [call["prompt"] for call in vote["calls"]] == [0, 1]
+    assert vote["calls"][0]["reply"] == "I <cannot> decide."
+    assert ballot["prompts"][1]["text"].startswith(ballot["prompts"][0]["text"])
+
+
+def test_the_agreement_of_each_two_models_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two of three models agree; the third has a view of its own."""
+
+    def answer(request: Request) -> str:
+        return request.answers("invalid" if request.model == "odd" else "valid")
+
+    models = ("one", "odd", "two")
+    done = run(tmp_path, monkeypatch, answer, "--all-votes", judge_models=models, num_samples=3)
+    report = json.loads((tmp_path / "r.json").read_text())
+    pairs = next(one["pair_agreements"] for one in report["summary"] if one["pair_agreements"])
+    assert pairs == [
+        {"first": "odd", "second": "one", "equal": 0, "pairs": 1},
+        {"first": "odd", "second": "two", "equal": 0, "pairs": 1},
+        {"first": "one", "second": "two", "equal": 1, "pairs": 1},
+    ]
+    assert "one, two" in done.out

@@ -65,17 +65,23 @@ def test_the_keys_are_those_of_the_contract(reports: list[Any]) -> None:
     report = reports[1]
     first = report["cases"][0]
     outcome = first["outcomes"][0]
-    assert [*report] == ["run", "verdict", "cases", "summary", "spending", "finished", "pass_k", "decision"]
+    own = "run verdict cases summary spending finished pass_k decision notes ballots"
+    assert [*report] == own.split()
     assert [*report["run"]][:5] == ["id", "started", "version", "config", "signatures"]
     case = "id attempt verdict error fault invalid ended_by usage outcomes judge simulator environment injected"
     assert [*first] == [*case.split(), "eval_set", "digest"]
     asked = "calls calls_saved abstentions cost self_agreement panel_agreement"
     given = "criterion value threshold verdict reason"
-    assert [*outcome] == [*given.split(), *asked.split(), "parts", "input_tokens", "output_tokens"]
+    rest = "parts input_tokens output_tokens unpriced_calls ballots"
+    assert [*outcome] == [*given.split(), *asked.split(), *rest.split()]
+        *given.split(),
+        *asked.split(),
+        *["parts", "input_tokens", "output_tokens", "unpriced_calls", "ballots"],
+    ]
     assert [*report["spending"]] == ["agent", "judge", "simulator", "environment"]
     assert [*outcome["parts"][0]] == ["label", "key", "value", "applicable", "reason", "quotes", "parts"]
     counts = "passed failed unscored not_applicable informational errors self_agreement panel_agreement valid"
-    terms = "threshold lower_is_better range judge_state corrected"
+    terms = "threshold lower_is_better range judge_state corrected cost unpriced_calls pair_agreements"
     summary = report["summary"][0]
     assert [*summary] == ["criterion", "mean", "low", "high", "method", "pass_rate", *counts.split(), *terms.split()]
     assert [*summary["pass_rate"]] == ["value", "low", "high", "method"]

@@ -288,7 +288,7 @@ def test_what_playing_took_is_counted() -> None:
     )
     environment = made(PLAYED, model)
     asked(environment)
-    assert environment.model_usage == ModelUsage(2, 12, 3, None)
+    assert environment.model_usage == ModelUsage(2, 12, 3, 0.1, unpriced_calls=1)
     assert made({"chaos_effects": [{"effect": "empty"}]}).model_usage is None
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from typing import Protocol
 
 from rich.console import Console
 
-from fairtrial.records.ballot import Ballot
 from fairtrial.records.flaky_case import Flakiness
 from fairtrial.records.gate import GateDecision
 from fairtrial.records.result import CaseResult
@@ -29,11 +28,6 @@ class ShownRun(ReportedRun, Protocol):
     @property
     def repeated(self) -> Collection[int]:
         """The positions of the cases that were attempted more than once."""
-        ...
-
-    @property
-    def ballots(self) -> Mapping[str, Ballot]:
-        """The votes of judges, by the ids that scores name."""
         ...
 
     def not_passed(self, *, limit: int) -> Iterator[CaseResult]:
@@ -81,13 +75,17 @@ def print_invalid(console: Console, run: ShownRun, *, everything: bool = False) 
         console.print(line)
 
 
-def print_cases(console: Console, run: ShownRun, pattern: str) -> int:
-    """Print everything about the cases whose id or name matches, with their votes. Return the number of attempts."""
+def print_cases(console: Console, run: ShownRun, pattern: str, *, whole_ballots: bool = False) -> int:
+    """Print everything about the cases whose id or name matches, with their votes. Return the number of attempts.
+
+    With `whole_ballots`, the prompts and the raw replies are printed, too.
+    """
+    replies = run.replies if whole_ballots else None
     count = 0
     for result, several in attempts(run.results_of(pattern)):
         count += 1
         console.print(case(result, several=several, everything=True))
-        console.print(ballots(result.outcomes, run.ballots))
+        console.print(ballots(result.outcomes, run.ballots, replies))
     return count
 
 

@@ -76,7 +76,9 @@ def _configured_users(configured: LoadedSet, models: ModelOptions) -> tuple[Simu
     if options.type == "llm_audio":
         raise ConfigError(f"/{USERS}/type: {NO_SPEECH}")
     with _with_pointer(configured.model_pointers.users):
-        model = NamedModel(options.model, None, options.model_configuration, options.endpoint, structured=False)
+        model = NamedModel(
+            options.model, None, options.model_configuration, options.endpoint(options.model), structured=False
+        )
         check_model(model, models)
     prompt = "custom" if options.custom_instructions is not None else TEMPLATES.version("simulated_user")
     return SimulatedUsers(model, options), {**_without_endpoint(without_defaults(options)), "prompt": prompt}
@@ -139,7 +141,9 @@ def _configured_environments(
         return SimulatedEnvironments(options), options_signature
     settings = options.simulation_model_configuration
     with _with_pointer(pointer):
-        model = NamedModel(options.simulation_model, None, settings, options.endpoint, structured=False)
+        model = NamedModel(
+            options.simulation_model, None, settings, options.endpoint(options.simulation_model), structured=False
+        )
         check_model(model, models)
     return SimulatedEnvironments(options, model), {**options_signature, "prompt": TEMPLATES.version(TEMPLATE)}
 
@@ -156,11 +160,13 @@ def check_names(configured: LoadedSet | Criteria, models: ModelOptions) -> None:
     users, tools, pointers = configured.user_simulator, configured.environment, configured.model_pointers
     with collecting(problems), _with_pointer(pointers.users):
         if users is not None:
-            check_model(NamedModel(users.model, None, users.model_configuration, users.endpoint), models)
+            check_model(NamedModel(users.model, None, users.model_configuration, users.endpoint(users.model)), models)
     with collecting(problems), _with_pointer(pointers.tools):
         if tools is not None and tools.plays:
             settings = tools.simulation_model_configuration
-            check_model(NamedModel(tools.simulation_model, None, settings, tools.endpoint), models)
+            check_model(
+                NamedModel(tools.simulation_model, None, settings, tools.endpoint(tools.simulation_model)), models
+            )
     if problems:
         raise ConfigError(*problems)
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 @click.argument("run")
 @click.argument("case", required=False)
 @click.option("--all", "everything", is_flag=True, help="List every attempt, in a pager if this is a terminal.")
+@click.option("--ballots", is_flag=True, help="Also show the prompts and raw replies of judges. Needs CASE.")
 @report_options
 @click.option("--allow-unscored", is_flag=True, help="Skip unscored cases in JUnit XML.")
 @flags.stored
@@ -31,6 +32,7 @@ def show(
     run: str,
     case: str | None,
     everything: bool,
+    ballots: bool,
     reports: Mapping[str, Path],
     allow_unscored: bool,
     store: str,
@@ -44,11 +46,14 @@ def show(
     fairtrial show 20260102
     fairtrial show 20260102 --all
     fairtrial show 20260102 order_status
+    fairtrial show 20260102 order_status --ballots
     fairtrial show 20260102 --json results.json --junit results.xml --adk-results results/
     """  # noqa: D301
     from fairtrial import api
     from fairtrial.cli.console import console
 
+    if ballots and case is None:
+        raise UsageError("--ballots shows the votes on one case, so it needs CASE")
     stored_run = api.reread(store, run)
     if reports:
         if case is not None:
@@ -61,7 +66,7 @@ def show(
         if problems:
             raise UsageError("\n".join(problems))
     elif case is not None:
-        if not api.print_cases(console(), stored_run, case):
+        if not api.print_cases(console(), stored_run, case, whole_ballots=ballots):
             raise UsageError(f"run {stored_run.info.id} has no case {case!r}")
     elif everything and sys.stdout.isatty():
         terminal = console()

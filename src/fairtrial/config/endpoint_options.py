@@ -3,22 +3,44 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Annotated
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
 
 from msgspec import Meta
 
-from fairtrial.config.reader import OptionRecord, Problem
+from fairtrial.config.reader import OptionReader, OptionRecord, Problem, ReadWith
+from fairtrial.config.wording import format_value
 from fairtrial.errors import ConfigError
-from fairtrial.llm.endpoint import Endpoint, url_of
+from fairtrial.llm.endpoint import Endpoint, TokenPrice, url_of
+from fairtrial.text.pointer import escape
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE = re.compile(r"[\t\x20-\x7e]*")
 
 
+class Price(OptionRecord, frozen=True):
+    """An entry of `prices`."""
+
+    input: Annotated[float, Meta(ge=0, description="US dollars per million tokens of the prompt")]
+    output: Annotated[float, Meta(ge=0, description="US dollars per million tokens of the reply")]
+
+
+def _read_prices(raw: Any, reader: OptionReader, pointer: str) -> Any:
+    if not isinstance(raw, Mapping):
+        reader.note(pointer, f"must be an object with a price for each model, got {format_value(raw)}")
+        return raw
+    return {
+        model: price if isinstance(price, Price) else reader.read(price, Price, f"{pointer}/{escape(str(model))}")
+        for model, price in raw.items()
+    }
+
+
 class EndpointOptions(OptionRecord, frozen=True, kw_only=True):
-    """The options of an endpoint. They are not part of a signature, and they are never stored."""
+    """The options of an endpoint. They are not part of a signature, and they are never stored.
+
+    Prices are among them: no verdict depends on them.
+    """
 
     base_url: Annotated[
         str | None,
@@ -35,10 +57,19 @@ class EndpointOptions(OptionRecord, frozen=True, kw_only=True):
         dict[str, str], Meta(description='query parameters of every request, such as `{"api-version": "2025-01-01"}`')
     ] = {}
 
-    @property
-    def endpoint(self) -> Endpoint:
-        """The endpoint that the options describe."""
-        return Endpoint(self.base_url, self.api_key_env, tuple(self.headers.items()), tuple(self.query.items()))
+    prices: Annotated[
+        dict[str, Price],
+        ReadWith(_read_prices),
+        Meta(description="prices by the name of a model, for models whose price is not known, such as local models"),
+    ] = {}
+
+    def endpoint(self, model: str, *, usual: bool = False) -> Endpoint:
+        """Return the endpoint that the options describe for a model, or the usual endpoint with the model's price."""
+        price = self.prices.get(model)
+        own = TokenPrice(price.input, price.output) if price else None
+        if usual:
+            return Endpoint(price=own)
+        return Endpoint(self.base_url, self.api_key_env, tuple(self.headers.items()), tuple(self.query.items()), own)
 
     def conflicts(self) -> Iterator[Problem]:
         """Yield what cannot be sent. No message repeats a URL or the value of a header, which may be secret."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from fairtrial.records.ballot import Ballot
+from fairtrial.records.ballot import Ballot, sum_pairs
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.reply import Reply
 from fairtrial.records.result import JudgeStats
@@ -51,7 +51,7 @@ def ballots_of(score: Score) -> tuple[str, ...]:
 def judge_stats(score: Score, ballots: Mapping[str, Ballot]) -> JudgeStats | None:
     """Return the cost of the judge calls for a score, or None if there are no ballots.
 
-    Cost and tokens are None if a call does not report them. Agreement is None if there is no pair of votes.
+    Agreement is None if there is no pair of votes.
     """
     score_ballots = [ballots[ballot] for ballot in ballots_of(score) if ballot in ballots]
     if not score_ballots:
@@ -68,4 +68,7 @@ def judge_stats(score: Score, ballots: Mapping[str, Ballot]) -> JudgeStats | Non
         panel_agreement=panel_equal / panel_pairs if panel_pairs else None,
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
+        unreported_calls=usage.unreported_calls,
+        unpriced_calls=usage.unpriced_calls,
+        pair_agreements=sum_pairs(pair for ballot in score_ballots for pair in ballot.pair_agreements),
     )

@@ -11,6 +11,7 @@ import msgspec
 
 from fairtrial.judge.ballot_costs import ballot_id
 from fairtrial.judge.question import Question, ask_again, parse_reply
+from fairtrial.judge.sent_prompts import SentPrompts
 from fairtrial.judge.vote_scheduler import PendingVote, VoteScheduler
 from fairtrial.llm.model import CallError, NamedModel, UnsentError, call_key
 from fairtrial.llm.model_pool import ModelPool, discard
@@ -58,7 +59,8 @@ class Judge:
         """
         scheduler = VoteScheduler(question, self.panel, self.votes, all_votes=self.all_votes)
         while wave := scheduler.next_wave():
-            outcomes = await asyncio.gather(*(_ask(question, draw) for draw in wave), return_exceptions=True)
+            requests = (_ask(question, draw, scheduler.prompts) for draw in wave)
+            outcomes = await asyncio.gather(*requests, return_exceptions=True)
             for outcome in outcomes:
                 if outcome is not None:
                     raise outcome
@@ -73,48 +75,49 @@ class Judge:
         Returns None if both attempts fail. The only vote of the ballot holds the calls and the problem.
         """
         voter, calls, parsed, problem = self.panel[0], list[JudgeCall](), None, ""
+        prompts = SentPrompts()
         for ask in (1, 2):
             attempt = prompt if ask == 1 else ask_again(prompt, {prompt.id: problem})
-            key = call_key(voter.signature, attempt)
+            key, number = call_key(voter.signature, attempt), prompts.number(attempt)
             try:
                 reply = await voter(attempt)
             except CallError as failure:
                 problem = str(failure)
-                calls.append(_failed_call(key, voter, failure))
+                calls.append(_failed_call(key, voter, failure, number))
                 break
             try:
                 parsed, problem = parse(reply.text), ""
             except ValueError as error:
                 problem = ": ".join(filter(None, (reply.interruption, str(error))))
-            calls.append(_judge_call(key, voter, reply, problem))
+            calls.append(_judge_call(key, voter, reply, problem, number))
             if parsed is not None:
                 break
         problems = {prompt.id: problem} if problem else {}
         vote = Vote(draw=1, voter=voter.name, wave=1, problems=problems, calls=tuple(calls))
         name = ballot_id([call_key(voter.signature, prompt)], 1)
-        ballot = Ballot(name, f"{prompt.id}/{prompt.version}", 1, 1, (vote,), {})
+        ballot = Ballot(name, f"{prompt.id}/{prompt.version}", 1, 1, (vote,), {}, prompts.all())
         self.keep(ballot)
         return parsed, ballot
 
 
-async def _ask(question: Question, draw: PendingVote) -> None:
+async def _ask(question: Question, draw: PendingVote, prompts: SentPrompts) -> None:
     """Request a vote once, and add the reply to the draw."""
     voter = draw.voter
     prompt = msgspec.structs.replace(question.prompt_for(draw.turn), draw=str(draw.number))
     if draw.calls:
         prompt = ask_again(prompt, draw.problems)
-    key = call_key(voter.signature, prompt)
+    key, number = call_key(voter.signature, prompt), prompts.number(prompt)
     try:
         reply = await voter(prompt)
     except CallError as failure:
-        draw.fail(question.items, _failed_call(key, voter, failure))
+        draw.fail(question.items, _failed_call(key, voter, failure, number))
         return
     parsed = parse_reply(reply.text, question, reply.interruption)
     problem = next((problem for item, problem in parsed.problems.items() if item not in draw.opinions), "")
-    draw.add_reply(parsed, _judge_call(key, voter, reply, problem))
+    draw.add_reply(parsed, _judge_call(key, voter, reply, problem, number))
 
 
-def _judge_call(key: str, voter: NamedModel, reply: Reply, problem: str) -> JudgeCall:
+def _judge_call(key: str, voter: NamedModel, reply: Reply, problem: str, prompt: int) -> JudgeCall:
     return JudgeCall(
         key=key,
         voter=voter.name,
@@ -124,8 +127,10 @@ def _judge_call(key: str, voter: NamedModel, reply: Reply, problem: str) -> Judg
         cost=reply.cost,
         seconds=reply.seconds,
         problem=problem,
+        prompt=prompt,
     )
 
 
-def _failed_call(key: str, voter: NamedModel, failure: CallError) -> JudgeCall:
-    return JudgeCall(key=key, voter=voter.name, problem=str(failure), sent=not isinstance(failure, UnsentError))
+def _failed_call(key: str, voter: NamedModel, failure: CallError, prompt: int) -> JudgeCall:
+    is_unsent = isinstance(failure, UnsentError)
+    return JudgeCall(key=key, voter=voter.name, problem=str(failure), sent=not is_unsent, prompt=prompt)

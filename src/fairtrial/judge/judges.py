@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
@@ -11,7 +12,7 @@ from fairtrial.judge.judge import Judge
 from fairtrial.judge.judge_options import JudgeOptions, PanelMember
 from fairtrial.judge.service import Service
 from fairtrial.llm.address import provider_of
-from fairtrial.llm.endpoint import USUAL
+from fairtrial.llm.endpoint import Endpoint
 from fairtrial.llm.model import NamedModel
 from fairtrial.llm.model_options import ModelOptions
 from fairtrial.llm.model_pool import check_model
@@ -84,7 +85,13 @@ def _panel_model(member: str | PanelMember, options: JudgeOptions) -> NamedModel
     if isinstance(member, PanelMember):
         structured = options.structured_output if member.structured_output is None else member.structured_output
         own = {**settings, **(member.settings or {})}
-        return NamedModel(member.model, None, own, member.endpoint, structured, options.judge_timeout)
+        return NamedModel(member.model, None, own, _member_endpoint(member, options), structured, options.judge_timeout)
     is_elsewhere = bool(options.judge_models) and provider_of(member) not in {"", "openai"}
-    endpoint = USUAL if is_elsewhere else options.endpoint
+    endpoint = options.endpoint(member, usual=is_elsewhere)
     return NamedModel(member, None, settings, endpoint, options.structured_output, options.judge_timeout)
+
+
+def _member_endpoint(member: PanelMember, options: JudgeOptions) -> Endpoint:
+    """Return the endpoint of a member, with the price that it states itself, or else the price of the options."""
+    endpoint = member.endpoint(member.model)
+    return endpoint if endpoint.price else dataclasses.replace(endpoint, price=options.endpoint(member.model).price)

@@ -16,7 +16,7 @@ from fairtrial.llm.model import CallError, NamedModel, UnsentError, call_key
 from fairtrial.llm.model_pool import ModelPool, discard
 from fairtrial.llm.structured import read_json
 from fairtrial.llm.vertex_service import vertex_prompt
-from fairtrial.records.ballot import Ballot, Decision, JudgeAnswer, JudgeCall, Vote, VoteResult
+from fairtrial.records.ballot import Ballot, Decision, JudgeAnswer, JudgeCall, SentPrompt, Vote, VoteResult
 from fairtrial.records.record import Json, Record
 from fairtrial.records.reply import Prompt
 from fairtrial.records.score import Range
@@ -114,6 +114,7 @@ class Service:
             first_wave=1,
             votes=(vote,),
             decisions={item: Decision(result, counted, int(opinion is None), (1,))},
+            prompts=(SentPrompt(prompt.system, prompt.text),),
         )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from fairtrial.judge.ballot_costs import ballot_id
 from fairtrial.judge.question import ParsedReply, Question
+from fairtrial.judge.sent_prompts import SentPrompts
 from fairtrial.judge.voting import Tally, count, fewest, settled
 from fairtrial.llm.model import NamedModel, call_key
 from fairtrial.records.ballot import Answer, Ballot, Decision, JudgeAnswer, JudgeCall, Vote
@@ -56,6 +57,7 @@ class VoteScheduler:
         self.wave = 0
         self.first_wave = 0
         self.decisions: dict[str, Decision] = {}
+        self.prompts = SentPrompts()
 
     def next_wave(self) -> list[PendingVote]:
         """Return the draws of the next wave: the smallest number that could settle every open item.
@@ -143,4 +145,5 @@ class VoteScheduler:
                 for draw in self.draws
             ),
             decisions=self.decisions,
+            prompts=self.prompts.all(),
         )

@@ -58,25 +58,25 @@ class Address:
         Raises `UnusableModelError` if a key is needed and none is set. An endpoint of a configuration gets only the key
         that `api_key_env` names.
         """
-        named = self.endpoint.api_key_env
-        if named is not None:
-            check_key_variable(named, self.url, self.provider)
+        own_variable = self.endpoint.api_key_env
+        if own_variable is not None:
+            check_key_variable(own_variable, self.url, self.provider)
         elif not self.receives_user_keys:
             return NO_KEY
-        names = (named,) if named is not None else KEYS[self.provider]
+        names = (own_variable,) if own_variable is not None else KEYS[self.provider]
         key = next((os.environ[name] for name in names if os.environ.get(name)), None)
         if key is not None:
             return key
-        if named is None and (self.provider == "ollama" or (self.provider == "openai" and self.url)):
+        if own_variable is None and (self.provider == "ollama" or (self.provider == "openai" and self.url)):
             return NO_KEY
         raise UnusableModelError(f"model {self.provider}/{self.model}: no key; set {' or '.join(names)}")
 
     @property
     def secrets(self) -> tuple[str, ...]:
         """The texts of this address that must not be shown, longest first."""
-        named = os.environ.get(self.endpoint.api_key_env, "") if self.endpoint.api_key_env else ""
+        own_variable = os.environ.get(self.endpoint.api_key_env, "") if self.endpoint.api_key_env else ""
         password = self.url.userinfo.partition(":")[2] if self.url else ""
-        values = [named, password, *secret_values(self.endpoint.headers), *secret_values(self.query)]
+        values = [own_variable, password, *secret_values(self.endpoint.headers), *secret_values(self.query)]
         return tuple(sorted({value for value in values if len(value) >= 4}, key=len, reverse=True))
 
 

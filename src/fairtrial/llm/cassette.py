@@ -49,17 +49,17 @@ class CassetteWriter:
     """Writes each call once, when it ends.
 
     The old content of the file stays until the first call. A writer that `only_adds` leaves it for good, and does not
-    write the calls of the `known` keys again.
+    write the calls of the `recorded_keys` again.
     """
 
     path: Path
     only_adds: bool = False
-    known: InitVar[Iterable[str]] = ()
+    recorded_keys: InitVar[Iterable[str]] = ()
     _file: IO[bytes] = field(init=False)
     _keys: set[str] = field(init=False)
 
-    def __post_init__(self, known: Iterable[str]) -> None:
-        self._keys = set(known)
+    def __post_init__(self, recorded_keys: Iterable[str]) -> None:
+        self._keys = set(recorded_keys)
         self._file = self.path.open("ab")
         try:
             _lock(self._file)

@@ -69,16 +69,30 @@ _BASE_URL = re.compile(r"https?://[^\s\\\x00-\x1f]+", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
+class TokenPrice:
+    """The price of a model in US dollars per million tokens."""
+
+    input: float
+    output: float
+
+    def cost(self, input_tokens: int, output_tokens: int) -> float:
+        """Return the price of so many tokens."""
+        return (self.input * input_tokens + self.output * output_tokens) / 1e6
+
+
+@dataclass(frozen=True)
 class Endpoint:
     """The address of a server and what its requests carry. It says nothing about the numbers, so it has no signature.
 
     Without a `base_url`, the provider's usual address is meant. `api_key_env` names the variable that holds the key.
+    A `price` takes precedence over the known price of the model.
     """
 
     base_url: str | None = field(default=None, repr=False)
     api_key_env: str | None = None
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     query: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    price: TokenPrice | None = None
 
 
 USUAL = Endpoint()
@@ -130,8 +144,8 @@ def keeps_key(variable: str, url: Url | None, provider: str) -> bool:
     if url is None:
         return variable in KEYS[provider] or variable not in _HOSTS
     owner = next((owner for owner, names in KEYS.items() if variable in names), None)
-    named = usual_url(owner) if owner else None
-    if named is not None and url_of(named).text == url.text:
+    usual = usual_url(owner) if owner else None
+    if usual is not None and url_of(usual).text == url.text:
         return True
     hosts = _HOSTS[variable].split() if variable in _HOSTS else ()
     return url.text.startswith("https://") and any(url.host == host or url.host.endswith(f".{host}") for host in hosts)

@@ -126,7 +126,7 @@ class ModelPool:
         self._places = Places(self._options.concurrency)
         self._paces: dict[Address | None, Pace] = {}
         self._providers: list[Provider | Vertex] = []
-        self._opened: list[Provider | Vertex] = []
+        self._open_ids: set[int] = set()
         self._opening = asyncio.Lock()
         self._stack = AsyncExitStack()
         self._entries: Mapping[str, CassetteEntry] = {}
@@ -149,7 +149,7 @@ class ModelPool:
             return
         try:
             replies = (key for key, entry in self._entries.items() if entry.reply is not None)
-            self._recorder = CassetteWriter(path, only_adds=self._adds, known=replies)
+            self._recorder = CassetteWriter(path, only_adds=self._adds, recorded_keys=replies)
         except OSError as problem:
             raise UsageError(f"--cassette {path}: {problem.strerror or problem}") from None
         self._stack.callback(self._recorder.close)
@@ -219,7 +219,7 @@ class ModelPool:
 
     async def _open(self, provider: Provider | Vertex) -> None:
         async with self._opening:
-            if provider not in self._opened:
+            if id(provider) not in self._open_ids:
                 await self._stack.enter_async_context(provider)
                 await provider.check()
-                self._opened.append(provider)
+                self._open_ids.add(id(provider))

@@ -190,9 +190,15 @@ class Provider:
             model=response.model_name or self.address.model,
             input_tokens=usage.input_tokens if has_usage else None,
             output_tokens=usage.output_tokens if has_usage else None,
-            cost=_price(response) if has_usage else None,
+            cost=self._cost(response) if has_usage else None,
             stop="" if finish in {None, "stop"} else str(finish),
         )
+
+    def _cost(self, response: ModelResponse) -> float | None:
+        price = self.address.endpoint.price
+        if price is None:
+            return _price(response)
+        return price.cost(response.usage.input_tokens, response.usage.output_tokens)
 
     def _failure(self, status: int, headers: Mapping[str, str], body: object) -> CallError:
         error = body.get("error", body) if isinstance(body, dict) else body
@@ -271,7 +277,7 @@ def price(at: Address, input_tokens: int, output_tokens: int) -> float | None:
 
 def price_known(at: Address) -> bool:
     """Return whether the price of a call is known."""
-    return price(at, 1, 1) is not None
+    return at.endpoint.price is not None or price(at, 1, 1) is not None
 
 
 def retry_after(headers: Mapping[str, str], body: object = None) -> float | None:

@@ -17,12 +17,12 @@ def unsent_settings(at: Address, settings: Mapping[str, Json]) -> tuple[str, ...
 
     For example, OpenAI's protocol has no `top_k`, and models that think take no `temperature`.
     """
-    given = [name for name, value in settings.items() if value is not None]
+    names = [name for name, value in settings.items() if value is not None]
     # The library knows the models, but it is slow to load. Without it, no model can be called anyway.
-    if not given or at.provider == "google" or find_spec("pydantic_ai") is None:
+    if not names or at.provider == "google" or find_spec("pydantic_ai") is None:
         return ()
     refused = _anthropic(at.model) if at.provider == "anthropic" else _openai(at.model, settings)
-    return tuple(name for name in given if name in refused)
+    return tuple(name for name in names if name in refused)
 
 
 def _anthropic(model: str) -> frozenset[str]:

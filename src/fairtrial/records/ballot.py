@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import TypeVar
+from itertools import combinations
 
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.record import Record
@@ -14,7 +14,7 @@ class JudgeCall(Record, frozen=True):
     """One judge call: its key in the store of calls, its model, its usage, and the problem with its reply.
 
     `voter` is the model that was asked, `served` the model that answered according to the provider. `sent` is False if
-    the call was not made, for example because the budget is used up.
+    the call was not made, for example because the budget is used up. `prompt` is the index of its prompt in the ballot.
     """
 
     key: str
@@ -26,6 +26,23 @@ class JudgeCall(Record, frozen=True):
     seconds: float = 0.0
     problem: str = ""
     sent: bool = True
+    prompt: int = 0
+
+
+class SentPrompt(Record, frozen=True):
+    """A prompt as it was sent to a judge."""
+
+    system: str
+    text: str
+
+
+class PairAgreement(Record, frozen=True):
+    """How often the votes of two models of a panel agree: `equal` of so many `pairs` of votes."""
+
+    first: str
+    second: str
+    equal: int
+    pairs: int
 
 
 class Vote(Record, frozen=True):
@@ -57,7 +74,8 @@ class Decision(Record, frozen=True):
 class Ballot(Record, frozen=True):
     """One question with its votes and decisions. `first_wave` is the number of votes that were requested at first.
 
-    `k` is the number of votes that the configuration asks for. Fewer may decide.
+    `k` is the number of votes that the configuration asks for. Fewer may decide. `prompts` are the different prompts of
+    its calls, because a second attempt says what was wrong with the first.
     """
 
     id: str
@@ -66,6 +84,7 @@ class Ballot(Record, frozen=True):
     first_wave: int
     votes: tuple[Vote, ...]
     decisions: dict[str, Decision]
+    prompts: tuple[SentPrompt, ...] = ()
 
     def opinions(self, item: str) -> tuple[JudgeAnswer, ...]:
         """Return the answers on an item that were counted, in the order of their votes."""
@@ -80,12 +99,8 @@ class Ballot(Record, frozen=True):
     @property
     def model_usage(self) -> ModelUsage:
         """The usage of models by the calls."""
-        calls = self.calls
-        return ModelUsage(
-            len(calls),
-            _total(call.input_tokens for call in calls),
-            _total(call.output_tokens for call in calls),
-            _total(call.cost for call in calls),
+        return sum(
+            (ModelUsage(1, call.input_tokens, call.output_tokens, call.cost) for call in self.calls), ModelUsage()
         )
 
     @property
@@ -106,6 +121,20 @@ class Ballot(Record, frozen=True):
             sums = (sums[0] + pairs[0], sums[1] + pairs[1], sums[2] + pairs[2], sums[3] + pairs[3])
         return sums
 
+    @property
+    def pair_agreements(self) -> tuple[PairAgreement, ...]:
+        """The agreement of each two models of a panel, over the votes of the first wave."""
+        sums: dict[tuple[str, str], list[int]] = {}
+        for item in self.decisions:
+            first_votes = [vote for vote in self.votes if vote.draw <= self.first_wave and item in vote.opinions]
+            for vote, next_vote in combinations(first_votes, 2):
+                if vote.voter != next_vote.voter:
+                    voters = (min(vote.voter, next_vote.voter), max(vote.voter, next_vote.voter))
+                    pair = sums.setdefault(voters, [0, 0])
+                    pair[0] += vote.opinions[item].answer == next_vote.opinions[item].answer
+                    pair[1] += 1
+        return tuple(PairAgreement(*voters, *counts) for voters, counts in sorted(sums.items()))
+
     def why_unscored(self, item: str) -> str:
         """Return why an item has no result: the number of abstentions, and the reason of the first."""
         decision = self.decisions[item]
@@ -114,14 +143,13 @@ class Ballot(Record, frozen=True):
         return f"{decision.abstained} of {self.k} votes are abstentions{first_cause}"
 
 
-N = TypeVar("N", int, float)
-
-
-def _total(numbers: Iterable[N | None]) -> N | None:
-    """Return the sum, or None if one of the numbers is None: a partial sum would look like the whole."""
-    summands = list(numbers)
-    reported = [number for number in summands if number is not None]
-    return sum(reported) if len(reported) == len(summands) else None
+def sum_pairs(agreements: Iterable[PairAgreement]) -> tuple[PairAgreement, ...]:
+    """Return the agreement of each two models over many ballots."""
+    sums: dict[tuple[str, str], tuple[int, int]] = {}
+    for pair in agreements:
+        equal, pairs = sums.get((pair.first, pair.second), (0, 0))
+        sums[pair.first, pair.second] = (equal + pair.equal, pairs + pair.pairs)
+    return tuple(PairAgreement(*voters, *counts) for voters, counts in sorted(sums.items()))
 
 
 class JudgeAnswer(Record, frozen=True):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+from msgspec.structs import force_setattr
+
 from fairtrial.records.record import Record
 
 N = TypeVar("N", int, float)
@@ -26,9 +28,9 @@ class ModelUsage(Record, frozen=True):
     def __post_init__(self) -> None:
         # The usage of a single call without a number says by itself that this call does not report the number.
         if self.input_tokens is None and not self.unreported_calls:
-            object.__setattr__(self, "unreported_calls", self.calls)
+            force_setattr(self, "unreported_calls", self.calls)
         if self.cost is None and not self.unpriced_calls:
-            object.__setattr__(self, "unpriced_calls", self.calls)
+            force_setattr(self, "unpriced_calls", self.calls)
 
     def __add__(self, other: ModelUsage) -> ModelUsage:
         calls = self.calls + other.calls

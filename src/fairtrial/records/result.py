@@ -9,6 +9,7 @@ from typing import Literal
 import msgspec
 
 from fairtrial.records.attempt import EndedBy, Failure
+from fairtrial.records.ballot import PairAgreement
 from fairtrial.records.case import EvalCase
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.model_usage import ModelUsage
@@ -29,9 +30,9 @@ class Verdict(StrEnum):
 
 
 class JudgeStats(Record, frozen=True):
-    """The judge calls behind one outcome. `cost` is in US dollars, or None if a price is unknown.
+    """The judge calls behind one outcome. `cost` is in US dollars. Tokens and cost are those of `ModelUsage`.
 
-    Tokens are None if a call does not report them. Agreement is the share of pairs of votes in the first wave that
+    Agreement is the share of pairs of votes in the first wave that
     agree: pairs of one model with itself, and pairs of different models of a panel. Only the first wave counts,
     because its size does not depend on the answers.
     """
@@ -44,11 +45,15 @@ class JudgeStats(Record, frozen=True):
     panel_agreement: float | None = None
     input_tokens: int | None = None
     output_tokens: int | None = None
+    unreported_calls: int = 0
+    unpriced_calls: int = 0
+    pair_agreements: tuple[PairAgreement, ...] = ()
 
     @property
     def model_usage(self) -> ModelUsage:
         """The same calls as usage of models."""
-        return ModelUsage(self.calls, self.input_tokens, self.output_tokens, self.cost)
+        numbers = (self.input_tokens, self.output_tokens, self.cost)
+        return ModelUsage(self.calls, *numbers, self.unreported_calls, self.unpriced_calls)
 
 
 Aggregation = Literal["value", "parts"]

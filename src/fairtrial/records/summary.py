@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fairtrial.records.ballot import PairAgreement
 from fairtrial.records.gate import GateDecision
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.record import Record
@@ -31,8 +32,9 @@ class CriterionSummary(Record, frozen=True):
     """One criterion over all attempts: the mean of its values, its pass rate, and the number of each verdict.
 
     `self_agreement` is the agreement of a judge with itself, `panel_agreement` that of a panel's models with each
-    other. `errors` counts attempts whose outcome is unscored because the agent failed. They do not count in `unscored`
-    again. `valid` is None if the results do not say which attempts are valid.
+    other, and `pair_agreements` that of each two of them. `cost` leaves out the `unpriced_calls`. `errors` counts
+    attempts whose outcome is unscored because the agent failed. They do not count in `unscored` again.
+    `valid` is None if the results do not say which attempts are valid.
     """
 
     criterion: str
@@ -52,6 +54,8 @@ class CriterionSummary(Record, frozen=True):
     calls_saved: int | None = None
     abstentions: int | None = None
     cost: float | None = None
+    unpriced_calls: int = 0
+    pair_agreements: tuple[PairAgreement, ...] = ()
     valid: Valid | None = None
     range: Range = Range()
 

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
 from fairtrial.judge.ballot_costs import ballots_of
-from fairtrial.records.ballot import Ballot, Vote
+from fairtrial.records.ballot import Ballot, SentPrompt, Vote
+from fairtrial.records.model_usage import ModelUsage
+from fairtrial.records.reply import Reply
 from fairtrial.records.result import Outcome
+from fairtrial.reports.numbers import dollars
 from fairtrial.text.display import visible, visible_line
 
 
-def ballots(outcomes: Iterable[Outcome], ballots_by_id: Mapping[str, Ballot]) -> RenderableType:
-    """Return the ballots behind the outcomes, in the order of their scores. If no judge was asked, it is empty."""
+def ballots(
+    outcomes: Iterable[Outcome], ballots_by_id: Mapping[str, Ballot], replies: Mapping[str, Reply] | None = None
+) -> RenderableType:
+    """Return the ballots behind the outcomes, in the order of their scores. If no judge was asked, it is empty.
+
+    With `replies`, the ballots are whole: each has its prompts, and each vote has the raw replies of its calls.
+    """
     lines: list[RenderableType] = []
     for outcome in outcomes:
         # A ballot can be missing from the stored run; then the other ballots are still worth showing.
         stored = [ballots_by_id[name] for name in ballots_of(outcome.score) if name in ballots_by_id]
         if stored:
             lines.append(_indented(4, Text(f"votes on {outcome.criterion}", "bold")))
-        lines += [_indented(6, _ballot(ballot)) for ballot in stored]
+        lines += [_indented(6, _ballot(ballot, replies)) for ballot in stored]
     return Group(*lines)
 
 
@@ -30,16 +38,34 @@ def _indented(indent: int, content: RenderableType) -> RenderableType:
     return Padding(content, (0, 0, 0, indent), expand=False)
 
 
-def _ballot(ballot: Ballot) -> RenderableType:
+def _ballot(ballot: Ballot, replies: Mapping[str, Reply] | None) -> RenderableType:
     head = Text(f"{ballot.prompt}, {len(ballot.votes)} of {ballot.k} votes, {len(ballot.calls)} calls", "dim")
-    return Group(head, *(_indented(2, _vote(vote)) for vote in ballot.votes))
+    shown_prompts = () if replies is None else ballot.prompts
+    prompts = [_prompt(number, prompt) for number, prompt in enumerate(shown_prompts, 1)]
+    votes = (Group(_vote(vote), *_raw(vote, replies)) for vote in ballot.votes)
+    return Group(head, *(_indented(2, part) for part in (*prompts, *votes)))
+
+
+def _prompt(number: int, prompt: SentPrompt) -> RenderableType:
+    system = [_indented(2, Text(visible(prompt.system), "dim"))] if prompt.system else []
+    return Group(Text(f"prompt {number}", "bold"), *system, _indented(2, Text(visible(prompt.text))))
+
+
+def _raw(vote: Vote, replies: Mapping[str, Reply] | None) -> Iterator[RenderableType]:
+    if replies is None:
+        return
+    for call in vote.calls:
+        reply = replies.get(call.key)
+        yield Text(f"  {'no reply' if reply is None else 'reply'} to prompt {call.prompt + 1}", "bold")
+        if reply is not None:
+            yield _indented(4, Text(visible(reply.text)))
+            if reply.interruption:
+                yield _indented(4, Text(visible_line(reply.interruption), "yellow"))
 
 
 def _vote(vote: Vote) -> RenderableType:
-    costs = [call.cost for call in vote.calls if call.sent]
-    prices = [cost for cost in costs if cost is not None]
-    # A sum without the unknown prices would look like the cost of the whole vote.
-    cost = f"${sum(prices):.6f}" if prices and len(prices) == len(costs) else "cost unknown"
+    usage = sum((ModelUsage(1, cost=call.cost) for call in vote.calls if call.sent), ModelUsage())
+    cost = dollars(usage.cost, usage.unpriced_calls, 6) if usage.calls and usage.cost is not None else "cost unknown"
     models = ", ".join(dict.fromkeys(call.served for call in vote.calls if call.served))
     voter = vote.voter if models in {"", vote.voter} else f"{vote.voter} (served by {models})"
     seconds = sum(call.seconds for call in vote.calls)

@@ -7,7 +7,9 @@ from typing import Any, BinaryIO, Literal
 
 import msgspec
 
+from fairtrial.judge.ballot_costs import ballots_of
 from fairtrial.records.attempt import EndedBy, Side
+from fairtrial.records.ballot import PairAgreement
 from fairtrial.records.calibration import Calibration
 from fairtrial.records.gate import GateDecision
 from fairtrial.records.model_usage import ModelUsage
@@ -15,6 +17,7 @@ from fairtrial.records.result import CaseResult, Fault, InvocationInjection, Out
 from fairtrial.records.run_comparison import PassK
 from fairtrial.records.score import FaultSide, PartKey, PartKind, Score
 from fairtrial.records.summary import CriterionSummary, Estimate, Valid
+from fairtrial.reports.ballot_shapes import BallotShape, ballot_shape
 from fairtrial.reports.judge_states import describe
 from fairtrial.reports.report_table import ReportedRun
 
@@ -80,12 +83,17 @@ class PartShape(Shape, frozen=True):
 
 
 class SpentShape(Shape, frozen=True):
-    """The usage of language models. `cost` is in US dollars. A number is null if a call does not report it."""
+    """The usage of language models. `cost` is in US dollars. A number is null if none of the calls reports it.
+
+    Tokens leave out the `unreported_calls`, and the cost leaves out the `unpriced_calls`.
+    """
 
     calls: int
     input_tokens: int | None
     output_tokens: int | None
     cost: float | None
+    unreported_calls: int
+    unpriced_calls: int
 
 
 class SpendingShape(Shape, frozen=True):
@@ -98,7 +106,7 @@ class SpendingShape(Shape, frozen=True):
 
 
 class OutcomeShape(Shape, frozen=True):
-    """One criterion on one attempt."""
+    """One criterion on one attempt. `ballots` are the ids of its questions to judges."""
 
     criterion: str
     value: float | None
@@ -114,6 +122,8 @@ class OutcomeShape(Shape, frozen=True):
     parts: list[PartShape]
     input_tokens: int | None
     output_tokens: int | None
+    unpriced_calls: int | None
+    ballots: list[str]
 
 
 class InjectedShape(Shape, frozen=True):
@@ -213,6 +223,9 @@ class SummaryShape(Shape, frozen=True):
     range: RangeShape
     judge_state: JudgeStateShape | None
     corrected: RateShape | None
+    cost: float | None
+    unpriced_calls: int
+    pair_agreements: list[PairAgreement]
 
 
 class ReportShape(Shape, frozen=True):
@@ -226,6 +239,8 @@ class ReportShape(Shape, frozen=True):
     finished: bool
     pass_k: list[PassK]
     decision: GateDecision | None
+    notes: list[str]
+    ballots: list[BallotShape]
 
 
 def schema() -> dict[str, Any]:
@@ -255,8 +270,13 @@ def write(stream: BinaryIO, run: ReportedRun, *, allow_unscored: bool = False) -
     spending = SpendingShape(*map(_usage, (usage.agent, usage.judge, usage.simulator, usage.environment)))
     end = (rows, _json(spending), _json(info.finished is not None), _json(summary.pass_k), _json(summary.decision))
     stream.write(
-        b'],\n "summary": [\n  %s],\n "spending": %s,\n "finished": %s,\n "pass_k": %s,\n "decision": %s}\n' % end
+        b'],\n "summary": [\n  %s],\n "spending": %s,\n "finished": %s,\n "pass_k": %s,\n "decision": %s' % end
     )
+    stream.write(b',\n "notes": %s,\n "ballots": [' % _json(summary.notes))
+    replies = run.replies
+    shapes = (ballot_shape(ballot, replies) for ballot in run.ballots.values())
+    stream.writelines((b",\n  " if i else b"\n  ") + _json(shape) for i, shape in enumerate(shapes))
+    stream.write(b"]}\n")
 
 
 _json = msgspec.json.Encoder().encode
@@ -288,7 +308,7 @@ def _fault(fault: Fault) -> FaultShape:
 
 
 def _usage(usage: ModelUsage | None) -> SpentShape | None:
-    return None if usage is None else SpentShape(usage.calls, usage.input_tokens, usage.output_tokens, usage.cost)
+    return None if usage is None else SpentShape(*msgspec.structs.astuple(usage))
 
 
 def _injected(entry: InvocationInjection) -> InjectedShape:
@@ -313,6 +333,8 @@ def _outcome(outcome: Outcome) -> OutcomeShape:
         [_part(part) for part in score.parts],
         judge_stats.input_tokens if judge_stats else None,
         judge_stats.output_tokens if judge_stats else None,
+        judge_stats.unpriced_calls if judge_stats else None,
+        list(ballots_of(score)),
     )
 
 
@@ -348,6 +370,9 @@ def _summary(summary: CriterionSummary, calibration: Calibration | None) -> Summ
         RangeShape(summary.range.low, summary.range.high),
         _judge_state(calibration) if calibration else None,
         _rate(calibration.corrected) if calibration else None,
+        summary.cost,
+        summary.unpriced_calls,
+        list(summary.pair_agreements),
     )
 
 

@@ -88,3 +88,8 @@ def rate(value: float | None) -> str:
 def count(n: int, noun: str) -> str:
     """Return a number of things: 1 case, 2 cases."""
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def dollars(cost: float | None, unpriced_calls: int = 0, digits: int = 4) -> str:
+    """Return a cost, or a dash. If some calls have no known price, it is "at least" the cost of the others."""
+    return DASH if cost is None else f"{'at least ' if unpriced_calls else ''}${cost:.{digits}f}"

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 if TYPE_CHECKING:
     from fairtrial.records.attempt import Recording
+    from fairtrial.records.ballot import Ballot
     from fairtrial.records.calibration import Calibration
     from fairtrial.records.expectation import ExpectedCase
+    from fairtrial.records.reply import Reply
     from fairtrial.records.result import CaseResult
     from fairtrial.records.run import RunInfo
     from fairtrial.records.summary import Summary
@@ -38,6 +40,16 @@ class ReportedRun(Protocol):
     @property
     def cases(self) -> Iterable[CaseResult]:
         """The result of each attempt."""
+        ...
+
+    @property
+    def ballots(self) -> Mapping[str, Ballot]:
+        """The votes of judges, by the ids that scores name."""
+        ...
+
+    @property
+    def replies(self) -> Mapping[str, Reply]:
+        """The raw replies of models, by the keys that ballots name."""
         ...
 
     @property

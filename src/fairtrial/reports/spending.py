@@ -9,7 +9,7 @@ from rich.text import Text
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.result import CaseResult
 from fairtrial.records.summary import RunUsage
-from fairtrial.reports.numbers import DASH, count
+from fairtrial.reports.numbers import DASH, count, dollars
 from fairtrial.reports.rows import Rows
 
 _SIDES = ("agent", "judges", "simulated users", "played tools")
@@ -21,8 +21,8 @@ def spending_rows(spending: RunUsage) -> Rows:
     usages = (spending.agent, spending.judge, spending.simulator, spending.environment)
     for side, usage in zip(_SIDES, usages, strict=True):
         if usage is not None:
-            tokens = (_number(usage.input_tokens), _number(usage.output_tokens))
-            rows.add(side, f"{usage.calls:,}", *tokens, _cost(usage))
+            tokens = (_tokens(usage.input_tokens, usage), _tokens(usage.output_tokens, usage))
+            rows.add(side, f"{usage.calls:,}", *tokens, dollars(usage.cost, usage.unpriced_calls))
     return rows
 
 
@@ -31,13 +31,10 @@ def spending_lines(result: CaseResult) -> Iterator[Text]:
     sides = (("judges", result.judge), ("simulated user", result.simulator), ("played tools", result.environment))
     for side, usage in sides:
         if usage is not None:
-            tokens = f"{_number(usage.input_tokens)} tokens in, {_number(usage.output_tokens)} out"
-            yield Text(f"{side}: {count(usage.calls, 'call')}, {tokens}, cost {_cost(usage)}", "dim")
+            tokens = f"{_tokens(usage.input_tokens, usage)} tokens in, {_tokens(usage.output_tokens, usage)} out"
+            cost = dollars(usage.cost, usage.unpriced_calls)
+            yield Text(f"{side}: {count(usage.calls, 'call')}, {tokens}, cost {cost}", "dim")
 
 
-def _number(tokens: int | None) -> str:
-    return DASH if tokens is None else f"{tokens:,}"
-
-
-def _cost(usage: ModelUsage) -> str:
-    return DASH if usage.cost is None else f"${usage.cost:.4f}"
+def _tokens(tokens: int | None, usage: ModelUsage) -> str:
+    return DASH if tokens is None else f"{'at least ' if usage.unreported_calls else ''}{tokens:,}"

@@ -13,7 +13,7 @@ from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import CriterionSummary, RunUsage, Summary
 from fairtrial.reports.gate_report import gate_report
 from fairtrial.reports.judge_states import judge_states
-from fairtrial.reports.numbers import DASH, beside, count, interval, rate
+from fairtrial.reports.numbers import DASH, beside, count, dollars, interval, rate
 from fairtrial.reports.pass_k_table import pass_k_rows
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.reports.spending import spending_rows
@@ -56,6 +56,8 @@ def tables(summary: Summary, calibrations: Sequence[Calibration] = ()) -> Render
         sections.append(_valid(summary))
     if any(criterion.calls is not None for criterion in summary.criteria):
         sections.append(_judging(summary))
+    if any(len(criterion.pair_agreements) > 1 for criterion in summary.criteria):
+        sections.append(_pairs(summary))
     if summary.spending != RunUsage():
         sections.append(spending_rows(summary.spending))
     return Group(*(part for table in sections for part in (Text(""), table)))
@@ -110,13 +112,23 @@ def _informative(summary: Summary) -> list[CriterionSummary]:
     ]
 
 
+def _pairs(summary: Summary) -> Rows:
+    """Return the agreement of each two models of a panel. With two models, it is the panel agreement."""
+    rows = Rows(("judged by a panel", "two models", "agreement", "pairs of votes"))
+    for criterion in summary.criteria:
+        for pair in criterion.pair_agreements:
+            models = visible_line(f"{pair.first}, {pair.second}")
+            rows.add(criterion.criterion, models, rate(pair.equal / pair.pairs), f"{pair.pairs:,}")
+    return rows
+
+
 def _judging(summary: Summary) -> Rows:
     panels = any(criterion.panel_agreement is not None for criterion in summary.criteria)
     agreements = ("self-agreement", "panel agreement") if panels else ("self-agreement",)
     rows = Rows(("judged", "calls", "votes saved", "abstentions", *agreements, "cost"))
     for criterion in summary.criteria:
         if criterion.calls is not None:
-            cost = DASH if criterion.cost is None else f"${criterion.cost:.4f}"
+            cost = dollars(criterion.cost, criterion.unpriced_calls)
             numbers = (criterion.calls, criterion.calls_saved or 0, criterion.abstentions or 0)
             agreement = (rate(criterion.self_agreement), rate(criterion.panel_agreement))[: len(agreements)]
             rows.add(criterion.criterion, *(f"{number:,}" for number in numbers), *agreement, cost)
