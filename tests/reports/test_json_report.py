@@ -74,10 +74,6 @@ def test_the_keys_are_those_of_the_contract(reports: list[Any]) -> None:
     given = "criterion value threshold verdict reason"
     rest = "parts input_tokens output_tokens unpriced_calls ballots"
     assert [*outcome] == [*given.split(), *asked.split(), *rest.split()]
-        *given.split(),
-        *asked.split(),
-        *["parts", "input_tokens", "output_tokens", "unpriced_calls", "ballots"],
-    ]
     assert [*report["spending"]] == ["agent", "judge", "simulator", "environment"]
     assert [*outcome["parts"][0]] == ["label", "key", "value", "applicable", "reason", "quotes", "parts"]
     counts = "passed failed unscored not_applicable informational errors self_agreement panel_agreement valid"
