@@ -48,6 +48,14 @@ def test_plan_prints_a_design_for_each_number_of_attempts() -> None:
     assert fairtrial("plan", stored(), "--detect", "0.3", "--json", "-").json["kind"] == "plan"
 
 
+def test_plan_needs_one_question() -> None:
+    """The message names the options."""
+    for options in ([], ["--detect", "0.1", "--half-width", "0.1"]):
+        done = fairtrial("plan", stored(), *options)
+        assert done.code == 2
+        assert "needs exactly one question: --detect D" in done.err
+
+
 def test_show_has_pass_k() -> None:
     """Three cases with two attempts: pass^2 is 1/3, pass@2 is 2/3."""
     done = fairtrial("show", stored())

@@ -53,6 +53,8 @@ def plan(
     from fairtrial import api
     from fairtrial.cli.console import console
 
+    if sum(limit is not None for limit in (detect, not_worse_by, half_width)) != 1:
+        raise click.UsageError("needs exactly one question: --detect D, --not-worse-by D, or --half-width D")
     size_plan = api.plan(
         run,
         base,
