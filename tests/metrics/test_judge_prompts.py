@@ -268,6 +268,7 @@ def test_an_example_with_another_answer_is_refused_with_its_place(tmp_path: Path
         ("Bonjour, ça va ?", "en"),
         ("", "en"),
         ("123 😊", "en"),
+        ("서울은 맑습니다. " * 300 + "sunny " * 5000, "ko"),
     ],
 )
 def test_the_language_follows_from_the_letters(text: str, language: str) -> None:

@@ -103,12 +103,12 @@ class JudgedMetric:
         further variables of the template, for example the names of the texts that are context.
         """
         answers = self.scale.answers
-        standing = self.standards()
+        standing, language = self.standards(), language_of(sample)
         prompt, reordered = (
             TEMPLATES.render(
                 template,
                 texts,
-                language=language_of(sample),
+                language=language,
                 standing=standing,
                 schema=answer_schema(items, answers, marks=marks),
                 standing_names=list(standing),

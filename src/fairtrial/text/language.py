@@ -16,6 +16,9 @@ _SHARE = 0.2
 """The smallest share of East Asian letters. A name in an English text has fewer, and a Korean text with English has
 more, because one Korean letter is a syllable."""
 
+_ENOUGH = 2000
+"""The number of characters that decide. Scanning a long text takes longer than the rest of a prompt."""
+
 
 def language_of(text: str) -> Language:
     """Return the language by the script of the letters. Every other language counts as English.
@@ -23,8 +26,9 @@ def language_of(text: str) -> Language:
     For example, "서울은 맑습니다." is Korean, and "The name of the city is 서울 in Korean." is English. Han characters
     are Japanese if kana stand beside them, else Chinese.
     """
-    hangul, kana, han = (len(script.findall(text)) for script in (_HANGUL, _KANA, _HAN))
-    if hangul + kana + han <= _SHARE * len(_LETTER.findall(text)):
+    beginning = text[:_ENOUGH]
+    hangul, kana, han = (len(script.findall(beginning)) for script in (_HANGUL, _KANA, _HAN))
+    if hangul + kana + han <= _SHARE * len(_LETTER.findall(beginning)):
         return "en"
     if hangul > kana + han:
         return "ko"
