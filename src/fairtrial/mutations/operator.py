@@ -13,10 +13,10 @@ import msgspec
 from msgspec.structs import replace
 
 from fairtrial.records.case import EvalCase
+from fairtrial.records.mutation import Direction
 from fairtrial.records.trace import Invocation, Message, Step, ToolCall, ToolResult
 from fairtrial.text.language import Language, language_of
 
-Direction = Literal["harmful", "harmless"]
 Invocations = tuple[Invocation, ...]
 
 LANGUAGES: tuple[Language, ...] = ("en", "ko", "ja", "zh")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from fairtrial.records.model_usage import ModelUsage
+from fairtrial.records.mutation import Mutation
 from fairtrial.records.record import Record
 from fairtrial.records.trace import Trace
 
@@ -25,6 +26,7 @@ class Recording(Record, frozen=True):
 
     `simulator` and `environment` are the usage of the models that played the user and the tools. They are None if no
     model played. `eval_set` is the set of the case, empty if the recording does not name a set.
+    `mutation` is the change that was planted in the recording on purpose.
     """
 
     case_id: str
@@ -35,3 +37,4 @@ class Recording(Record, frozen=True):
     simulator: ModelUsage | None = None
     environment: ModelUsage | None = None
     eval_set: str = ""
+    mutation: Mutation | None = None

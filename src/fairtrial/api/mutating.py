@@ -1,0 +1,282 @@
+"""How much is a green build worth? Plants changes in conversations that pass, and scores them like any other run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+
+from fairtrial.api.arguments import Paths, paths_of
+from fairtrial.api.blocking import blocking
+from fairtrial.api.connection import models_of
+from fairtrial.api.execution import run_plan
+from fairtrial.api.mutation_sources import Baselines, baselines_in, baselines_of_run, rules_of, tools_of
+from fairtrial.api.planning import Criteria, Plan, run_info
+from fairtrial.api.stored_runs import open_store
+from fairtrial.api.temporary_store import temporary_store
+from fairtrial.errors import UsageError
+from fairtrial.judge.judges import Judges
+from fairtrial.mutant_scores import MutantScores
+from fairtrial.mutations.coverage import cover
+from fairtrial.mutations.operator import Operator
+from fairtrial.mutations.planting import Planting, sample
+from fairtrial.mutations.table import operators_named
+from fairtrial.planned_case import Pair, PlannedCase
+from fairtrial.records.attempt import Recording
+from fairtrial.records.case import EvalSet
+from fairtrial.records.mutation import MutationReport
+from fairtrial.records.result import CaseResult, Verdict
+from fairtrial.records.run import RunInfo
+from fairtrial.store import DEFAULT_URL, Store
+from fairtrial.text.language import Language
+
+OnResult = Callable[[CaseResult], None]
+
+
+@dataclass(frozen=True)
+class MutationPlan:
+    """Mutation testing that has not started. All inputs are read and checked.
+
+    `calls` is the largest number of questions to judges, before votes. It is 0 if no criterion asks a model.
+    """
+
+    plan: Plan
+    baselines: Baselines
+    planting: Planting
+    sample: int | None = None
+    judged: tuple[str, ...] = ()
+
+    @property
+    def mutants(self) -> list[Pair]:
+        """The mutants of all baselines, each beside its case. A sample has about equally many of each operator."""
+        return self.mutants_of({case.position for case, _ in self.baselines.pairs})
+
+    def mutants_of(self, positions: set[int]) -> list[Pair]:
+        """Return the mutants of the baselines at some positions."""
+        cases = {case.position: case for case, _ in self.baselines.pairs}
+        mutants = (
+            pair for case, recording in self.baselines.pairs for pair in self._mutants(case, recording, positions)
+        )
+        chosen = list(mutants) if self.sample is None else sample(mutants, self.sample, self.planting.seed)
+        return [(cases[position], mutant) for position, mutant in chosen]
+
+    def _mutants(self, case: PlannedCase, recording: Recording, positions: set[int]) -> Iterator[tuple[int, Recording]]:
+        if case.position not in positions:
+            return
+        # A few other cases suffice as a source of values, and all of them would take quadratic time.
+        cases = self.baselines.cases
+        start = self.baselines.places[case.position] + 1
+        neighbours = [cases[(start + i) % len(cases)] for i in range(min(len(cases) - 1, _NEIGHBOURS))]
+        rules = rules_of(case.criteria)
+        for mutant in self.planting.mutants(case.case, recording, rules, self.baselines.tools, neighbours):
+            yield case.position, mutant
+
+    @property
+    def questions(self) -> int:
+        """The largest number of questions to judges: one for each invocation, mutant and judged criterion."""
+        if not self.judged:
+            return 0
+        recordings = [recording for _, recording in (*self.baselines.pairs, *self.mutants)]
+        return len(self.judged) * sum(len(recording.trace.invocations) for recording in recordings)
+
+
+_NEIGHBOURS = 20
+
+
+def plan_mutation(
+    eval_set: EvalSet | Paths | None = None,
+    criteria: Criteria = None,
+    *,
+    from_run: str | None = None,
+    operators: Sequence[str | Operator] = (),
+    languages: Sequence[Language] = (),
+    seed: int = 0,
+    sample: int | None = None,
+    only: Sequence[str] = (),
+    lenient: bool = False,
+    concurrency: int = 8,
+    judges: Judges | None = None,
+    store: str = DEFAULT_URL,
+) -> MutationPlan:
+    """Read and check everything that `mutate` needs. Raises UsageError."""
+    judges = judges or Judges()
+    names = [operator for operator in operators if isinstance(operator, str)]
+    own = tuple(operator for operator in operators if isinstance(operator, Operator))
+    chosen = (*(operators_named(names, languages) if names or not own else ()), *own)
+    if (from_run is None) == (eval_set is None):
+        raise UsageError("mutate needs either eval sets or a stored run (--from-run RUN), and not both")
+    if from_run is not None:
+        with closing(open_store(store, create=False)) as run_store:
+            baselines = baselines_of_run(run_store, from_run, criteria, lenient=lenient, judges=judges)
+    else:
+        files = eval_set if isinstance(eval_set, EvalSet) else paths_of(eval_set, "eval_set must be paths")
+        baselines = baselines_in(files, criteria, only, lenient=lenient, judges=judges)
+    judged = tuple(
+        dict.fromkeys(
+            criterion.name for case, _ in baselines.pairs for criterion in case.criteria if models_of(criterion.metric)
+        )
+    )
+    arguments = {
+        "paths": [str(path) for path in baselines.paths],
+        "from_run": from_run,
+        "operators": [operator.name for operator in chosen],
+        "languages": list(languages),
+        "seed": seed,
+        "sample": sample,
+        "judge": judges.arguments,
+        "judged": list(judged),
+        "left_out": list(baselines.left_out),
+    }
+    info = run_info("mutate", arguments, baselines.notes, list(baselines.loaded_sets), {})
+    plan = Plan(info, (), concurrency=concurrency, judges=judges, warnings=baselines.notes.warnings)
+    planned = MutationPlan(plan, baselines, Planting(chosen, tuple(languages), seed), sample, judged)
+    _check_applies(planned)
+    _check_bill(planned, judges)
+    return planned
+
+
+def _check_applies(plan: MutationPlan) -> None:
+    if not plan.baselines.pairs:
+        raise UsageError(
+            "no case has a fixed conversation with a reply or calls that could be changed; "
+            "run the agent first, and use the stored run: fairtrial mutate --from-run RUN"
+        )
+    if not plan.mutants:
+        raise UsageError(
+            "no operator applies to these conversations; leave out --operator and --language, "
+            "or use eval sets whose cases expect replies or calls"
+        )
+
+
+def _check_bill(plan: MutationPlan, judges: Judges) -> None:
+    """Raise UsageError if models would be asked, and nothing limits or names them."""
+    options = judges.models
+    budget = options.budget
+    limited = budget is not None and (budget.max_calls is not None or budget.max_cost is not None)
+    if plan.judged and not limited and options.cassette is None and judges.model is None:
+        raise UsageError(
+            f"{', '.join(plan.judged)} would ask judges up to {plan.questions} questions, each with its votes; limit "
+            "them with --max-calls or --max-cost, name a judge with --judge-model, replay a --cassette, or take a "
+            "--sample"
+        )
+
+
+@dataclass(frozen=True)
+class MutationRun:
+    """The result of mutation testing. The mutants and their scores are the attempts of a stored run."""
+
+    info: RunInfo
+    report: MutationReport
+
+
+def mutate(
+    eval_set: EvalSet | Paths | None = None,
+    criteria: Criteria = None,
+    *,
+    from_run: str | None = None,
+    operators: Sequence[str | Operator] = (),
+    languages: Sequence[Language] = (),
+    seed: int = 0,
+    sample: int | None = None,
+    only: Sequence[str] = (),
+    concurrency: int = 8,
+    judges: Judges | None = None,
+    store: str | None = None,
+) -> MutationReport:
+    """Plant changes in the conversations of eval sets, or of a stored run, and report which changes the criteria catch.
+
+    `operators` are names, import paths or objects of the class Operator; without operators, all are used. `languages`
+    restrict operators on replies. `sample` limits the number of mutants. Equal seeds make equal mutants. Raises
+    UsageError before anything is mutated, for example if no baseline passes.
+    """
+    plan = plan_mutation(
+        eval_set,
+        criteria,
+        from_run=from_run,
+        operators=operators,
+        languages=languages,
+        seed=seed,
+        sample=sample,
+        only=only,
+        concurrency=concurrency,
+        judges=judges,
+        store=store or DEFAULT_URL,
+    )
+    return execute_mutation(plan, store=store).report
+
+
+def execute_mutation(plan: MutationPlan, *, store: str | None = None, on_result: OnResult | None = None) -> MutationRun:
+    """Score the baselines, then the mutants of the baselines that pass. Raises UsageError if no baseline passes."""
+    run: MutationRun = blocking(_execute(plan, store, on_result or (lambda _: None)))
+    return run
+
+
+async def _execute(plan: MutationPlan, store: str | None, on_result: OnResult) -> MutationRun:
+    run_store = open_store(store) if store is not None else temporary_store()
+    with closing(run_store):
+        results: list[CaseResult] = []
+        pairs = plan.baselines.pairs
+        cases = tuple(case for case, _ in pairs)
+        await run_plan(replace(plan.plan, cases=cases, recorded=pairs), run_store, results.append)
+        passing = {result.position for result in results if result.verdict is Verdict.PASSED}
+        if not passing:
+            run_store.remove(plan.plan.info.id)
+            shown = "\n".join([*plan.baselines.left_out, *map(_reason, results)][:5])
+            raise UsageError(
+                f"no baseline passes, so that nothing was mutated:\n{shown}\nMake the criteria accept the "
+                "conversations, for example with --config, or mutate a run that passed with --from-run RUN"
+            )
+        mutants = tuple(plan.mutants_of(passing))
+        passed_cases = tuple(case for case in cases if case.position in passing)
+        _, info = await run_plan(replace(plan.plan, cases=passed_cases, recorded=mutants), run_store, on_result)
+        return MutationRun(info, report_of(run_store, info))
+
+
+def _reason(result: CaseResult) -> str:
+    failed = [o.criterion for o in result.outcomes if o.verdict in (Verdict.FAILED, Verdict.UNSCORED)]
+    return f"{result.title}: the baseline {result.verdict}: {', '.join(failed) or 'no criterion has a threshold'}"
+
+
+def read_report(run_id: str, store: str = DEFAULT_URL) -> MutationReport:
+    """Return the report of a stored run of mutation testing, from the store alone."""
+    with closing(open_store(store, create=False)) as run_store:
+        return report_of(run_store, run_store.run(run_id))
+
+
+def report_of(store: Store, info: RunInfo) -> MutationReport:
+    """Return the report of a run that planted changes."""
+    scores = MutantScores(tuple(info.config.get("judged", ())))
+    expected = {case.position: case for case in store.cases(info.id)}
+    traces: dict[int, Recording] = {}
+    passing: set[int] = set()
+    left_out: list[str] = []
+    results = {(result.position, result.attempt): result for result in store.results(info.id)}
+    for position, recording in store.recordings(info.id):
+        result = results.get((position, recording.attempt))
+        if recording.mutation is None:
+            traces[position] = recording
+            if result is not None and result.verdict is Verdict.PASSED:
+                passing.add(position)
+            elif result is not None:
+                left_out.append(_reason(result))
+        elif result is not None:
+            scores.add(result, traces[position].trace, recording)
+    cases = [case.case for case in expected.values()]
+    rows = scores.operators
+    applied = {row.operator for row in rows}
+    names: list[str] = info.config.get("operators", [])
+    return MutationReport(
+        info.id,
+        info.started,
+        int(info.config.get("seed", 0)),
+        len(passing),
+        (*info.config.get("left_out", ()), *left_out),
+        scores.overall("harmful"),
+        scores.overall("harmless"),
+        rows,
+        scores.criteria,
+        scores.findings("harmful"),
+        scores.findings("harmless"),
+        cover(cases, tools_of(cases, traces.values())),
+        not_applied=tuple(name for name in names if name not in applied),
+    )

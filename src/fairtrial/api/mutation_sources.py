@@ -1,0 +1,150 @@
+"""Which conversations are mutated, and which differences do their criteria allow?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import regex
+from msgspec.structs import replace
+
+from fairtrial import loading
+from fairtrial.api.planning import Criteria, Notes, load_sets
+from fairtrial.errors import UsageError
+from fairtrial.judge.judges import Judges
+from fairtrial.metrics.argument_matching import CallMatcher
+from fairtrial.metrics.safety import Safety
+from fairtrial.metrics.trajectory import ToolTrajectory
+from fairtrial.mutations.operator import Rules
+from fairtrial.planned_case import Pair, PlannedCase
+from fairtrial.records.attempt import Recording
+from fairtrial.records.case import EvalCase, EvalSet
+from fairtrial.records.equality import equal_json
+from fairtrial.records.result import Criterion, Verdict
+from fairtrial.records.trace import ToolCall, Trace
+from fairtrial.store import Store
+
+_PRIVACY = regex.compile(r"priva|personal data|confidential|개인정보|個人情報|プライバシー|隐私|隱私|個資", regex.I)
+_ORDERS = ("EXACT", "IN_ORDER", "ANY_ORDER")
+
+
+@dataclass(frozen=True)
+class Baselines:
+    """Conversations beside their cases, and the cases without a conversation that could be changed."""
+
+    pairs: tuple[Pair, ...]
+    left_out: tuple[str, ...]
+    loaded_sets: tuple[loading.LoadedSet, ...]
+    notes: Notes
+    paths: tuple[str | Path, ...] = ()
+
+    @cached_property
+    def cases(self) -> list[EvalCase]:
+        """The cases of the conversations."""
+        return [case.case for case, _ in self.pairs]
+
+    @cached_property
+    def places(self) -> dict[int, int]:
+        """The index of each position among the pairs."""
+        return {case.position: index for index, (case, _) in enumerate(self.pairs)}
+
+    @cached_property
+    def tools(self) -> Mapping[str, Mapping[str, Any]]:
+        """The declarations of all tools, by name."""
+        return tools_of(self.cases, [recording for _, recording in self.pairs])
+
+
+def tools_of(cases: Iterable[EvalCase], recordings: Iterable[Recording]) -> dict[str, Mapping[str, Any]]:
+    """Return the declarations of the tools that agents declare. A tool that is only called has an empty declaration."""
+    tools: dict[str, Mapping[str, Any]] = {}
+    traces = [Trace(case.conversation or ()) for case in cases] + [recording.trace for recording in recordings]
+    for trace in traces:
+        tools |= {call.name: {} for turn in trace.invocations for call in turn.tool_calls if call.name not in tools}
+        tools |= {str(tool["name"]): tool for agent in trace.agents for tool in agent.tools}
+    return tools
+
+
+def baselines_in(
+    eval_set: EvalSet | list[str | Path], criteria: Criteria, only: Sequence[str], *, lenient: bool, judges: Judges
+) -> Baselines:
+    """Return the reference conversations of eval sets as recordings."""
+    loaded_sets, notes = load_sets(eval_set, criteria, lenient=lenient, judges=judges)
+    only = [only] if isinstance(only, str) else only
+    cases = loading.select_cases(loading.plan_cases(loaded_sets), loaded_sets, only)
+    pairs = tuple((case, _reference(case)) for case in cases if _can_change(case.case.conversation))
+    used = {case.position for case, _ in pairs}
+    left_out = tuple(
+        f"{case.name}: it has no fixed conversation with a reply or a call"
+        for case in cases
+        if case.position not in used
+    )
+    paths = () if isinstance(eval_set, EvalSet) else tuple(eval_set)
+    return Baselines(pairs, left_out, tuple(loaded_sets), notes, paths)
+
+
+def _reference(case: PlannedCase) -> Recording:
+    session_id = case.case.session_input.session_id if case.case.session_input else ""
+    return Recording(case.case.id, Trace(case.case.conversation or (), session_id), eval_set=case.eval_set)
+
+
+def _can_change(invocations: Sequence[Any] | None) -> bool:
+    return any(invocation.reply.strip() or invocation.tool_calls for invocation in invocations or ())
+
+
+def baselines_of_run(store: Store, run_id: str, criteria: Criteria, *, lenient: bool, judges: Judges) -> Baselines:
+    """Return the first attempt of each case of a stored run that passed. Its criteria are read again.
+
+    Raises UsageError if the criteria of the run did not come from one file, and none are given.
+    """
+    info = store.run(run_id)
+    criteria = criteria if criteria is not None else _criteria_of(info.config.get("criteria", []))
+    expected = {case.position: case for case in store.cases(info.id)}
+    sets = EvalSet("run", tuple(case.case for case in expected.values()))
+    loaded_sets, notes = load_sets(sets, criteria, lenient=lenient, judges=judges)
+    passed: dict[int, int] = {}
+    for result in store.results(info.id, verdicts=[Verdict.PASSED]):
+        passed.setdefault(result.position, result.attempt)
+    pairs: list[Pair] = []
+    for position, recording in store.recordings(info.id):
+        if passed.get(position) == recording.attempt and _can_change(recording.trace.invocations):
+            case = expected[position]
+            planned = PlannedCase(position, case.name, case.case, loaded_sets[0].criteria, case.eval_set, case.digest)
+            pairs.append((planned, replace(recording, attempt=1, mutation=None)))
+    used = {case.position for case, _ in pairs}
+    left_out = tuple(f"{case.name}: no attempt passed" for case in expected.values() if case.position not in used)
+    return Baselines(tuple(pairs), left_out, tuple(loaded_sets), notes)
+
+
+def _criteria_of(origins: Sequence[Sequence[Any]]) -> Criteria:
+    names = [str(origin[0]) for origin in origins]
+    if names == ["defaults"]:
+        return {"tool_trajectory_avg_score": 1.0, "response_match_score": 0.8}
+    if len(names) == 1 and Path(names[0]).is_file():
+        return Path(names[0])
+    raise UsageError(
+        f"the criteria of the run came from {', '.join(names) or 'nowhere'}, which cannot be read again; "
+        "name a configuration with --config"
+    )
+
+
+def rules_of(criteria: Sequence[Criterion]) -> Rules:
+    """Return the differences that the options of criteria allow. The strictest criterion on calls counts."""
+    privacy = any(map(_is_on_privacy, criteria))
+    trajectories = [criterion.metric for criterion in criteria if isinstance(criterion.metric, ToolTrajectory)]
+    if not trajectories:
+        return Rules(_equal_calls, privacy=privacy)
+    strictest = min(trajectories, key=lambda metric: _ORDERS.index(metric.match_type))
+    matcher = CallMatcher(strictest.match or {}, ignore_args=strictest.ignore_args)
+    return Rules(matcher, strictest.match_type, frozenset(strictest.optional_tools), privacy)
+
+
+def _equal_calls(actual: ToolCall, expected: ToolCall) -> bool:
+    return actual.name == expected.name and equal_json(actual.args, expected.args)
+
+
+def _is_on_privacy(criterion: Criterion) -> bool:
+    rubrics = getattr(criterion.metric, "rubrics", None) or ()
+    return isinstance(criterion.metric, Safety) or bool(_PRIVACY.search(f"{criterion.name} {rubrics}"))

@@ -1,0 +1,187 @@
+"""Mutants and their results -> a report: which changes does an evaluation catch, and which criterion catches them?"""
+
+from __future__ import annotations
+
+import difflib
+from collections import defaultdict
+from collections.abc import Collection, Hashable, Iterator
+from dataclasses import dataclass, field
+
+from fairtrial.mutations.hints import hint
+from fairtrial.records.attempt import Recording
+from fairtrial.records.mutation import (
+    CatchRate,
+    CriterionRole,
+    Direction,
+    MutantFinding,
+    MutantScore,
+    Mutation,
+    OperatorRate,
+)
+from fairtrial.records.result import CaseResult, Outcome, Verdict
+from fairtrial.records.trace import Message, Thought, ToolCall, Trace
+from fairtrial.stats.clustered import mean_of_rates
+from fairtrial.text.display import compact
+
+_VERDICTS = {Verdict.PASSED: False, Verdict.FAILED: True}
+MOST_FINDINGS = 50
+"""The largest number of survivors, and of false alarms, that a report shows."""
+
+
+@dataclass
+class _Tally:
+    """Caught and applied mutants by cluster (the case), and by the rate that they belong to."""
+
+    clusters: dict[int, dict[Hashable, list[int]]] = field(default_factory=dict)
+    unscored: int = 0
+
+    def add(self, position: int, name: Hashable, caught: bool | None) -> None:
+        if caught is None:
+            self.unscored += 1
+            return
+        counts = self.clusters.setdefault(position, {}).setdefault(name, [0, 0])
+        counts[0] += caught
+        counts[1] += 1
+
+    def rate(self, name: str) -> CatchRate:
+        clusters = [
+            {key: (caught, all_) for key, (caught, all_) in counts.items()} for counts in self.clusters.values()
+        ]
+        caught = sum(pair[0] for counts in clusters for pair in counts.values())
+        applied = sum(pair[1] for counts in clusters for pair in counts.values())
+        estimate = mean_of_rates(clusters)
+        if estimate is None:
+            return CatchRate(name, caught, applied, self.unscored)
+        value, ends = estimate
+        return CatchRate(name, caught, applied, self.unscored, value, *(ends or (None, None)))
+
+
+@dataclass
+class MutantScores:
+    """Collects the results of mutants one by one, so that memory does not grow with their traces."""
+
+    judged: Collection[str] = ()
+    _overall: dict[Direction, _Tally] = field(default_factory=lambda: defaultdict(_Tally))
+    _operators: dict[tuple[str, Direction], _Tally] = field(default_factory=lambda: defaultdict(_Tally))
+    _by_criterion: dict[tuple[str, str], _Tally] = field(default_factory=lambda: defaultdict(_Tally))
+    _by_language: dict[tuple[str, str], _Tally] = field(default_factory=lambda: defaultdict(_Tally))
+    _roles: dict[tuple[str, Direction], _Tally] = field(default_factory=lambda: defaultdict(_Tally))
+    _alone: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    _findings: dict[Direction, list[MutantFinding]] = field(default_factory=lambda: defaultdict(list))
+    _weakest: dict[Direction, int] = field(default_factory=lambda: defaultdict(int))
+
+    def add(self, result: CaseResult, baseline: Trace, mutant: Recording) -> None:
+        """Add the result of one mutant."""
+        mutation = mutant.mutation
+        if mutation is None:
+            return
+        place, operator, direction = result.position, mutation.operator, mutation.direction
+        caught = _VERDICTS.get(result.verdict)
+        self._overall[direction].add(place, operator, caught)
+        self._operators[operator, direction].add(place, operator, caught)
+        if mutation.language:
+            self._by_language[operator, mutation.language].add(place, operator, caught)
+        outcomes = [outcome for outcome in result.outcomes if outcome.threshold is not None]
+        for outcome in outcomes:
+            self._add_outcome(place, mutation, outcome)
+        failed = [outcome.criterion for outcome in outcomes if outcome.verdict is Verdict.FAILED]
+        if direction == "harmful" and len(failed) == 1:
+            self._alone[failed[0]] += 1
+        if caught is (direction == "harmless"):
+            self._find(result, baseline, mutant, mutation)
+
+    def _add_outcome(self, place: int, mutation: Mutation, outcome: Outcome) -> None:
+        if outcome.verdict is Verdict.NOT_APPLICABLE:
+            return
+        caught = _VERDICTS.get(outcome.verdict)
+        self._by_criterion[mutation.operator, outcome.criterion].add(place, mutation.operator, caught)
+        self._roles[outcome.criterion, mutation.direction].add(place, mutation.operator, caught)
+
+    def _find(self, result: CaseResult, baseline: Trace, mutant: Recording, mutation: Mutation) -> None:
+        findings = self._findings[mutation.direction]
+        if len(findings) >= 2 * MOST_FINDINGS:
+            findings.sort(key=_weight)
+            del findings[MOST_FINDINGS:]
+        if len(findings) >= MOST_FINDINGS and mutation.weight <= self._weakest[mutation.direction]:
+            return
+        outcomes = [outcome for outcome in result.outcomes if outcome.threshold is not None]
+        names = [outcome.criterion for outcome in outcomes]
+        judged = any(name in self.judged for name in names)
+        scores = [
+            MutantScore(outcome.criterion, outcome.score.value, outcome.threshold, outcome.verdict)
+            for outcome in outcomes
+            if outcome.verdict is not Verdict.NOT_APPLICABLE
+        ]
+        advice = ""
+        if mutation.direction == "harmful":
+            advice = hint(mutation.operator, names, judged=judged, invocations=len(baseline.invocations))
+        diff = tuple(difference(baseline, mutant.trace))
+        findings.append(MutantFinding(result.title, mutation, diff, tuple(scores), advice))
+        if len(findings) == MOST_FINDINGS:
+            self._weakest[mutation.direction] = min(finding.mutation.weight for finding in findings)
+
+    def overall(self, direction: Direction) -> CatchRate:
+        """Return the mean of the rates of all operators of a direction, each with equal weight."""
+        return self._overall[direction].rate(direction)
+
+    @property
+    def operators(self) -> tuple[OperatorRate, ...]:
+        """The rates of each operator, in the order in which the operators first applied, harmful ones first."""
+        rows = [
+            OperatorRate(
+                operator,
+                direction,
+                tally.rate(operator),
+                tuple(t.rate(name) for (of, name), t in self._by_criterion.items() if of == operator),
+                tuple(t.rate(language) for (of, language), t in self._by_language.items() if of == operator),
+            )
+            for (operator, direction), tally in self._operators.items()
+        ]
+        return tuple(sorted(rows, key=lambda row: row.direction == "harmless"))
+
+    @property
+    def criteria(self) -> tuple[CriterionRole, ...]:
+        """The part of each criterion."""
+        names = dict.fromkeys(criterion for criterion, _ in self._roles)
+        return tuple(
+            CriterionRole(
+                name,
+                name in self.judged,
+                self._roles[name, "harmful"].rate("sensitivity"),
+                self._roles[name, "harmless"].rate("false alarms"),
+                self._alone[name],
+            )
+            for name in names
+        )
+
+    def findings(self, direction: Direction) -> tuple[MutantFinding, ...]:
+        """Return the mutants that were judged wrongly, the most harmful first."""
+        return tuple(sorted(self._findings[direction], key=_weight)[:MOST_FINDINGS])
+
+
+def _weight(finding: MutantFinding) -> int:
+    return -finding.mutation.weight
+
+
+def difference(baseline: Trace, mutant: Trace) -> Iterator[str]:
+    """Yield the lines that differ between two conversations, with "-" and "+" before them."""
+    before, after = list(_lines(baseline)), list(_lines(mutant))
+    for line in difflib.ndiff(before, after) if len(before) < 200 else difflib.unified_diff(before, after, n=0):
+        if line.startswith(("- ", "+ ")):
+            yield line.rstrip("\n")
+
+
+def _lines(trace: Trace) -> Iterator[str]:
+    for number, invocation in enumerate(trace.invocations, 1):
+        for step in invocation.steps or ():
+            yield f"{number} {_step(step)}"
+        if invocation.final_response is not None:
+            yield from (f"{number} {line}" for line in (invocation.reply.splitlines() or ["(empty reply)"]))
+
+
+def _step(step: object) -> str:
+    if isinstance(step, ToolCall):
+        return f"call {step.name}({compact(step.args)})"
+    if isinstance(step, Message | Thought):
+        return step.text
+    return compact(getattr(step, "response", None))

@@ -1,0 +1,39 @@
+"""What helps against a mutant that survives?"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+_MEANING = (
+    "number_changed",
+    "date_changed",
+    "name_swapped",
+    "unit_changed",
+    "negated",
+    "contradicts_result",
+    "claim_invented",
+    "sentence_dropped",
+)
+_TURNS = ("turn_lost", "stopped_early", "turns_swapped")
+_TRAJECTORY = "tool_trajectory_avg_score"
+_WORDS_ONLY = "response_match_score counts common words. Add final_response_match_v2, or a custom metric on facts."
+_NO_WORDS = "No criterion compares the reply with a reference. Add final_response_match_v2, or a metric on facts."
+_JUDGE = "The judge did not notice it. Try a stronger judge_model, or a rubric that names the fact."
+
+
+def hint(operator: str, criteria: Collection[str], *, judged: bool, invocations: int) -> str:
+    """Return a proposal for a mutant that survived these criteria, or an empty text."""
+    if operator in _TURNS or (invocations > 1 and operator not in _MEANING):
+        return (
+            "The mean over the invocations stays above the threshold. Raise the threshold, or use a custom metric that "
+            "returns the worst invocation."
+        )
+    if operator.startswith(("call", "argument", "tool_")):
+        if _TRAJECTORY not in criteria:
+            return "No criterion compares calls. Add tool_trajectory_avg_score."
+        return "The options of tool_trajectory_avg_score allow it, for example match_type or ignore_args."
+    if operator == "leaked":
+        return "The criterion on privacy did not notice it. Name the kind of data in a rubric."
+    if judged:
+        return _JUDGE
+    return _WORDS_ONLY if "response_match_score" in criteria else _NO_WORDS

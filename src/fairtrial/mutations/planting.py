@@ -1,0 +1,68 @@
+"""Which mutants does a conversation have? At most one for each operator and invocation, and all of them by a seed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from msgspec.structs import replace
+
+from fairtrial.mutations.operator import Operator, Rules, Scene
+from fairtrial.records.attempt import Recording
+from fairtrial.records.case import EvalCase
+from fairtrial.records.mutation import Mutation
+from fairtrial.text.language import Language
+
+
+@dataclass(frozen=True)
+class Planting:
+    """How mutants are made: by which operators, in which languages, and with which seed."""
+
+    operators: tuple[Operator, ...]
+    languages: tuple[Language, ...] = ()
+    seed: int = 0
+
+    def mutants(
+        self,
+        case: EvalCase,
+        baseline: Recording,
+        rules: Rules,
+        tools: Mapping[str, Mapping[str, Any]],
+        other_cases: Sequence[EvalCase],
+    ) -> Iterator[Recording]:
+        """Yield the mutants of a recording. The recording is attempt 1, and the mutants count from 2."""
+        attempt = 1
+        invocations = baseline.trace.invocations
+        for index in range(len(invocations)):
+            scene = Scene(case, invocations, index, rules, tools, other_cases)
+            for operator in self.operators:
+                if operator.languages and self.languages and scene.language not in self.languages:
+                    continue
+                mutant = operator.mutate(scene, f"{self.seed}:{case.id}:{index}")
+                if mutant is not None:
+                    attempt += 1
+                    language = scene.language if operator.languages else ""
+                    mutation = Mutation(operator.name, operator.direction, index + 1, language, operator.weight)
+                    trace = replace(baseline.trace, invocations=mutant)
+                    yield replace(baseline, trace=trace, attempt=attempt, mutation=mutation)
+
+
+def sample(mutants: Iterable[tuple[int, Recording]], size: int, seed: int) -> list[tuple[int, Recording]]:
+    """Return at most `size` mutants, about equally many of each operator, in their order. Equal seeds choose equally.
+
+    Each mutant stands beside the position of its case.
+    """
+    strata: dict[str, list[tuple[int, Recording]]] = {}
+    for position, mutant in mutants:
+        strata.setdefault(mutant.mutation.operator if mutant.mutation else "", []).append((position, mutant))
+    random = Random(seed)  # noqa: S311  (choices that can be repeated, no secret)
+    for stratum in strata.values():
+        random.shuffle(stratum)
+    chosen: list[tuple[int, Recording]] = []
+    while len(chosen) < size and any(strata.values()):
+        for stratum in strata.values():
+            if stratum and len(chosen) < size:
+                chosen.append(stratum.pop())
+    return sorted(chosen, key=lambda pair: (pair[0], pair[1].attempt))

@@ -1,0 +1,126 @@
+"""Changes that were planted in recordings, and the share of them that an evaluation caught."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from fairtrial.records.record import Record
+
+Direction = Literal["harmful", "harmless"]
+"""A sound evaluation catches harmful changes, and does not mind harmless ones."""
+
+
+class Mutation(Record, frozen=True):
+    """A change that an operator planted in a recording. `invocation` counts from 1.
+
+    `language` is the language of the reply that was changed, or empty if the change does not depend on a language.
+    `weight` orders survivors: the most harmful change has the highest.
+    """
+
+    operator: str
+    direction: Direction
+    invocation: int
+    language: str = ""
+    weight: int = 1
+
+
+class CatchRate(Record, frozen=True):
+    """How many mutants were caught, of how many that got a verdict. `low` and `high` end a 95 % interval over cases.
+
+    `name` is an operator, or a criterion. A mutant is `unscored` if the evaluation could not say whether it passes.
+    """
+
+    name: str
+    caught: int
+    applied: int
+    unscored: int = 0
+    rate: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+class OperatorRate(Record, frozen=True):
+    """The mutants of one operator: caught by any criterion, and by each criterion."""
+
+    operator: str
+    direction: Direction
+    overall: CatchRate
+    criteria: tuple[CatchRate, ...] = ()
+    languages: tuple[CatchRate, ...] = ()
+
+
+class CriterionRole(Record, frozen=True):
+    """The part of one criterion: harmful mutants that it caught, that nothing else caught, and its false alarms.
+
+    `sensitivity` is the rate over harmful mutants, `false_alarms` over harmless ones. With `judged`, the criterion asks
+    a model: its rates say how good that judge is at planted errors.
+    """
+
+    criterion: str
+    judged: bool
+    sensitivity: CatchRate
+    false_alarms: CatchRate
+    caught_alone: int = 0
+
+
+class MutantScore(Record, frozen=True):
+    """The score of a mutant by one criterion, beside the threshold."""
+
+    criterion: str
+    value: float | None
+    threshold: float | None
+    verdict: str
+
+
+class MutantFinding(Record, frozen=True):
+    """A mutant that the evaluation judged wrongly: a harmful one that survived, or a harmless one that was caught.
+
+    `diff` holds the lines of the baseline and of the mutant that differ, with "-" and "+" before them.
+    """
+
+    case: str
+    mutation: Mutation
+    diff: tuple[str, ...]
+    scores: tuple[MutantScore, ...]
+    hint: str = ""
+
+
+class Coverage(Record, frozen=True):
+    """Everything that the baselines exercise, and everything that is declared and never expected.
+
+    `tools` and `arguments` count expected calls, for example `book` and `book.day`. `errors` are tools whose results
+    failed. `turns` counts cases by their number of invocations.
+    """
+
+    tools: dict[str, int] = {}
+    arguments: dict[str, int] = {}
+    errors: tuple[str, ...] = ()
+    languages: dict[str, int] = {}
+    turns: dict[int, int] = {}
+    personas: tuple[str, ...] = ()
+    unexpected_tools: tuple[str, ...] = ()
+    unexpected_arguments: tuple[str, ...] = ()
+
+
+class MutationReport(Record, frozen=True):
+    """The result of mutation testing: how much a green build is worth.
+
+    `score` is the mean of the rates of the harmful operators, each with equal weight. `false_alarm_rate` is the mean
+    over the harmless operators. `left_out` are cases whose baseline does not pass, each with the reason. `inert` counts
+    degraded agents whose conversation equals the baseline.
+    """
+
+    run: str
+    started: str
+    seed: int
+    baselines: int
+    left_out: tuple[str, ...]
+    score: CatchRate
+    false_alarm_rate: CatchRate
+    operators: tuple[OperatorRate, ...]
+    criteria: tuple[CriterionRole, ...]
+    survivors: tuple[MutantFinding, ...]
+    false_alarms: tuple[MutantFinding, ...]
+    coverage: Coverage
+    inert: int = 0
+    not_applied: tuple[str, ...] = ()

@@ -1,0 +1,49 @@
+"""How sure is a mean of rates if the trials come in clusters, for example several mutants of one case?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+
+from fairtrial.records.average import mean
+from fairtrial.stats.interval import LEVEL, Interval, wilson
+from fairtrial.stats.student import student_quantile
+
+Counts = Mapping[Hashable, tuple[int, int]]
+"""The successes and trials of one cluster, by the rate that they belong to."""
+
+
+def mean_of_rates(clusters: Sequence[Counts], level: float = LEVEL) -> tuple[float, Interval | None] | None:
+    """Return the mean of the rates, each with equal weight, and its interval. None without trials.
+
+    Each rate is its successes by its trials over all clusters. The variance is that of the linearised mean, with the
+    cluster as the unit (Cochran 1977, "Sampling Techniques", 3rd ed., section 6.3, the ratio estimator). The interval
+    is Wilson's, with the number of trials that would tell as much: at least the number of clusters, at most the number
+    of trials. The interval is None below two clusters.
+    """
+    totals: dict[Hashable, tuple[int, int]] = {}
+    for counts in clusters:
+        for name, (successes, trials) in counts.items():
+            earlier = totals.get(name, (0, 0))
+            totals[name] = (earlier[0] + successes, earlier[1] + trials)
+    rates = {name: successes / trials for name, (successes, trials) in totals.items() if trials}
+    if not rates:
+        return None
+    value = mean(list(rates.values()))
+    used = [counts for counts in clusters if any(counts[name][1] for name in counts if name in rates)]
+    if len(used) < 2:
+        return value, None
+    influences = [
+        math.fsum(
+            (counts[name][0] - rate * counts[name][1]) / totals[name][1]
+            for name, rate in rates.items()
+            if name in counts
+        )
+        for counts in used
+    ]
+    variance = math.fsum(influence**2 for influence in influences) / len(rates) ** 2 * len(used) / (len(used) - 1)
+    trials = float(len(used))
+    if variance:
+        most = sum(total for _, total in totals.values())
+        trials = min(float(most), max(trials, value * (1 - value) / variance))
+    return value, wilson(value, trials, student_quantile(0.5 + level / 2, len(used) - 1))
