@@ -28,6 +28,10 @@ MOST_FINDINGS = 50
 """The largest number of survivors, and of false alarms, that a report shows."""
 
 
+_Wrong = tuple[int, CaseResult, Trace, Trace, Mutation]
+"""A mutant that was judged wrongly: its weight, its result, the baseline, the mutant and its mutation."""
+
+
 @dataclass
 class _Tally:
     """Caught and applied mutants by cluster (the case), and by the rate that they belong to."""
@@ -67,8 +71,7 @@ class MutantScores:
     _by_language: dict[tuple[str, str], _Tally] = field(default_factory=lambda: defaultdict(_Tally))
     _roles: dict[tuple[str, Direction], _Tally] = field(default_factory=lambda: defaultdict(_Tally))
     _alone: dict[str, int] = field(default_factory=lambda: defaultdict(int))
-    _findings: dict[Direction, list[MutantFinding]] = field(default_factory=lambda: defaultdict(list))
-    _weakest: dict[Direction, int] = field(default_factory=lambda: defaultdict(int))
+    _findings: dict[Direction, list[_Wrong]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, result: CaseResult, baseline: Trace, mutant: Recording) -> None:
         """Add the result of one mutant."""
@@ -98,27 +101,12 @@ class MutantScores:
         self._roles[outcome.criterion, mutation.direction].add(place, mutation.operator, caught)
 
     def _find(self, result: CaseResult, baseline: Trace, mutant: Recording, mutation: Mutation) -> None:
-        findings = self._findings[mutation.direction]
-        if len(findings) >= 2 * MOST_FINDINGS:
-            findings.sort(key=_weight)
-            del findings[MOST_FINDINGS:]
-        if len(findings) >= MOST_FINDINGS and mutation.weight <= self._weakest[mutation.direction]:
-            return
-        outcomes = [outcome for outcome in result.outcomes if outcome.threshold is not None]
-        names = [outcome.criterion for outcome in outcomes]
-        judged = any(name in self.judged for name in names)
-        scores = [
-            MutantScore(outcome.criterion, outcome.score.value, outcome.threshold, outcome.verdict)
-            for outcome in outcomes
-            if outcome.verdict is not Verdict.NOT_APPLICABLE
-        ]
-        advice = ""
-        if mutation.direction == "harmful":
-            advice = hint(mutation.operator, names, judged=judged, invocations=len(baseline.invocations))
-        diff = tuple(difference(baseline, mutant.trace))
-        findings.append(MutantFinding(result.title, mutation, diff, tuple(scores), advice))
-        if len(findings) == MOST_FINDINGS:
-            self._weakest[mutation.direction] = min(finding.mutation.weight for finding in findings)
+        """Keep a mutant that was judged wrongly, unless enough worse ones are kept already."""
+        wrong = self._findings[mutation.direction]
+        wrong.append((mutation.weight, result, baseline, mutant.trace, mutation))
+        if len(wrong) > 2 * MOST_FINDINGS:
+            wrong.sort(key=_weight)
+            del wrong[MOST_FINDINGS:]
 
     def overall(self, direction: Direction) -> CatchRate:
         """Return the mean of the rates of all operators of a direction, each with equal weight."""
@@ -156,19 +144,34 @@ class MutantScores:
 
     def findings(self, direction: Direction) -> tuple[MutantFinding, ...]:
         """Return the mutants that were judged wrongly, the most harmful first."""
-        return tuple(sorted(self._findings[direction], key=_weight)[:MOST_FINDINGS])
+        wrong = sorted(self._findings[direction], key=_weight)[:MOST_FINDINGS]
+        return tuple(self._finding(*finding[1:]) for finding in wrong)
+
+    def _finding(self, result: CaseResult, baseline: Trace, mutant: Trace, mutation: Mutation) -> MutantFinding:
+        outcomes = [outcome for outcome in result.outcomes if outcome.threshold is not None]
+        names = [outcome.criterion for outcome in outcomes]
+        scores = [
+            MutantScore(outcome.criterion, outcome.score.value, outcome.threshold, outcome.verdict)
+            for outcome in outcomes
+            if outcome.verdict is not Verdict.NOT_APPLICABLE
+        ]
+        advice = ""
+        if mutation.direction == "harmful":
+            judged = any(name in self.judged for name in names)
+            advice = hint(mutation.operator, names, judged=judged, invocations=len(baseline.invocations))
+        return MutantFinding(result.title, mutation, tuple(difference(baseline, mutant)), tuple(scores), advice)
 
 
-def _weight(finding: MutantFinding) -> int:
-    return -finding.mutation.weight
+def _weight(wrong: _Wrong) -> int:
+    return -wrong[0]
 
 
 def difference(baseline: Trace, mutant: Trace) -> Iterator[str]:
     """Yield the lines that differ between two conversations, with "-" and "+" before them."""
     before, after = list(_lines(baseline)), list(_lines(mutant))
-    for line in difflib.ndiff(before, after) if len(before) < 200 else difflib.unified_diff(before, after, n=0):
-        if line.startswith(("- ", "+ ")):
-            yield line.rstrip("\n")
+    for line in difflib.unified_diff(before, after, n=0, lineterm=""):
+        if line.startswith(("-", "+")) and not line.startswith(("---", "+++")):
+            yield f"{line[0]} {line[1:]}"
 
 
 def _lines(trace: Trace) -> Iterator[str]:

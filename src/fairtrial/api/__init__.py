@@ -10,69 +10,79 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 _HOMES = {
-    "Budget": "fairtrial.llm.budget",
-    "CATALOG": "fairtrial.metrics.entries",
-    "CatalogEntry": "fairtrial.metrics.entries",
-    "Checked": "fairtrial.api.checking",
-    "Converted": "fairtrial.api.converting",
-    "DEFAULT_MODEL": "fairtrial.llm.model",
-    "DEFAULT_URL": "fairtrial.store",
-    "Judges": "fairtrial.judge.judges",
-    "MOST_ATTEMPTS": "fairtrial.api.waves",
-    "Match": "fairtrial.loading",
-    "ModelOptions": "fairtrial.llm.model_options",
-    "Option": "fairtrial.config.option",
-    "Plan": "fairtrial.api.planning",
-    "QUESTIONS": "fairtrial.metrics.entries",
-    "RECIPES": "fairtrial.metrics.entries",
-    "REPORTS": "fairtrial.reports.report_table",
-    "Report": "fairtrial.reports.report_table",
-    "Run": "fairtrial.api.stored_runs",
-    "RunFilter": "fairtrial.api.stored_runs",
     "add_labels": "fairtrial.api.labelling",
+    "Budget": "fairtrial.llm.budget",
     "calibrate": "fairtrial.api.calibrating",
     "calibration_document": "fairtrial.reports.calibration_report",
     "calibration_tables": "fairtrial.reports.calibration_report",
+    "CATALOG": "fairtrial.metrics.entries",
+    "CatalogEntry": "fairtrial.metrics.entries",
     "check": "fairtrial.api.checking",
+    "Checked": "fairtrial.api.checking",
     "claims_in": "fairtrial.api.gating",
     "compare": "fairtrial.api.comparing",
     "compare_all": "fairtrial.api.comparing",
     "convert": "fairtrial.api.converting",
+    "Converted": "fairtrial.api.converting",
     "cost_of": "fairtrial.api.pinging",
+    "DEFAULT_MODEL": "fairtrial.llm.model",
+    "DEFAULT_URL": "fairtrial.store",
     "describe_miss": "fairtrial.reports.judge_check_report",
     "encode_document": "fairtrial.reports.trust_report",
     "evaluate": "fairtrial.api.evaluation",
     "execute": "fairtrial.api.execution",
+    "execute_mutation": "fairtrial.api.mutating",
     "export_run": "fairtrial.api.stored_runs",
     "find_entry": "fairtrial.metrics.entries",
-    "import_run": "fairtrial.api.stored_runs",
     "flaky": "fairtrial.api.flaky_cases",
     "gate": "fairtrial.api.gating",
+    "import_run": "fairtrial.api.stored_runs",
     "iter_recordings": "fairtrial.api.eval_files",
+    "Judges": "fairtrial.judge.judges",
     "load_eval_set": "fairtrial.api.eval_files",
     "load_recordings": "fairtrial.api.eval_files",
+    "Match": "fairtrial.loading",
     "mixed_sources": "fairtrial.llm.endpoint",
+    "ModelOptions": "fairtrial.llm.model_options",
+    "MOST_ATTEMPTS": "fairtrial.api.waves",
+    "mutate": "fairtrial.api.mutating",
+    "mutation_junit": "fairtrial.reports.mutation_files",
+    "mutation_markdown": "fairtrial.reports.mutation_files",
+    "mutation_report": "fairtrial.api.mutating",
+    "Operator": "fairtrial.mutations.operator",
+    "OPERATORS": "fairtrial.mutations.table",
+    "Option": "fairtrial.config.option",
     "ping": "fairtrial.api.pinging",
-    "plan_judge_check": "fairtrial.api.judge_checking",
-    "print_judge_check": "fairtrial.reports.judge_check_report",
+    "Plan": "fairtrial.api.planning",
     "plan": "fairtrial.api.size_planning",
+    "plan_judge_check": "fairtrial.api.judge_checking",
+    "plan_mutation": "fairtrial.api.mutating",
     "plan_run": "fairtrial.api.planning",
     "plan_score": "fairtrial.api.score_planning",
-    "print_flaky": "fairtrial.api.reporting",
-    "print_gate": "fairtrial.api.reporting",
+    "plan_waves": "fairtrial.api.waves",
     "print_cases": "fairtrial.api.reporting",
     "print_comparison": "fairtrial.api.reporting",
-    "print_plan": "fairtrial.api.reporting",
+    "print_flaky": "fairtrial.api.reporting",
+    "print_gate": "fairtrial.api.reporting",
     "print_invalid": "fairtrial.api.reporting",
+    "print_judge_check": "fairtrial.reports.judge_check_report",
+    "print_mutation": "fairtrial.api.reporting",
+    "print_plan": "fairtrial.api.reporting",
     "print_run": "fairtrial.api.reporting",
     "print_verdict": "fairtrial.api.reporting",
+    "QUESTIONS": "fairtrial.metrics.entries",
+    "RECIPES": "fairtrial.metrics.entries",
     "remove_runs": "fairtrial.api.stored_runs",
+    "Report": "fairtrial.reports.report_table",
     "report_card": "fairtrial.api.report_cards",
     "report_card_document": "fairtrial.reports.report_card_report",
     "report_card_tables": "fairtrial.reports.report_card_report",
+    "REPORTS": "fairtrial.reports.report_table",
     "reread": "fairtrial.api.stored_runs",
     "resume": "fairtrial.api.planning",
     "resume_command": "fairtrial.api.stored_runs",
+    "Run": "fairtrial.api.stored_runs",
+    "RunFilter": "fairtrial.api.stored_runs",
     "runs": "fairtrial.api.stored_runs",
     "sample_file": "fairtrial.api.labelling",
     "sample_outcomes": "fairtrial.api.labelling",
@@ -83,7 +93,6 @@ _HOMES = {
     "shared_cache": "fairtrial.valuation.single",
     "store_option": "fairtrial.api.stored_runs",
     "threshold_option": "fairtrial.config.criterion_options",
-    "plan_waves": "fairtrial.api.waves",
     "value": "fairtrial.valuation.single",
     "write_recordings": "fairtrial.api.conversations",
 }
@@ -112,6 +121,10 @@ if TYPE_CHECKING:
     from fairtrial.api.labelling import add_labels as add_labels
     from fairtrial.api.labelling import sample_file as sample_file
     from fairtrial.api.labelling import sample_outcomes as sample_outcomes
+    from fairtrial.api.mutating import execute_mutation as execute_mutation
+    from fairtrial.api.mutating import mutate as mutate
+    from fairtrial.api.mutating import mutation_report as mutation_report
+    from fairtrial.api.mutating import plan_mutation as plan_mutation
     from fairtrial.api.new_scenarios import scenarios as scenarios
     from fairtrial.api.new_scenarios import scenarios_file as scenarios_file
     from fairtrial.api.pinging import cost_of as cost_of
@@ -125,6 +138,7 @@ if TYPE_CHECKING:
     from fairtrial.api.reporting import print_flaky as print_flaky
     from fairtrial.api.reporting import print_gate as print_gate
     from fairtrial.api.reporting import print_invalid as print_invalid
+    from fairtrial.api.reporting import print_mutation as print_mutation
     from fairtrial.api.reporting import print_plan as print_plan
     from fairtrial.api.reporting import print_run as print_run
     from fairtrial.api.reporting import print_verdict as print_verdict
@@ -154,10 +168,14 @@ if TYPE_CHECKING:
     from fairtrial.metrics.entries import RECIPES as RECIPES
     from fairtrial.metrics.entries import CatalogEntry as CatalogEntry
     from fairtrial.metrics.entries import find_entry as find_entry
+    from fairtrial.mutations.operator import Operator as Operator
+    from fairtrial.mutations.table import OPERATORS as OPERATORS
     from fairtrial.reports.calibration_report import calibration_document as calibration_document
     from fairtrial.reports.calibration_report import calibration_tables as calibration_tables
     from fairtrial.reports.judge_check_report import describe_miss as describe_miss
     from fairtrial.reports.judge_check_report import print_judge_check as print_judge_check
+    from fairtrial.reports.mutation_files import mutation_junit as mutation_junit
+    from fairtrial.reports.mutation_files import mutation_markdown as mutation_markdown
     from fairtrial.reports.report_card_report import report_card_document as report_card_document
     from fairtrial.reports.report_card_report import report_card_tables as report_card_tables
     from fairtrial.reports.report_table import REPORTS as REPORTS

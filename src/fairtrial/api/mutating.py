@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import cached_property
+
+from msgspec.json import encode
 
 from fairtrial.api.arguments import Paths, paths_of
 from fairtrial.api.blocking import blocking
@@ -14,8 +17,10 @@ from fairtrial.api.mutation_sources import Baselines, baselines_in, baselines_of
 from fairtrial.api.planning import Criteria, Plan, run_info
 from fairtrial.api.stored_runs import open_store
 from fairtrial.api.temporary_store import temporary_store
-from fairtrial.errors import UsageError
+from fairtrial.errors import ConfigError, UsageError
 from fairtrial.judge.judges import Judges
+from fairtrial.llm.address import address
+from fairtrial.llm.provider import price
 from fairtrial.mutant_scores import MutantScores
 from fairtrial.mutations.coverage import cover
 from fairtrial.mutations.operator import Operator
@@ -46,41 +51,71 @@ class MutationPlan:
     sample: int | None = None
     judged: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def mutants(self) -> list[Pair]:
-        """The mutants of all baselines, each beside its case. A sample has about equally many of each operator."""
-        return self.mutants_of({case.position for case, _ in self.baselines.pairs})
+        """The mutants of all baselines, each beside its case."""
+        return [pair for case, recording in self.baselines.pairs for pair in self._mutants(case, recording)]
 
-    def mutants_of(self, positions: set[int]) -> list[Pair]:
-        """Return the mutants of the baselines at some positions."""
-        cases = {case.position: case for case, _ in self.baselines.pairs}
-        mutants = (
-            pair for case, recording in self.baselines.pairs for pair in self._mutants(case, recording, positions)
-        )
-        chosen = list(mutants) if self.sample is None else sample(mutants, self.sample, self.planting.seed)
-        return [(cases[position], mutant) for position, mutant in chosen]
+    def chosen(self, positions: Collection[int]) -> list[Pair]:
+        """Return the mutants of the baselines at some positions. A sample has about equally many of each operator."""
+        mutants = [pair for pair in self.mutants if pair[0].position in positions]
+        return mutants if self.sample is None else sample(mutants, self.sample, self.planting.seed)
 
-    def _mutants(self, case: PlannedCase, recording: Recording, positions: set[int]) -> Iterator[tuple[int, Recording]]:
-        if case.position not in positions:
-            return
+    def _mutants(self, case: PlannedCase, recording: Recording) -> Iterator[Pair]:
         # A few other cases suffice as a source of values, and all of them would take quadratic time.
         cases = self.baselines.cases
         start = self.baselines.places[case.position] + 1
         neighbours = [cases[(start + i) % len(cases)] for i in range(min(len(cases) - 1, _NEIGHBOURS))]
         rules = rules_of(case.criteria)
         for mutant in self.planting.mutants(case.case, recording, rules, self.baselines.tools, neighbours):
-            yield case.position, mutant
+            yield case, mutant
+
+    @property
+    def size(self) -> int:
+        """The number of mutants, if every baseline passes."""
+        return len(self.mutants) if self.sample is None else min(self.sample, len(self.mutants))
 
     @property
     def questions(self) -> int:
         """The largest number of questions to judges: one for each invocation, mutant and judged criterion."""
         if not self.judged:
             return 0
-        recordings = [recording for _, recording in (*self.baselines.pairs, *self.mutants)]
+        recordings = [recording for _, recording in (*self.baselines.pairs, *self.chosen(self.baselines.places))]
         return len(self.judged) * sum(len(recording.trace.invocations) for recording in recordings)
+
+    @property
+    def price(self) -> float | None:
+        """About the price of one vote on every question in US dollars, or None if a price is not known.
+
+        A question holds the conversation and about 1,000 tokens of instructions. The answer has about 200 tokens.
+        """
+        if not self.questions:
+            return None
+        models = {  # by name: settings do not change a price
+            model.name
+            for case, _ in self.baselines.pairs
+            for criterion in case.criteria
+            for judge in models_of(criterion.metric).values()
+            for model in getattr(judge, "panel", ())
+        }
+        characters = sum(len(encode(recording.trace)) for _, recording in self.baselines.pairs)
+        tokens = 1000 + characters // _CHARACTERS // len(self.baselines.pairs)
+        prices = [_price_of(name, tokens * self.questions, _ANSWER * self.questions) for name in models]
+        known = [each for each in prices if each is not None]
+        return sum(known) if known and len(known) == len(prices) else None
 
 
 _NEIGHBOURS = 20
+"""The number of other cases that lend values and replies."""
+_CHARACTERS, _ANSWER = 4, 200
+"""The characters of a token, and the tokens of an answer, in an estimate of the price."""
+
+
+def _price_of(model: str, tokens_in: int, tokens_out: int) -> float | None:
+    try:
+        return price(address(model), tokens_in, tokens_out)
+    except ConfigError:  # a name that only its own server knows
+        return None
 
 
 def plan_mutation(
@@ -226,7 +261,7 @@ async def _execute(plan: MutationPlan, store: str | None, on_result: OnResult) -
                 f"no baseline passes, so that nothing was mutated:\n{shown}\nMake the criteria accept the "
                 "conversations, for example with --config, or mutate a run that passed with --from-run RUN"
             )
-        mutants = tuple(plan.mutants_of(passing))
+        mutants = tuple(plan.chosen(passing))
         passed_cases = tuple(case for case in cases if case.position in passing)
         _, info = await run_plan(replace(plan.plan, cases=passed_cases, recorded=mutants), run_store, on_result)
         return MutationRun(info, report_of(run_store, info))
@@ -237,7 +272,7 @@ def _reason(result: CaseResult) -> str:
     return f"{result.title}: the baseline {result.verdict}: {', '.join(failed) or 'no criterion has a threshold'}"
 
 
-def read_report(run_id: str, store: str = DEFAULT_URL) -> MutationReport:
+def mutation_report(run_id: str, store: str = DEFAULT_URL) -> MutationReport:
     """Return the report of a stored run of mutation testing, from the store alone."""
     with closing(open_store(store, create=False)) as run_store:
         return report_of(run_store, run_store.run(run_id))

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from fairtrial.records.flaky_case import Flakiness
 from fairtrial.records.gate import GateDecision
+from fairtrial.records.mutation import MutationReport
 from fairtrial.records.result import CaseResult
 from fairtrial.records.run_comparison import Comparison
 from fairtrial.records.size_plan import SizePlan
@@ -16,6 +17,7 @@ from fairtrial.reports.attempts import attempts
 from fairtrial.reports.ballots import ballots
 from fairtrial.reports.comparison_table import comparison_report
 from fairtrial.reports.gate_report import gate_report
+from fairtrial.reports.mutation_table import mutation_table, summary_line
 from fairtrial.reports.planning_report import flaky_report, plan_report
 from fairtrial.reports.report_table import ReportedRun
 from fairtrial.reports.summary_table import closing
@@ -107,3 +109,8 @@ def print_flaky(console: Console, flakiness: Flakiness) -> None:
 def print_gate(console: Console, decision: GateDecision) -> None:
     """Print the decision about claims."""
     console.print(gate_report(decision))
+
+
+def print_mutation(console: Console, report: MutationReport, *, quiet: bool = False) -> None:
+    """Print a report of mutation testing, or with `quiet` the mutation score only."""
+    console.print(summary_line(report) if quiet else mutation_table(report))

@@ -58,6 +58,8 @@ class ResponseMatch:
         return Score(value, f"{self.rouge_type} F {value:.3f} against the reference", quotes=quotes, key=key)
 
     def _value(self, reply: str, reference: str) -> float:
+        if reply == reference and self.rouge_type != "rouge2":  # A text of one word has no pair of words to share.
+            return 1.0
         tokens = rouge.words if self.tokens == "words" else rouge.characters
         ours, theirs = tokens(reply), tokens(reference)
         if not ours and not theirs:

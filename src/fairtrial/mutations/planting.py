@@ -10,6 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from fairtrial.mutations.operator import Operator, Rules, Scene
+from fairtrial.planned_case import Pair
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase
 from fairtrial.records.mutation import Mutation
@@ -49,20 +50,18 @@ class Planting:
                     yield replace(baseline, trace=trace, attempt=attempt, mutation=mutation)
 
 
-def sample(mutants: Iterable[tuple[int, Recording]], size: int, seed: int) -> list[tuple[int, Recording]]:
-    """Return at most `size` mutants, about equally many of each operator, in their order. Equal seeds choose equally.
-
-    Each mutant stands beside the position of its case.
-    """
-    strata: dict[str, list[tuple[int, Recording]]] = {}
-    for position, mutant in mutants:
-        strata.setdefault(mutant.mutation.operator if mutant.mutation else "", []).append((position, mutant))
+def sample(mutants: Iterable[Pair], size: int, seed: int) -> list[Pair]:
+    """Return at most `size` mutants in their order, about equally many of each operator. Equal seeds choose equally."""
+    strata: dict[str, list[Pair]] = {}
+    for pair in mutants:
+        mutation = pair[1].mutation
+        strata.setdefault(mutation.operator if mutation else "", []).append(pair)
     random = Random(seed)  # noqa: S311  (choices that can be repeated, no secret)
     for stratum in strata.values():
         random.shuffle(stratum)
-    chosen: list[tuple[int, Recording]] = []
+    chosen: list[Pair] = []
     while len(chosen) < size and any(strata.values()):
         for stratum in strata.values():
             if stratum and len(chosen) < size:
                 chosen.append(stratum.pop())
-    return sorted(chosen, key=lambda pair: (pair[0], pair[1].attempt))
+    return sorted(chosen, key=lambda pair: (pair[0].position, pair[1].attempt))

@@ -42,8 +42,8 @@ def mean_of_rates(clusters: Sequence[Counts], level: float = LEVEL) -> tuple[flo
         for counts in used
     ]
     variance = math.fsum(influence**2 for influence in influences) / len(rates) ** 2 * len(used) / (len(used) - 1)
-    trials = float(len(used))
+    worth = float(len(used))
     if variance:
         most = sum(total for _, total in totals.values())
-        trials = min(float(most), max(trials, value * (1 - value) / variance))
-    return value, wilson(value, trials, student_quantile(0.5 + level / 2, len(used) - 1))
+        worth = min(float(most), max(worth, value * (1 - value) / variance))
+    return value, wilson(value, worth, student_quantile(0.5 + level / 2, len(used) - 1))

@@ -1,0 +1,170 @@
+"""`fairtrial mutate`: how much is a green build worth?"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fairtrial import api
+from fairtrial.cli import exit_codes, flags
+from fairtrial.cli.console import console, reader_may_leave
+from fairtrial.cli.dotenv_files import read_environment
+from fairtrial.cli.judge_flags import judge_options, judges_of
+from fairtrial.cli.output_files import FileToWrite
+from fairtrial.cli.progress import Progress
+from fairtrial.errors import UsageError
+from fairtrial.records.mutation import MutationReport
+from fairtrial.records.result import CaseResult
+from fairtrial.text.display import visible_line
+
+_STDOUT = Path("-")
+
+
+@click.command()
+@click.argument("evalset", nargs=-1)
+@click.option("--from-run", metavar="RUN", help="Mutate the conversations of a stored run that passed.")
+@click.option(
+    "--config",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="An EvalConfig for all files. Default: the nearest test_config.json, else ADK's defaults.",
+)
+@click.option("--operator", multiple=True, metavar="NAME", help="Use only this operator. Repeatable.")
+@click.option("--language", multiple=True, metavar="LANG", help="Change only replies in en, ko, ja or zh. Repeatable.")
+@click.option("--sample", type=click.IntRange(1), metavar="N", help="Score only N mutants, of all operators alike.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Another seed changes other places.")
+@click.option("--list", "list_operators", is_flag=True, help="Show all operators with an example.")
+@click.option("--fail-under", type=click.FloatRange(0, 1), metavar="X", help="Exit with 1 if the score is below X.")
+@click.option(
+    "--max-false-alarms", type=click.FloatRange(0, 1), metavar="Y", help="Exit with 1 if more false alarms are raised."
+)
+@judge_options
+@flags.lenient
+@flags.only
+@flags.concurrency
+@click.option("--json", "json_file", metavar="FILE", type=click.Path(path_type=Path), help="Write JSON; - is stdout.")
+@click.option("--markdown", metavar="FILE", type=FileToWrite(), help="Write Markdown to a file.")
+@click.option("--junit", metavar="FILE", type=FileToWrite(), help="Write JUnit XML to a file.")
+@flags.stored
+@click.option("--quiet", "-q", is_flag=True, help="Print the mutation score only.")
+def mutate(
+    evalset: tuple[str, ...],
+    from_run: str | None,
+    config: Path | None,
+    operator: tuple[str, ...],
+    language: tuple[str, ...],
+    sample: int | None,
+    seed: int,
+    list_operators: bool,
+    fail_under: float | None,
+    max_false_alarms: float | None,
+    lenient: bool,
+    only: tuple[str, ...],
+    concurrency: int,
+    json_file: Path | None,
+    markdown: Path | None,
+    junit: Path | None,
+    store: str,
+    quiet: bool,
+    **judge: Any,
+) -> int:
+    """Plant changes in conversations that pass, and report which changes the criteria catch.
+
+    EVALSET is a file or a folder of eval sets, whose reference conversations are changed. Harmful changes, such as
+    another number or a negated sentence, should fail. Harmless changes, such as other white space, should pass.
+
+    \b
+    fairtrial mutate examples/shop.evalset.json
+    fairtrial mutate --from-run 20261120 --fail-under 0.8
+    fairtrial mutate evals/ --operator negated --language ko
+    """  # noqa: D301
+    if list_operators:
+        _list()
+        return exit_codes.OK
+    environment_files = read_environment(config=config, paths=list(evalset))
+    _refuse_inputs(
+        [json_file, markdown, junit], [*map(Path, evalset), *environment_files, *([config] if config else [])]
+    )
+    plan = api.plan_mutation(
+        list(evalset) or None,
+        config,
+        from_run=from_run,
+        operators=operator,
+        languages=language,  # type: ignore[arg-type]  # operators_named checks the names
+        seed=seed,
+        sample=sample,
+        only=only,
+        lenient=lenient,
+        concurrency=concurrency,
+        judges=judges_of(judge),
+        store=store,
+    )
+    for warning in plan.plan.warnings:
+        click.echo(f"warning: {visible_line(warning)}", err=True)
+    if plan.judged:
+        click.echo(f"up to {plan.questions} questions to judges, each with its votes{_price(plan)}", err=True)
+    with Progress(plan.size, quiet=quiet) as progress:
+
+        def on_result(result: CaseResult) -> None:  # noqa: ARG001
+            progress.advance(good=True)
+
+        report = api.execute_mutation(plan, store=store, on_result=on_result).report
+    _write(report, json_file, markdown, junit)
+    with reader_may_leave():
+        api.print_mutation(console(stderr=json_file == _STDOUT), report, quiet=quiet)
+    return _exit_code(report, fail_under, max_false_alarms)
+
+
+def _price(plan: Any) -> str:
+    price = plan.price
+    return "" if price is None else f", about ${price:.2f} for one vote each"
+
+
+def _refuse_inputs(outputs: Sequence[Path | None], inputs: Sequence[Path]) -> None:
+    for output in outputs:
+        if output is not None and output != _STDOUT and output.resolve() in {path.resolve() for path in inputs}:
+            raise UsageError(f"{output}: is read by the run, and would be overwritten; choose another file")
+
+
+def _write(report: MutationReport, json_file: Path | None, markdown: Path | None, junit: Path | None) -> None:
+    contents = (
+        (json_file, api.encode_document),
+        (markdown, lambda document: api.mutation_markdown(document).encode()),
+        (junit, api.mutation_junit),
+    )
+    for path, encode in contents:
+        if path == _STDOUT:
+            sys.stdout.buffer.write(encode(report))
+            sys.stdout.buffer.flush()
+        elif path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(encode(report))
+
+
+def _exit_code(report: MutationReport, fail_under: float | None, max_false_alarms: float | None) -> int:
+    score, alarms = report.score.rate, report.false_alarm_rate.rate
+    if score is None and alarms is None:
+        click.echo("nothing could be scored", err=True)
+        return exit_codes.UNSCORED
+    problems = []
+    if fail_under is not None and (score is None or score < fail_under):
+        problems.append(f"--fail-under: the mutation score must be at least {fail_under:g}, got {score}")
+    if max_false_alarms is not None and alarms is not None and alarms > max_false_alarms:
+        problems.append(f"--max-false-alarms: the rate must be at most {max_false_alarms:g}, got {alarms:.4g}")
+    for problem in problems:
+        click.echo(problem, err=True)
+    return exit_codes.FAILED if problems else exit_codes.OK
+
+
+def _list() -> None:
+    from fairtrial.text.display import visible_line
+
+    width = max(map(len, api.OPERATORS))
+    for operator in api.OPERATORS.values():
+        before, after = operator.example
+        languages = f" [{' '.join(operator.languages)}]" if operator.languages else ""
+        click.echo(visible_line(f"{operator.name:{width}}  {operator.direction:8}  {before} → {after}{languages}"))

@@ -1,0 +1,116 @@
+"""A report of mutation testing as Markdown and as JUnit XML.
+
+Text of agents is escaped: Markdown shows it as code, and XML holds no forbidden character.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from xml.sax.saxutils import XMLGenerator
+from xml.sax.xmlreader import AttributesImpl
+
+from fairtrial.records.mutation import MutantFinding, MutationReport, OperatorRate
+from fairtrial.reports.mutation_table import (
+    coverage_lines,
+    interval_text,
+    percent,
+    role_lines,
+    score_text,
+    summary_line,
+)
+from fairtrial.reports.numbers import DASH
+from fairtrial.text.display import visible_line
+
+
+def mutation_markdown(report: MutationReport) -> str:
+    """Return the report as Markdown."""
+    criteria = [role.criterion for role in report.criteria]
+    titles = ["operator", "direction", "caught", "95 % interval", *map(_cell, criteria)]
+    lines = [
+        f"# {summary_line(report)}",
+        "",
+        f"| {' | '.join(titles)} |",
+        f"|{'---|' * len(titles)}",
+        *(_row(row, criteria) for row in report.operators),
+        "",
+        *(f"- {_cell(line)}" for line in role_lines(report)),
+    ]
+    for title, findings in (("Survivors", report.survivors), ("False alarms", report.false_alarms)):
+        if findings:
+            lines += ["", f"## {title}"]
+        for finding in findings:
+            lines += ["", *_finding(finding)]
+    lines += ["", "## Coverage", "", *(f"- {_cell(line)}" for line in coverage_lines(report.coverage))]
+    if report.left_out:
+        lines += ["", "## Left out", "", *(f"- {_cell(reason)}" for reason in report.left_out)]
+    return "\n".join(lines) + "\n"
+
+
+def _row(row: OperatorRate, criteria: list[str]) -> str:
+    by_criterion = {estimate.name: f"{estimate.caught} of {estimate.applied}" for estimate in row.criteria}
+    cells = [
+        _cell(row.operator),
+        row.direction,
+        f"{row.overall.caught} of {row.overall.applied}",
+        interval_text(row.overall) or DASH,
+        *(by_criterion.get(criterion, DASH) for criterion in criteria),
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def _finding(finding: MutantFinding) -> Iterator[str]:
+    mutation = finding.mutation
+    yield f"**{_cell(mutation.operator)}** in {_cell(finding.case)}, invocation {mutation.invocation}"
+    yield ""
+    # Indented code has no closing fence that a text could imitate.
+    yield from (f"    {visible_line(line)}" for line in finding.diff)
+    yield ""
+    yield _cell(", ".join(map(score_text, finding.scores)))
+    if finding.hint:
+        yield f"Hint: {finding.hint}"
+
+
+def _cell(text: str) -> str:
+    """Return a text on one line in which no character has a meaning in Markdown or HTML."""
+    escaped = visible_line(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    for mark in "\\`*[]|!":
+        escaped = escaped.replace(mark, f"\\{mark}")
+    return escaped
+
+
+def mutation_junit(report: MutationReport) -> bytes:
+    """Return the report as JUnit XML: a test case for each operator. It fails if a mutant was judged wrongly."""
+    stream = io.BytesIO()
+    xml = XMLGenerator(stream, encoding="utf-8", short_empty_elements=True)
+    xml.startDocument()
+    failures = sum(_is_failure(row) for row in report.operators)
+    suite = {"name": f"fairtrial mutate {report.run}", "tests": str(len(report.operators)), "failures": str(failures)}
+    xml.startElement("testsuite", AttributesImpl({key: visible_line(value) for key, value in suite.items()}))
+    for row in report.operators:
+        attributes = {"name": visible_line(row.operator), "classname": f"fairtrial.{row.direction}"}
+        xml.startElement("testcase", AttributesImpl(attributes))
+        if _is_failure(row):
+            message = f"{row.overall.caught} of {row.overall.applied} caught: {percent(row.overall)}"
+            xml.startElement("failure", AttributesImpl({"message": message}))
+            xml.characters("\n".join(_lines_of(report, row.operator)))
+            xml.endElement("failure")
+        xml.endElement("testcase")
+    xml.startElement("system-out", AttributesImpl({}))
+    xml.characters(visible_line(summary_line(report)))
+    xml.endElement("system-out")
+    xml.endElement("testsuite")
+    xml.endDocument()
+    return stream.getvalue()
+
+
+def _is_failure(row: OperatorRate) -> bool:
+    expected = row.overall.applied if row.direction == "harmful" else 0
+    return row.overall.caught != expected
+
+
+def _lines_of(report: MutationReport, operator: str) -> Iterator[str]:
+    for finding in (*report.survivors, *report.false_alarms):
+        if finding.mutation.operator == operator:
+            yield visible_line(f"{finding.case}, invocation {finding.mutation.invocation}")
+            yield from map(visible_line, finding.diff)

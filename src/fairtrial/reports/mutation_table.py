@@ -1,0 +1,135 @@
+"""How does a report of mutation testing look in a terminal?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from fairtrial.records.mutation import CatchRate, Coverage, MutantFinding, MutantScore, MutationReport
+from fairtrial.reports.numbers import DASH, count, number, rate
+from fairtrial.reports.rows import INTERVAL, Rows
+from fairtrial.text.display import shortened, visible_line
+
+LISTED = 5
+"""The number of survivors, and of false alarms, in a terminal. JSON and Markdown hold more."""
+_NOTE = (
+    "The rates of judges hold for planted errors, which are not natural ones. Labels of people say how far a judge "
+    "agrees with people: fairtrial judge sample."
+)
+
+
+def mutation_table(report: MutationReport, *, everything: bool = False) -> RenderableType:
+    """Return the rates of operators and criteria, the survivors with hints, and the coverage."""
+    lines: list[RenderableType] = [
+        Text(summary_line(report), "bold"),
+        *(Text(visible_line(f"left out: {reason}"), "yellow") for reason in report.left_out),
+        Text(""),
+        _operators(report),
+        Text(""),
+        *map(Text, role_lines(report)),
+    ]
+    for title, findings in (("survived", report.survivors), ("false alarm", report.false_alarms)):
+        for finding in findings if everything else findings[:LISTED]:
+            lines += [Text(""), *_finding(title, finding)]
+        if not everything and len(findings) > LISTED:
+            lines.append(Text(f"… and {len(findings) - LISTED} more in --json and --markdown", "dim"))
+    return Group(*lines, Text(""), *(Text(visible_line(line), "dim") for line in coverage_lines(report.coverage)))
+
+
+def summary_line(report: MutationReport) -> str:
+    """Return the mutation score and the false alarm rate in one line."""
+    return (
+        f"mutation score {percent(report.score)}, false alarms {percent(report.false_alarm_rate)}, "
+        f"{count(report.baselines, 'baseline')}"
+    )
+
+
+def percent(estimate: CatchRate) -> str:
+    """Return a rate with its interval, for example "52 % (42 to 62 %)"."""
+    if estimate.rate is None:
+        return DASH
+    ends = interval_text(estimate)
+    return f"{rate(estimate.rate)} ({ends})" if ends else rate(estimate.rate)
+
+
+def interval_text(estimate: CatchRate) -> str:
+    """Return the interval of a rate, or an empty text if there is none."""
+    if estimate.low is None or estimate.high is None:
+        return ""
+    return f"{rate(estimate.low).removesuffix(' %')} to {rate(estimate.high)}"
+
+
+def _operators(report: MutationReport) -> Rows:
+    criteria = [role.criterion for role in report.criteria]
+    rows = Rows(("operator", "caught", INTERVAL, *criteria))
+    for row in report.operators:
+        by_criterion = {estimate.name: estimate for estimate in row.criteria}
+        name = row.operator if row.direction == "harmful" else f"{row.operator} (harmless)"
+        overall = row.overall
+        unscored = f", {overall.unscored} unscored" if overall.unscored else ""
+        rows.add(
+            name,
+            f"{overall.caught} of {overall.applied}{unscored}",
+            interval_text(overall) or DASH,
+            *(_caught(by_criterion.get(criterion)) for criterion in criteria),
+            style="dim" if row.direction == "harmless" else "",
+        )
+    return rows
+
+
+def _caught(estimate: CatchRate | None) -> str:
+    return DASH if estimate is None or not estimate.applied else f"{estimate.caught} of {estimate.applied}"
+
+
+def role_lines(report: MutationReport) -> Iterator[str]:
+    """Yield a line for each criterion: its part, and for a judge its report card on planted errors."""
+    for role in report.criteria:
+        name = visible_line(role.criterion)
+        if role.judged:
+            yield (
+                f"{name}: the judge notices {percent(role.sensitivity)} of the planted errors, and fails "
+                f"{percent(role.false_alarms)} of the harmless changes"
+            )
+        if role.caught_alone:
+            yield f"{name}: {count(role.caught_alone, 'mutant')} that no other criterion caught"
+        elif role.sensitivity.applied:
+            yield f"{name}: caught nothing that no other criterion caught; it may be dropped"
+    if any(role.judged for role in report.criteria):
+        yield _NOTE
+
+
+def _finding(title: str, finding: MutantFinding) -> Iterator[Text]:
+    mutation = finding.mutation
+    place = f"{finding.case}, invocation {mutation.invocation}"
+    yield Text(visible_line(f"{title}: {mutation.operator} in {place}"), "bold")
+    for line in finding.diff:
+        yield Text(f"  {visible_line(shortened(line, 300))}", "red" if line.startswith("-") else "green")
+    yield Text("  " + visible_line(", ".join(map(score_text, finding.scores))), "dim")
+    if finding.hint:
+        yield Text(f"  hint: {finding.hint}")
+
+
+def score_text(score: MutantScore) -> str:
+    """Return the score of a mutant by a criterion, for example "response_match_score 0.96 (needs 0.80)"."""
+    return f"{score.criterion} {number(score.value)} (needs {number(score.threshold)})"
+
+
+def coverage_lines(coverage: Coverage) -> Iterator[str]:
+    """Yield everything that the conversations exercise, and everything that is declared and never expected."""
+    turns = ", ".join(f"{count(cases, 'case')} with {count(n, 'invocation')}" for n, cases in coverage.turns.items())
+    yield f"coverage: {turns}" if turns else "coverage: no fixed conversation"
+    tools = ", ".join(f"{tool} {calls}" for tool, calls in coverage.tools.items())
+    yield f"expected calls: {tools or 'none'}"
+    languages = ", ".join(f"{language} {messages}" for language, messages in coverage.languages.items())
+    yield f"messages by language: {languages or 'none'}"
+    if coverage.errors:
+        yield f"failing tools: {', '.join(coverage.errors)}"
+    else:
+        yield "failing tools: none; no case shows the agent an error of a tool"
+    if coverage.personas:
+        yield f"personas: {', '.join(coverage.personas)}"
+    unexpected = (*coverage.unexpected_tools, *coverage.unexpected_arguments)
+    if unexpected:
+        yield f"declared and never expected: {', '.join(unexpected)}"

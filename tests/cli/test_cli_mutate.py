@@ -1,0 +1,91 @@
+"""Does `fairtrial mutate` print, write and exit as documented?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from builders import eval_set, said
+from commands import enter, fairtrial
+
+TURN = {
+    "user_content": said("Where is my order?"),
+    "final_response": said("Your order 17 is <b>shipped</b> to Berlin.", "model"),
+    "intermediate_data": {"tool_uses": [{"name": "find", "args": {"id": 17}}]},
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with an eval set."""
+    enter(tmp_path, monkeypatch)
+    Path("shop.evalset.json").write_text(json.dumps(eval_set(TURN)))
+    return tmp_path
+
+
+def test_the_table_names_operators_criteria_and_survivors(folder: Path) -> None:
+    """The terminal shows the score, a line for each operator, and a survivor with its hint."""
+    done = fairtrial("mutate", "shop.evalset.json")
+    assert done.code == 0
+    assert done.out.startswith("mutation score ")
+    assert "survived: number_changed in one, invocation 1" in done.out
+    assert "+ 1 Your order 27 is" in done.out
+    assert "hint: response_match_score counts common words." in done.out
+    assert folder
+
+
+def test_a_score_below_the_limit_fails(folder: Path) -> None:
+    """Both limits decide the exit code, and the message names the limit."""
+    assert fairtrial("mutate", "shop.evalset.json", "--fail-under", "0.1").code == 0
+    done = fairtrial("mutate", "shop.evalset.json", "--fail-under", "0.99")
+    assert (done.code, "--fail-under: the mutation score must be at least 0.99" in done.err) == (1, True)
+    assert folder
+
+
+def test_reports_are_written(folder: Path) -> None:
+    """JSON, Markdown and JUnit hold the same numbers, and markup of agents is escaped."""
+    done = fairtrial(
+        "mutate", "shop.evalset.json", "--json", "-", "--markdown", "m.md", "--junit", "m.xml", "--operator", "negated"
+    )
+    assert done.json["operators"][0]["overall"]["caught"] == 0
+    text = Path("m.md").read_text()
+    assert "| negated | harmful | 0 of 1 |" in text
+    assert "    + 1 Your order 17 is not <b>shipped</b>" in text
+    suite = ET.parse("m.xml").getroot()  # noqa: S314  (our own file)
+    assert (suite.get("tests"), suite.get("failures")) == ("1", "1")
+    assert folder
+
+
+def test_an_unknown_operator_stops_before_anything_runs(folder: Path) -> None:
+    """The message offers the nearest name."""
+    done = fairtrial("mutate", "shop.evalset.json", "--operator", "negate")
+    assert done.code == 2
+    assert "'negate' is not an operator; did you mean 'negated'?" in done.err
+    assert not (folder / ".fairtrial").exists()
+
+
+def test_a_language_that_the_operator_does_not_know_is_refused(folder: Path) -> None:
+    """The message names the languages that it knows."""
+    done = fairtrial("mutate", "shop.evalset.json", "--operator", "full_width", "--language", "en")
+    assert done.code == 2
+    assert "full_width does not know en, it knows ko, ja, zh" in done.err
+    assert folder
+
+
+def test_the_list_shows_every_operator_with_an_example(folder: Path) -> None:
+    """`--list` needs no eval set."""
+    done = fairtrial("mutate", "--list")
+    assert done.code == 0
+    assert "예약할 수 있습니다. → 예약할 수 없습니다. [en ko ja zh]" in done.out
+    assert len(done.out.splitlines()) == 37
+    assert folder
+
+
+def test_an_eval_set_and_a_run_at_once_are_refused(folder: Path) -> None:
+    """Exactly one source of conversations is needed."""
+    assert fairtrial("mutate").code == 2
+    assert "either eval sets or a stored run" in fairtrial("mutate", "shop.evalset.json", "--from-run", "1").err
+    assert folder
