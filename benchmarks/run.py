@@ -23,6 +23,7 @@ BENCHES = (
     "comparisons",
     "judged_means",
     "hostile_text",
+    "mutation",
 )
 """Modules of this folder, each with `main(peer)`: the path of a Python that has google-adk."""
 

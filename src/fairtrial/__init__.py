@@ -69,6 +69,7 @@ _HOMES = {
     "ModelOptions": "fairtrial.llm.model_options",
     "ModelUsage": "fairtrial.records.model_usage",
     "NamedModel": "fairtrial.llm.model",
+    "Operator": "fairtrial.mutations.operator",
     "Outcome": "fairtrial.records.result",
     "PanelMember": "fairtrial.judge.judge_options",
     "Part": "fairtrial.records.trace",
@@ -130,6 +131,7 @@ _HOMES = {
     "iter_recordings": "fairtrial.api.eval_files",
     "load_eval_set": "fairtrial.api.eval_files",
     "load_recordings": "fairtrial.api.eval_files",
+    "mutate": "fairtrial.api.mutating",
     "open_run": "fairtrial.api.stored_runs",
     "plan": "fairtrial.api.size_planning",
     "report_card": "fairtrial.api.report_cards",
@@ -152,6 +154,7 @@ if TYPE_CHECKING:
     from fairtrial.api.evaluation import score as score
     from fairtrial.api.flaky_cases import flaky as flaky
     from fairtrial.api.gating import gate as gate
+    from fairtrial.api.mutating import mutate as mutate
     from fairtrial.api.report_cards import report_card as report_card
     from fairtrial.api.size_planning import plan as plan
     from fairtrial.api.stored_runs import Run as Run
@@ -195,6 +198,7 @@ if TYPE_CHECKING:
     from fairtrial.metrics.safety import Safety as Safety
     from fairtrial.metrics.simulator import UserSimulatorQuality as UserSimulatorQuality
     from fairtrial.metrics.trajectory import ToolTrajectory as ToolTrajectory
+    from fairtrial.mutations.operator import Operator as Operator
     from fairtrial.protocols import Agent as Agent
     from fairtrial.protocols import Embedder as Embedder
     from fairtrial.protocols import Environment as Environment

@@ -102,7 +102,7 @@ class Coverage(Record, frozen=True):
     unexpected_arguments: tuple[str, ...] = ()
 
 
-class MutationReport(Record, frozen=True):
+class MutationReport(Record, frozen=True, tag_field="kind", tag="mutation"):
     """The result of mutation testing: how much a green build is worth.
 
     `score` is the mean of the rates of the harmful operators, each with equal weight. `false_alarm_rate` is the mean

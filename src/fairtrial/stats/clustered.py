@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from fairtrial.records.average import mean
 from fairtrial.stats.interval import LEVEL, Interval, wilson
 from fairtrial.stats.student import student_quantile
 
-Counts = Mapping[Hashable, tuple[int, int]]
+Counts = Mapping[Any, tuple[int, int]]
 """The successes and trials of one cluster, by the rate that they belong to."""
 
 
@@ -21,7 +22,7 @@ def mean_of_rates(clusters: Sequence[Counts], level: float = LEVEL) -> tuple[flo
     is Wilson's, with the number of trials that would tell as much: at least the number of clusters, at most the number
     of trials. The interval is None below two clusters.
     """
-    totals: dict[Hashable, tuple[int, int]] = {}
+    totals: dict[Any, tuple[int, int]] = {}
     for counts in clusters:
         for name, (successes, trials) in counts.items():
             earlier = totals.get(name, (0, 0))
