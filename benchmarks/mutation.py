@@ -55,7 +55,7 @@ def main(peer: str = "") -> None:  # noqa: ARG001  (no peer has mutation testing
     cpu, wall = time.process_time(), time.perf_counter()
     report = api.mutate(eval_set(arguments.cases), criteria)
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
-    mutants = sum(row.overall.applied for row in report.operators)
+    mutants = sum(row.overall.mutants for row in report.operators)
     line("mutants", f"{mutants:,} in {wall:.1f} s, {cpu:.1f} s CPU")
     target("mutants a second of CPU time", mutants / cpu, "/s", at_least=2000)
 

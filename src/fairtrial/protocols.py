@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Protocol, TypeGuard, runtime_checkable
+from typing import Literal, Protocol, TypeGuard, runtime_checkable
 
 from fairtrial.records.case import EvalCase
 from fairtrial.records.model_usage import ModelUsage
@@ -112,6 +112,25 @@ class ReportsUsage(Protocol):
     @property
     def model_usage(self) -> ModelUsage | None:
         """The usage of language models so far. It is None if no language model is involved."""
+        ...
+
+
+@runtime_checkable
+class ComparesCalls(Protocol):
+    """An optional capability of a metric: it compares calls, and says which differences its options allow."""
+
+    @property
+    def match_type(self) -> Literal["EXACT", "IN_ORDER", "ANY_ORDER"]:
+        """The order of the calls that it asks for."""
+        ...
+
+    @property
+    def optional_tools(self) -> tuple[str, ...]:
+        """The tools whose calls are not compared."""
+        ...
+
+    def same_call(self, actual: ToolCall, expected: ToolCall) -> bool:
+        """Return whether two calls are the same call for this metric."""
         ...
 
 

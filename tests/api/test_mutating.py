@@ -55,8 +55,8 @@ def test_an_exact_comparison_catches_every_change() -> None:
     report = api.mutate(CASES, [criterion(equal, 1.0)])
     assert report.score.rate == report.false_alarm_rate.rate == 1.0
     assert report.survivors == ()
-    assert report.score.applied > 50
-    assert report.false_alarm_rate.applied > 10
+    assert report.score.mutants > 50
+    assert report.false_alarm_rate.mutants > 10
 
 
 def test_a_criterion_that_accepts_everything_catches_nothing() -> None:
@@ -92,7 +92,7 @@ def test_the_default_criteria_miss_changed_numbers_and_negations() -> None:
 def test_each_operator_has_equal_weight() -> None:
     """The mutation score is the mean of the rates of the operators, however many mutants each has."""
     report = api.mutate(CASES, DEFAULTS)
-    rates = [row.overall.caught / row.overall.applied for row in report.operators if row.direction == "harmful"]
+    rates = [row.overall.caught / row.overall.mutants for row in report.operators if row.direction == "harmful"]
     assert report.score.rate == pytest.approx(sum(rates) / len(rates))
 
 
@@ -121,12 +121,12 @@ def test_equal_seeds_make_equal_reports() -> None:
 def test_a_sample_holds_all_operators_alike() -> None:
     """A sample of as many mutants as there are operators has one mutant of each."""
     plan = api.plan_mutation(CASES, DEFAULTS, sample=12)
-    chosen = plan.chosen(range(9))
+    chosen = plan.selection(range(9))
     operators = [mutant.mutation.operator for _, mutant in chosen]  # type: ignore[union-attr]
     assert len(operators) == len(set(operators)) == 12
 
 
-def test_a_baseline_that_does_not_pass_is_left_out_and_named() -> None:
+def test_a_baseline_that_does_not_pass_is_exclusions_and_named() -> None:
     """A case whose own reference does not pass says nothing about changes."""
 
     def no_korean(trace: Trace, expected: EvalCase) -> bool:  # noqa: ARG001
@@ -134,7 +134,7 @@ def test_a_baseline_that_does_not_pass_is_left_out_and_named() -> None:
 
     report = api.mutate(CASES, [criterion(no_korean, 1.0)])
     assert report.baselines == 3
-    assert report.left_out == ("korean: the baseline failed: mine",)
+    assert report.exclusions == ("korean: the baseline failed: mine",)
 
 
 def test_nothing_is_mutated_if_no_baseline_passes(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_a_stored_run_gives_real_behaviour(tmp_path: Path) -> None:
     run = api.score([*recordings, Trace((turn(reply="no"),), "chinese")], CASES, DEFAULTS, store=store)
     report = api.mutate(from_run=run.info.id, criteria=DEFAULTS, store=store)
     assert report.baselines == 3
-    assert report.left_out == ("chinese: no attempt passed",)
+    assert report.exclusions == ("chinese: no attempt passed",)
 
 
 def test_the_report_can_be_made_again_from_the_store(tmp_path: Path) -> None:

@@ -34,4 +34,4 @@ def test_the_default_criteria_on_the_samples_of_the_peer(shared: Path) -> None:
     ]
     criteria = {"tool_trajectory_avg_score": 1.0, "response_match_score": 0.8}
     report = api.mutate(files, criteria, operators=[*TABLE])
-    assert {row.operator: (row.overall.caught, row.overall.applied) for row in report.operators} == TABLE
+    assert {row.operator: (row.overall.caught, row.overall.mutants) for row in report.operators} == TABLE

@@ -56,7 +56,7 @@ class MutationPlan:
         """The mutants of all baselines, each beside its case."""
         return [pair for case, recording in self.baselines.pairs for pair in self._mutants(case, recording)]
 
-    def chosen(self, positions: Collection[int]) -> list[Pair]:
+    def selection(self, positions: Collection[int]) -> list[Pair]:
         """Return the mutants of the baselines at some positions. A sample has about equally many of each operator."""
         mutants = [pair for pair in self.mutants if pair[0].position in positions]
         return mutants if self.sample is None else sample(mutants, self.sample, self.planting.seed)
@@ -80,7 +80,7 @@ class MutationPlan:
         """The largest number of questions to judges: one for each invocation, mutant and judged criterion."""
         if not self.judged:
             return 0
-        recordings = [recording for _, recording in (*self.baselines.pairs, *self.chosen(self.baselines.places))]
+        recordings = [recording for _, recording in (*self.baselines.pairs, *self.selection(self.baselines.places))]
         return len(self.judged) * sum(len(recording.trace.invocations) for recording in recordings)
 
     @property
@@ -101,8 +101,8 @@ class MutationPlan:
         characters = sum(len(encode(recording.trace)) for _, recording in self.baselines.pairs)
         tokens = 1000 + characters // _CHARACTERS // len(self.baselines.pairs)
         prices = [_price_of(name, tokens * self.questions, _ANSWER * self.questions) for name in models]
-        known = [each for each in prices if each is not None]
-        return sum(known) if known and len(known) == len(prices) else None
+        amounts = [amount for amount in prices if amount is not None]
+        return sum(amounts) if amounts and len(amounts) == len(prices) else None
 
 
 _NEIGHBOURS = 20
@@ -137,7 +137,7 @@ def plan_mutation(
     judges = judges or Judges()
     names = [operator for operator in operators if isinstance(operator, str)]
     own = tuple(operator for operator in operators if isinstance(operator, Operator))
-    chosen = (*(operators_named(names, languages) if names or not own else ()), *own)
+    selected_operators = (*(operators_named(names, languages) if names or not own else ()), *own)
     if (from_run is None) == (eval_set is None):
         raise UsageError("mutate needs either eval sets or a stored run (--from-run RUN), and not both")
     if from_run is not None:
@@ -154,17 +154,17 @@ def plan_mutation(
     arguments = {
         "paths": [str(path) for path in baselines.paths],
         "from_run": from_run,
-        "operators": [operator.name for operator in chosen],
+        "operators": [operator.name for operator in selected_operators],
         "languages": list(languages),
         "seed": seed,
         "sample": sample,
         "judge": judges.arguments,
         "judged": list(judged),
-        "left_out": list(baselines.left_out),
+        "exclusions": list(baselines.exclusions),
     }
     info = run_info("mutate", arguments, baselines.notes, list(baselines.loaded_sets), {})
     plan = Plan(info, (), concurrency=concurrency, judges=judges, warnings=baselines.notes.warnings)
-    planned = MutationPlan(plan, baselines, Planting(chosen, tuple(languages), seed), sample, judged)
+    planned = MutationPlan(plan, baselines, Planting(selected_operators, tuple(languages), seed), sample, judged)
     _check_applies(planned)
     _check_bill(planned, judges)
     return planned
@@ -256,12 +256,12 @@ async def _execute(plan: MutationPlan, store: str | None, on_result: OnResult) -
         passing = {result.position for result in results if result.verdict is Verdict.PASSED}
         if not passing:
             run_store.remove(plan.plan.info.id)
-            shown = "\n".join([*plan.baselines.left_out, *map(_reason, results)][:5])
+            first_reasons = "\n".join([*plan.baselines.exclusions, *map(_reason, results)][:5])
             raise UsageError(
-                f"no baseline passes, so that nothing was mutated:\n{shown}\nMake the criteria accept the "
+                f"no baseline passes, so that nothing was mutated:\n{first_reasons}\nMake the criteria accept the "
                 "conversations, for example with --config, or mutate a run that passed with --from-run RUN"
             )
-        mutants = tuple(plan.chosen(passing))
+        mutants = tuple(plan.selection(passing))
         passed_cases = tuple(case for case in cases if case.position in passing)
         _, info = await run_plan(replace(plan.plan, cases=passed_cases, recorded=mutants), run_store, on_result)
         return MutationRun(info, report_of(run_store, info))
@@ -284,7 +284,7 @@ def report_of(store: Store, info: RunInfo) -> MutationReport:
     expected = {case.position: case for case in store.cases(info.id)}
     traces: dict[int, Recording] = {}
     passing: set[int] = set()
-    left_out: list[str] = []
+    exclusions: list[str] = []
     results = {(result.position, result.attempt): result for result in store.results(info.id)}
     for position, recording in store.recordings(info.id):
         result = results.get((position, recording.attempt))
@@ -293,19 +293,19 @@ def report_of(store: Store, info: RunInfo) -> MutationReport:
             if result is not None and result.verdict is Verdict.PASSED:
                 passing.add(position)
             elif result is not None:
-                left_out.append(_reason(result))
+                exclusions.append(_reason(result))
         elif result is not None:
             scores.add(result, traces[position].trace, recording)
     cases = [case.case for case in expected.values()]
     rows = scores.operators
-    applied = {row.operator for row in rows}
+    row_names = {row.operator for row in rows}
     names: list[str] = info.config.get("operators", [])
     return MutationReport(
         info.id,
         info.started,
         int(info.config.get("seed", 0)),
         len(passing),
-        (*info.config.get("left_out", ()), *left_out),
+        (*info.config.get("exclusions", ()), *exclusions),
         scores.overall("harmful"),
         scores.overall("harmless"),
         rows,
@@ -313,5 +313,5 @@ def report_of(store: Store, info: RunInfo) -> MutationReport:
         scores.findings("harmful"),
         scores.findings("harmless"),
         cover(cases, tools_of(cases, traces.values())),
-        not_applied=tuple(name for name in names if name not in applied),
+        unused_operators=tuple(name for name in names if name not in row_names),
     )

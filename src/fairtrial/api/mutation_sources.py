@@ -15,19 +15,20 @@ from fairtrial import loading
 from fairtrial.api.planning import Criteria, Notes, load_sets
 from fairtrial.errors import UsageError
 from fairtrial.judge.judges import Judges
-from fairtrial.metrics.argument_matching import CallMatcher
-from fairtrial.metrics.safety import Safety
-from fairtrial.metrics.trajectory import ToolTrajectory
 from fairtrial.mutations.operator import Rules
 from fairtrial.planned_case import Pair, PlannedCase
+from fairtrial.protocols import ComparesCalls
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.equality import equal_json
 from fairtrial.records.result import Criterion, Verdict
 from fairtrial.records.trace import ToolCall, Trace
 from fairtrial.store import Store
+from fairtrial.text.display import compact
 
-_PRIVACY = regex.compile(r"priva|personal data|confidential|개인정보|個人情報|プライバシー|隐私|隱私|個資", regex.I)
+_PRIVACY = regex.compile(
+    r"safety_v1|priva|personal data|confidential|개인정보|個人情報|プライバシー|隐私|隱私|個資", regex.I
+)
 _ORDERS = ("EXACT", "IN_ORDER", "ANY_ORDER")
 
 
@@ -36,7 +37,7 @@ class Baselines:
     """Conversations beside their cases, and the cases without a conversation that could be changed."""
 
     pairs: tuple[Pair, ...]
-    left_out: tuple[str, ...]
+    exclusions: tuple[str, ...]
     loaded_sets: tuple[loading.LoadedSet, ...]
     notes: Notes
     paths: tuple[str | Path, ...] = ()
@@ -75,14 +76,14 @@ def baselines_in(
     only = [only] if isinstance(only, str) else only
     cases = loading.select_cases(loading.plan_cases(loaded_sets), loaded_sets, only)
     pairs = tuple((case, _reference(case)) for case in cases if _can_change(case.case.conversation))
-    used = {case.position for case, _ in pairs}
-    left_out = tuple(
+    positions = {case.position for case, _ in pairs}
+    exclusions = tuple(
         f"{case.name}: it has no fixed conversation with a reply or a call"
         for case in cases
-        if case.position not in used
+        if case.position not in positions
     )
     paths = () if isinstance(eval_set, EvalSet) else tuple(eval_set)
-    return Baselines(pairs, left_out, tuple(loaded_sets), notes, paths)
+    return Baselines(pairs, exclusions, tuple(loaded_sets), notes, paths)
 
 
 def _reference(case: PlannedCase) -> Recording:
@@ -113,9 +114,11 @@ def baselines_of_run(store: Store, run_id: str, criteria: Criteria, *, lenient: 
             case = expected[position]
             planned = PlannedCase(position, case.name, case.case, loaded_sets[0].criteria, case.eval_set, case.digest)
             pairs.append((planned, replace(recording, attempt=1, mutation=None)))
-    used = {case.position for case, _ in pairs}
-    left_out = tuple(f"{case.name}: no attempt passed" for case in expected.values() if case.position not in used)
-    return Baselines(tuple(pairs), left_out, tuple(loaded_sets), notes)
+    positions = {case.position for case, _ in pairs}
+    exclusions = tuple(
+        f"{case.name}: no attempt passed" for case in expected.values() if case.position not in positions
+    )
+    return Baselines(tuple(pairs), exclusions, tuple(loaded_sets), notes)
 
 
 def _criteria_of(origins: Sequence[Sequence[Any]]) -> Criteria:
@@ -133,12 +136,11 @@ def _criteria_of(origins: Sequence[Sequence[Any]]) -> Criteria:
 def rules_of(criteria: Sequence[Criterion]) -> Rules:
     """Return the differences that the options of criteria allow. The strictest criterion on calls counts."""
     privacy = any(map(_is_on_privacy, criteria))
-    trajectories = [criterion.metric for criterion in criteria if isinstance(criterion.metric, ToolTrajectory)]
-    if not trajectories:
+    metrics = [criterion.metric for criterion in criteria if isinstance(criterion.metric, ComparesCalls)]
+    if not metrics:
         return Rules(_equal_calls, privacy=privacy)
-    strictest = min(trajectories, key=lambda metric: _ORDERS.index(metric.match_type))
-    matcher = CallMatcher(strictest.match or {}, ignore_args=strictest.ignore_args)
-    return Rules(matcher, strictest.match_type, frozenset(strictest.optional_tools), privacy)
+    strictest = min(metrics, key=lambda metric: _ORDERS.index(metric.match_type))
+    return Rules(strictest.same_call, strictest.match_type, frozenset(strictest.optional_tools), privacy)
 
 
 def _equal_calls(actual: ToolCall, expected: ToolCall) -> bool:
@@ -146,5 +148,5 @@ def _equal_calls(actual: ToolCall, expected: ToolCall) -> bool:
 
 
 def _is_on_privacy(criterion: Criterion) -> bool:
-    rubrics = getattr(criterion.metric, "rubrics", None) or ()
-    return isinstance(criterion.metric, Safety) or bool(_PRIVACY.search(f"{criterion.name} {rubrics}"))
+    """Return whether the name or the options of a criterion, for example its rubrics, name safety or privacy."""
+    return bool(_PRIVACY.search(f"{criterion.name} {compact(criterion.signature)}"))

@@ -89,6 +89,10 @@ class ToolTrajectory:
         invocations = [invocation for invocation in case.conversation or () if invocation.steps is not None]
         return tuple(call for invocation in invocations for call in invocation.tool_calls) if invocations else None
 
+    def same_call(self, actual: ToolCall, expected: ToolCall) -> bool:
+        """Return whether two calls are the same call under the options of this criterion."""
+        return self._matcher(actual, expected)
+
     def expectation_problems(self, trace: Trace, case: EvalCase) -> tuple[str, ...]:
         """Return why no agent could make the calls that a case expects."""
         calls = self.expected(case) or ()

@@ -32,7 +32,7 @@ class CatchRate(Record, frozen=True):
 
     name: str
     caught: int
-    applied: int
+    mutants: int
     unscored: int = 0
     rate: float | None = None
     low: float | None = None
@@ -106,15 +106,15 @@ class MutationReport(Record, frozen=True, tag_field="kind", tag="mutation"):
     """The result of mutation testing: how much a green build is worth.
 
     `score` is the mean of the rates of the harmful operators, each with equal weight. `false_alarm_rate` is the mean
-    over the harmless operators. `left_out` are cases whose baseline does not pass, each with the reason. `inert` counts
-    degraded agents whose conversation equals the baseline.
+    over the harmless operators. `exclusions` are cases whose baseline does not pass, each with the reason.
+    `unused_operators` found nothing that they could change.
     """
 
     run: str
     started: str
     seed: int
     baselines: int
-    left_out: tuple[str, ...]
+    exclusions: tuple[str, ...]
     score: CatchRate
     false_alarm_rate: CatchRate
     operators: tuple[OperatorRate, ...]
@@ -122,5 +122,4 @@ class MutationReport(Record, frozen=True, tag_field="kind", tag="mutation"):
     survivors: tuple[MutantFinding, ...]
     false_alarms: tuple[MutantFinding, ...]
     coverage: Coverage
-    inert: int = 0
-    not_applied: tuple[str, ...] = ()
+    unused_operators: tuple[str, ...] = ()

@@ -42,17 +42,17 @@ def mutation_markdown(report: MutationReport) -> str:
         for finding in findings:
             lines += ["", *_finding(finding)]
     lines += ["", "## Coverage", "", *(f"- {_cell(line)}" for line in coverage_lines(report.coverage))]
-    if report.left_out:
-        lines += ["", "## Left out", "", *(f"- {_cell(reason)}" for reason in report.left_out)]
+    if report.exclusions:
+        lines += ["", "## Left out", "", *(f"- {_cell(reason)}" for reason in report.exclusions)]
     return "\n".join(lines) + "\n"
 
 
 def _row(row: OperatorRate, criteria: list[str]) -> str:
-    by_criterion = {estimate.name: f"{estimate.caught} of {estimate.applied}" for estimate in row.criteria}
+    by_criterion = {estimate.name: f"{estimate.caught} of {estimate.mutants}" for estimate in row.criteria}
     cells = [
         _cell(row.operator),
         row.direction,
-        f"{row.overall.caught} of {row.overall.applied}",
+        f"{row.overall.caught} of {row.overall.mutants}",
         interval_text(row.overall) or DASH,
         *(by_criterion.get(criterion, DASH) for criterion in criteria),
     ]
@@ -91,7 +91,7 @@ def mutation_junit(report: MutationReport) -> bytes:
         attributes = {"name": visible_line(row.operator), "classname": f"fairtrial.{row.direction}"}
         xml.startElement("testcase", AttributesImpl(attributes))
         if _is_failure(row):
-            message = f"{row.overall.caught} of {row.overall.applied} caught: {percent(row.overall)}"
+            message = f"{row.overall.caught} of {row.overall.mutants} caught: {percent(row.overall)}"
             xml.startElement("failure", AttributesImpl({"message": message}))
             xml.characters("\n".join(_lines_of(report, row.operator)))
             xml.endElement("failure")
@@ -105,7 +105,7 @@ def mutation_junit(report: MutationReport) -> bytes:
 
 
 def _is_failure(row: OperatorRate) -> bool:
-    expected = row.overall.applied if row.direction == "harmful" else 0
+    expected = row.overall.mutants if row.direction == "harmful" else 0
     return row.overall.caught != expected
 
 

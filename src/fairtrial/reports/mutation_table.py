@@ -24,7 +24,7 @@ def mutation_table(report: MutationReport, *, everything: bool = False) -> Rende
     """Return the rates of operators and criteria, the survivors with hints, and the coverage."""
     lines: list[RenderableType] = [
         Text(summary_line(report), "bold"),
-        *(Text(visible_line(f"left out: {reason}"), "yellow") for reason in report.left_out),
+        *(Text(visible_line(f"left out: {reason}"), "yellow") for reason in report.exclusions),
         Text(""),
         _operators(report),
         Text(""),
@@ -71,7 +71,7 @@ def _operators(report: MutationReport) -> Rows:
         unscored = f", {overall.unscored} unscored" if overall.unscored else ""
         rows.add(
             name,
-            f"{overall.caught} of {overall.applied}{unscored}",
+            f"{overall.caught} of {overall.mutants}{unscored}",
             interval_text(overall) or DASH,
             *(_caught(by_criterion.get(criterion)) for criterion in criteria),
             style="dim" if row.direction == "harmless" else "",
@@ -80,7 +80,7 @@ def _operators(report: MutationReport) -> Rows:
 
 
 def _caught(estimate: CatchRate | None) -> str:
-    return DASH if estimate is None or not estimate.applied else f"{estimate.caught} of {estimate.applied}"
+    return DASH if estimate is None or not estimate.mutants else f"{estimate.caught} of {estimate.mutants}"
 
 
 def role_lines(report: MutationReport) -> Iterator[str]:
@@ -94,7 +94,7 @@ def role_lines(report: MutationReport) -> Iterator[str]:
             )
         if role.caught_alone:
             yield f"{name}: {count(role.caught_alone, 'mutant')} that no other criterion caught"
-        elif role.sensitivity.applied:
+        elif role.sensitivity.mutants:
             yield f"{name}: caught nothing that no other criterion caught; it may be dropped"
     if any(role.judged for role in report.criteria):
         yield _NOTE
