@@ -12,6 +12,7 @@ import regex
 from msgspec.structs import replace
 
 from fairtrial import loading
+from fairtrial.api.criterion_thresholds import NO_THRESHOLDS
 from fairtrial.api.planning import Criteria, Notes, load_sets
 from fairtrial.errors import UsageError
 from fairtrial.judge.judges import Judges
@@ -72,7 +73,7 @@ def baselines_in(
     eval_set: EvalSet | list[str | Path], criteria: Criteria, only: Sequence[str], *, lenient: bool, judges: Judges
 ) -> Baselines:
     """Return the reference conversations of eval sets as recordings."""
-    loaded_sets, notes = load_sets(eval_set, criteria, lenient=lenient, judges=judges)
+    loaded_sets, notes = load_sets(eval_set, criteria, lenient=lenient, judges=judges, thresholds=NO_THRESHOLDS)
     only = [only] if isinstance(only, str) else only
     cases = loading.select_cases(loading.plan_cases(loaded_sets), loaded_sets, only)
     pairs = tuple((case, _reference(case)) for case in cases if _can_change(case.case.conversation))
@@ -104,7 +105,7 @@ def baselines_of_run(store: Store, run_id: str, criteria: Criteria, *, lenient: 
     criteria = criteria if criteria is not None else _criteria_of(info.config.get("criteria", []))
     expected = {case.position: case for case in store.cases(info.id)}
     sets = EvalSet("run", tuple(case.case for case in expected.values()))
-    loaded_sets, notes = load_sets(sets, criteria, lenient=lenient, judges=judges)
+    loaded_sets, notes = load_sets(sets, criteria, lenient=lenient, judges=judges, thresholds=NO_THRESHOLDS)
     passed: dict[int, int] = {}
     for result in store.results(info.id, verdicts=[Verdict.PASSED]):
         passed.setdefault(result.position, result.attempt)
@@ -136,7 +137,8 @@ def _criteria_of(origins: Sequence[Sequence[Any]]) -> Criteria:
 def rules_of(criteria: Sequence[Criterion]) -> Rules:
     """Return the differences that the options of criteria allow. The strictest criterion on calls counts."""
     privacy = any(map(_is_on_privacy, criteria))
-    metrics = [criterion.metric for criterion in criteria if isinstance(criterion.metric, ComparesCalls)]
+    own_metrics: list[object] = [criterion.metric for criterion in criteria]
+    metrics = [metric for metric in own_metrics if isinstance(metric, ComparesCalls)]
     if not metrics:
         return Rules(_equal_calls, privacy=privacy)
     strictest = min(metrics, key=lambda metric: _ORDERS.index(metric.match_type))
