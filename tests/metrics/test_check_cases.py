@@ -77,7 +77,7 @@ def test_the_tables_of_prompts_that_write_are_as_large(prompt: str) -> None:
 
 
 def test_every_template_has_a_table() -> None:
-    """Of the judges, of the simulated users and tools, and of the scenarios; users' own templates have their own rules."""
+    """Of judges, simulated users and tools, and scenarios; the templates of users have rules of their own."""
     templates = {
         path.name.removesuffix(".jinja")
         for package in ("metrics", "simulate")
