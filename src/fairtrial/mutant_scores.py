@@ -18,7 +18,7 @@ from fairtrial.records.mutation import (
     Mutation,
     OperatorRate,
 )
-from fairtrial.records.result import CaseResult, Outcome, Verdict
+from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.records.trace import Message, Thought, ToolCall, Trace
 from fairtrial.stats.clustered import mean_of_rates
 from fairtrial.text.display import compact
@@ -79,26 +79,26 @@ class MutantScores:
         if mutation is None:
             return
         place, operator, direction = result.position, mutation.operator, mutation.direction
-        caught = _VERDICTS.get(result.verdict)
+        verdicts = [outcome.verdict for outcome in result.outcomes]
+        caught = _VERDICTS.get(result.verdict_of(verdicts))
         self._overall[direction].add(place, operator, caught)
         self._operators[operator, direction].add(place, operator, caught)
         if mutation.language:
             self._by_language[operator, mutation.language].add(place, operator, caught)
-        outcomes = [outcome for outcome in result.outcomes if outcome.threshold is not None]
-        for outcome in outcomes:
-            self._add_outcome(place, mutation, outcome)
-        failed = [outcome.criterion for outcome in outcomes if outcome.verdict is Verdict.FAILED]
+        for outcome, verdict in zip(result.outcomes, verdicts, strict=True):
+            if outcome.threshold is not None and verdict is not Verdict.NOT_APPLICABLE:
+                self._add_outcome(place, mutation, outcome.criterion, _VERDICTS.get(verdict))
+        failed = [
+            o.criterion for o, verdict in zip(result.outcomes, verdicts, strict=True) if verdict is Verdict.FAILED
+        ]
         if direction == "harmful" and len(failed) == 1:
             self._alone[failed[0]] += 1
         if caught is (direction == "harmless"):
             self._find(result, baseline, mutant, mutation)
 
-    def _add_outcome(self, place: int, mutation: Mutation, outcome: Outcome) -> None:
-        if outcome.verdict is Verdict.NOT_APPLICABLE:
-            return
-        caught = _VERDICTS.get(outcome.verdict)
-        self._by_criterion[mutation.operator, outcome.criterion].add(place, mutation.operator, caught)
-        self._roles[outcome.criterion, mutation.direction].add(place, mutation.operator, caught)
+    def _add_outcome(self, place: int, mutation: Mutation, criterion: str, caught: bool | None) -> None:
+        self._by_criterion[mutation.operator, criterion].add(place, mutation.operator, caught)
+        self._roles[criterion, mutation.direction].add(place, mutation.operator, caught)
 
     def _find(self, result: CaseResult, baseline: Trace, mutant: Recording, mutation: Mutation) -> None:
         """Keep a mutant that was judged wrongly, unless enough worse ones are kept already."""

@@ -74,6 +74,7 @@ def baselines_in(
 ) -> Baselines:
     """Return the reference conversations of eval sets as recordings."""
     loaded_sets, notes = load_sets(eval_set, criteria, lenient=lenient, judges=judges, thresholds=NO_THRESHOLDS)
+    loaded_sets = [_deciding(loaded) for loaded in loaded_sets]
     only = [only] if isinstance(only, str) else only
     cases = loading.select_cases(loading.plan_cases(loaded_sets), loaded_sets, only)
     pairs = tuple((case, _reference(case)) for case in cases if _can_change(case.case.conversation))
@@ -85,6 +86,11 @@ def baselines_in(
     )
     paths = () if isinstance(eval_set, EvalSet) else tuple(eval_set)
     return Baselines(pairs, exclusions, tuple(loaded_sets), notes, paths)
+
+
+def _deciding(loaded: loading.LoadedSet) -> loading.LoadedSet:
+    """Return a set with the criteria that have a threshold. The others cannot catch a change."""
+    return replace(loaded, criteria=tuple(c for c in loaded.criteria if c.threshold is not None))
 
 
 def _reference(case: PlannedCase) -> Recording:
@@ -106,6 +112,7 @@ def baselines_of_run(store: Store, run_id: str, criteria: Criteria, *, lenient: 
     expected = {case.position: case for case in store.cases(info.id)}
     sets = EvalSet("run", tuple(case.case for case in expected.values()))
     loaded_sets, notes = load_sets(sets, criteria, lenient=lenient, judges=judges, thresholds=NO_THRESHOLDS)
+    loaded_sets = [_deciding(loaded) for loaded in loaded_sets]
     passed: dict[int, int] = {}
     for result in store.results(info.id, verdicts=[Verdict.PASSED]):
         passed.setdefault(result.position, result.attempt)
