@@ -45,6 +45,15 @@ def test_a_score_below_the_limit_fails(folder: Path) -> None:
     assert folder
 
 
+def test_the_store_shows_the_report_again(folder: Path) -> None:
+    """`fairtrial show` prints the same report from the store alone."""
+    done = fairtrial("mutate", "shop.evalset.json", "--json", "-")
+    shown = fairtrial("show", done.json["run"])
+    assert shown.code == 0
+    assert shown.out.strip() == done.err.strip()
+    assert folder
+
+
 def test_reports_are_written(folder: Path) -> None:
     """JSON, Markdown and JUnit hold the same numbers, and markup of agents is escaped."""
     done = fairtrial(

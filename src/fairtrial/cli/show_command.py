@@ -68,6 +68,8 @@ def show(
     elif case is not None:
         if not api.print_cases(console(), stored_run, case, whole_ballots=ballots):
             raise UsageError(f"run {stored_run.info.id} has no case {case!r}")
+    elif stored_run.info.kind == "mutate":
+        api.print_mutation(console(), api.mutation_report(stored_run.info.id, store))
     elif everything and sys.stdout.isatty():
         terminal = console()
         with terminal.capture() as captured:
