@@ -127,11 +127,12 @@ class Diagnostics:
                 extra[key] = value
                 allowed = value is None or key in quiet or (open_ended(key) if callable(open_ended) else open_ended)
                 # Files repeat the same keys, so that an allowed key is compared once. The names are constants, and
-                # their ids stay the same.
-                if not allowed or (id(names), key) not in self._allowed_keys:
-                    self.unknown(at, key, names.values(), open_ended=allowed)
-                    if allowed:
-                        self._allowed_keys.add((id(names), key))
+                # their ids stay the same. Hostile files have very many keys, which are no longer compared.
+                if not allowed:
+                    self.unknown(at, key, names.values())
+                elif self._hints < _MOST_HINTS and (id(names), key) not in self._allowed_keys:
+                    self._allowed_keys.add((id(names), key))
+                    self.unknown(at, key, names.values(), open_ended=True)
             elif name in fields:
                 first_key = next(first for first in raw if names.get(first) == name)
                 self.error((at, key), f"stands there twice, as {first_key!r} and as {key!r}; keep one")
