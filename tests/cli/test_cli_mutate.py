@@ -93,6 +93,15 @@ def test_the_list_shows_every_operator_with_an_example(folder: Path) -> None:
     assert folder
 
 
+def test_a_run_to_reuse_must_exist(folder: Path) -> None:
+    """`--reuse` names a stored run, for example an interrupted one, whose replies of judges are used again."""
+    first = fairtrial("mutate", "shop.evalset.json", "--json", "-").json
+    again = fairtrial("mutate", "shop.evalset.json", "--json", "-", "--reuse", first["run"]).json
+    assert again["score"] == first["score"]
+    assert fairtrial("mutate", "shop.evalset.json", "--reuse", "20000101").code == 2
+    assert folder
+
+
 def test_an_eval_set_and_a_run_at_once_are_refused(folder: Path) -> None:
     """Exactly one source of conversations is needed."""
     assert fairtrial("mutate").code == 2

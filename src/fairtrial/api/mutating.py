@@ -240,19 +240,24 @@ def mutate(
     return execute_mutation(plan, store=store).report
 
 
-def execute_mutation(plan: MutationPlan, *, store: str | None = None, on_result: OnResult | None = None) -> MutationRun:
-    """Score the baselines, then the mutants of the baselines that pass. Raises UsageError if no baseline passes."""
-    run: MutationRun = blocking(_execute(plan, store, on_result or (lambda _: None)))
+def execute_mutation(
+    plan: MutationPlan, *, store: str | None = None, on_result: OnResult | None = None, reuse: str | None = None
+) -> MutationRun:
+    """Score the baselines, then the mutants of the baselines that pass. Raises UsageError if no baseline passes.
+
+    `reuse` is the id of a stored run, for example of an interrupted one. Equal questions get its judges' replies.
+    """
+    run: MutationRun = blocking(_execute(plan, store, on_result or (lambda _: None), reuse))
     return run
 
 
-async def _execute(plan: MutationPlan, store: str | None, on_result: OnResult) -> MutationRun:
+async def _execute(plan: MutationPlan, store: str | None, on_result: OnResult, reuse: str | None) -> MutationRun:
     run_store = open_store(store) if store is not None else temporary_store()
     with closing(run_store):
         results: list[CaseResult] = []
         pairs = plan.baselines.pairs
         cases = tuple(case for case, _ in pairs)
-        await run_plan(replace(plan.plan, cases=cases, recorded=pairs), run_store, results.append)
+        await run_plan(replace(plan.plan, cases=cases, recorded=pairs), run_store, results.append, reuse=reuse)
         passing = {result.position for result in results if result.verdict is Verdict.PASSED}
         if not passing:
             run_store.remove(plan.plan.info.id)
@@ -263,7 +268,9 @@ async def _execute(plan: MutationPlan, store: str | None, on_result: OnResult) -
             )
         mutants = tuple(plan.selection(passing))
         passed_cases = tuple(case for case in cases if case.position in passing)
-        _, info = await run_plan(replace(plan.plan, cases=passed_cases, recorded=mutants), run_store, on_result)
+        _, info = await run_plan(
+            replace(plan.plan, cases=passed_cases, recorded=mutants), run_store, on_result, reuse=reuse
+        )
         return MutationRun(info, report_of(run_store, info))
 
 

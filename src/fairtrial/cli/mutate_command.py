@@ -112,7 +112,7 @@ def mutate(
         def on_result(result: CaseResult) -> None:  # noqa: ARG001
             progress.advance(good=True)
 
-        report = api.execute_mutation(plan, store=store, on_result=on_result).report
+        report = api.execute_mutation(plan, store=store, on_result=on_result, reuse=judge["reuse"]).report
     _write(report, json_file, markdown, junit)
     with reader_may_leave():
         api.print_mutation(console(stderr=json_file == _STDOUT), report, quiet=quiet)
