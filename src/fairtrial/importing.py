@@ -13,6 +13,9 @@ from typing import Any
 
 from fairtrial.errors import ConfigError, UsageError, lacks_extra, nearest
 
+FILE_PREFIX = "fairtrial_file_"
+"""The beginning of the names of modules that were imported from a file. Another process cannot import them by name."""
+
 
 def import_path(path: str, pointer: str) -> Any:
     """Return the callable at `package.module.name` or `package.module:name`, as `import_object` does."""
@@ -56,7 +59,7 @@ def _object_of_file(file: Path, name: str, pointer: str) -> Any:
     if not file.is_file():
         raise ConfigError(f"{pointer}: {file}: no such file")
     # Two folders may hold files of the same name, so that the module is named by its whole path.
-    module_name = f"fairtrial_file_{hashlib.sha256(str(file.resolve()).encode()).hexdigest()[:16]}"
+    module_name = f"{FILE_PREFIX}{hashlib.sha256(str(file.resolve()).encode()).hexdigest()[:16]}"
     spec = importlib.util.spec_from_file_location(module_name, file)
     assert spec is not None and spec.loader is not None  # noqa: S101, PT018  # the suffix is .py
     module = importlib.util.module_from_spec(spec)

@@ -29,6 +29,12 @@ def test_several_processes_give_the_same_results() -> None:
     assert runs[0].summary == runs[1].summary
 
 
+def test_a_few_recordings_are_scored_without_processes() -> None:
+    """Their results are the same."""
+    alone, together = (fairtrial.score(ready(RECORDINGS[:3]), criteria=CRITERIA, jobs=jobs) for jobs in (1, 2))
+    assert list(alone.cases) == list(together.cases)
+
+
 def test_a_function_that_cannot_travel_is_refused() -> None:
     """Another process could not import it."""
     with pytest.raises(fairtrial.UsageError, match=r"jobs: mine cannot be sent to another process.*leave out jobs"):

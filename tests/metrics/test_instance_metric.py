@@ -81,3 +81,10 @@ def test_a_file_that_cannot_be_imported_is_named(tmp_path: Path) -> None:
         score(tmp_path, "def evaluated(instance): return 1")
     with pytest.raises(UsageError, match=r"no_such\.py: no such file"):
         score(tmp_path, "", custom_metrics=[{"name": "quality", "custom_function_file": "no_such.py"}])
+
+
+def test_a_function_of_a_file_is_refused_in_several_processes(tmp_path: Path) -> None:
+    """Another process cannot import the file by a name, and the message says so."""
+    score(tmp_path, "def evaluate(instance): return 1")
+    with pytest.raises(UsageError, match=r"jobs: quality cannot be sent to another process: .*function of a file"):
+        api.plan_score([tmp_path / "basic-dataset.json"], jobs=2)

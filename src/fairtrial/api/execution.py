@@ -179,7 +179,8 @@ class _Stages:
         return decision
 
     def _results(self, attempts: int, *, is_first: bool) -> AsyncIterator[CaseResult]:
-        if self.plan.jobs > 1:
+        # Processes for a few chunks would take longer to start than the chunks take here.
+        if self.plan.jobs > 1 and self.plan.total > CHUNK * PATIENCE:
             return _in_processes(self._recorded(), self.plan.jobs)
         pairs = self._recordings(attempts, is_first=is_first)
         return score(pairs, concurrency=self.plan.concurrency, earlier=self.earlier, ballots=self.ballots)

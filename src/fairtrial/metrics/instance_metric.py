@@ -10,6 +10,7 @@ from typing import Any
 from fairtrial.errors import MetricError
 from fairtrial.formats.adk.write import content_json
 from fairtrial.formats.agents_cli.write_dataset import instance_json
+from fairtrial.importing import FILE_PREFIX
 from fairtrial.records.case import EvalCase
 from fairtrial.records.record import Json
 from fairtrial.records.score import Score
@@ -34,6 +35,12 @@ class InstanceMetric:
 
     function: Callable[..., Any]
     name: str
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how to make the metric again in another process. Raises TypeError for a function of a file."""
+        if self.function.__module__.startswith(FILE_PREFIX):
+            raise TypeError("another process cannot import a function of a file by its name")
+        return InstanceMetric, (self.function, self.name)
 
     async def __call__(self, trace: Trace, case: EvalCase) -> Score:
         """Call the function with the case and the recorded conversation. A score of null is unscored."""
