@@ -110,7 +110,7 @@ def test_a_target_is_a_module_and_a_function() -> None:
         ("no_such_module_here:f", "cannot import"),
         ("asyncio:slep", "did you mean 'sleep'"),
         ("asyncio:", "import path"),
-        ("./asyncio.py:sleep", "import path"),
+        ("./asyncio.py:sleep", "asyncio.py: no such file"),
         ("asyncio.tsks:f", r"did you mean 'asyncio\.tasks'"),
         ("adkk:folder", "did you mean 'adk'"),
     ],

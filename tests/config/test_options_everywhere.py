@@ -50,7 +50,7 @@ def injecting(options: Json) -> Json:
 def interval(options: Json) -> Json:
     """A configuration with a metric of the user, whose values have this interval."""
     metric = {"code_config": {"name": "builders.load"}, "metric_info": {"metric_value_info": {"interval": options}}}
-    return {"criteria": FINE, "custom_metrics": {"mine": metric}}
+    return {"criteria": FINE | {"mine": 0.5}, "custom_metrics": {"mine": metric}}
 
 
 PLACES = {
@@ -194,6 +194,7 @@ def test_all_problems_are_found_at_once() -> None:
         "criteria": {
             "tool_trajectory_avg_score": {"ignore_args": 1, "partial": "f2"},
             "safety_v1": {"judgeModelOptions": {"numSamples": 0, "judge_model_config": {"temprature": 1}}},
+            "mine": 0.5,
         },
         "custom_metrics": {"mine": {"description": "no code"}},
         "userSimulatorConfig": {"stopSignal": " "},

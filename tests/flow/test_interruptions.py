@@ -248,6 +248,7 @@ def test_a_changed_config_is_refused(killed: str) -> None:
 
 def test_an_added_config_is_refused() -> None:
     """A config that now lies nearer than the defaults is a difference."""
+    Path("test_config.json").unlink()  # in the folder above, it would be refused
     write("alone/a.evalset.json", eval_set("good"))
     assert fairtrial("run", "alone/a.evalset.json", "--agent", "commands:patient", "--quiet").code == 0
     write("alone/test_config.json", MATCH)

@@ -220,7 +220,7 @@ def test_a_cassette_that_another_run_records_is_refused(tmp_path: Path) -> None:
         return trace.invocations[-1].query
 
     only = EvalSet("one", eval_set("a").cases[:1])
-    assert fairtrial.evaluate(only, agent, {"final_response_match_v2": 0.5}, judges=replace(judges, model="judge"))
+    fairtrial.evaluate(only, agent, {"final_response_match_v2": 0.5}, judges=replace(judges, model="judge"))
     assert inner == [""]
 
 

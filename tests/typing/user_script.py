@@ -15,13 +15,17 @@ from fairtrial import (
     Agent,
     AgentDetails,
     AgentError,
+    Agreement,
     Ballot,
     Behavior,
     Budget,
+    Calibration,
     CallError,
     CaseError,
     CaseKey,
     CaseResult,
+    Claim,
+    Comparison,
     ConfigError,
     Criterion,
     CriterionSummary,
@@ -36,7 +40,9 @@ from fairtrial import (
     Fault,
     FinalResponseMatch,
     FinalResponseRubrics,
+    Flakiness,
     FormatError,
+    GateDecision,
     Hallucinations,
     InferenceCallCount,
     Injection,
@@ -46,6 +52,8 @@ from fairtrial import (
     JudgeError,
     JudgeOptions,
     Judges,
+    JudgeState,
+    Label,
     Message,
     Metric,
     MetricError,
@@ -53,6 +61,7 @@ from fairtrial import (
     ModelOptions,
     ModelUsage,
     NamedModel,
+    Operator,
     Outcome,
     PanelMember,
     Part,
@@ -63,8 +72,10 @@ from fairtrial import (
     Range,
     ReasoningTrace,
     ReasoningValue,
+    RecordedJudge,
     Recording,
     Reply,
+    ReportCard,
     ResponseEvaluation,
     ResponseMatch,
     Rubric,
@@ -79,7 +90,9 @@ from fairtrial import (
     SimulatedToolError,
     Simulator,
     SimulatorError,
+    SizePlan,
     Step,
+    StoreError,
     Summary,
     TaskSuccess,
     Thought,
@@ -102,11 +115,18 @@ from fairtrial import (
     aevaluate,
     ascore,
     avalue,
+    calibrate,
+    compare,
     evaluate,
+    flaky,
+    gate,
     iter_recordings,
     load_eval_set,
     load_recordings,
+    mutate,
     open_run,
+    plan,
+    report_card,
     save_eval_set,
     score,
     value,
@@ -221,7 +241,7 @@ def parrots(case: EvalCase, attempt: int) -> Simulator:
     return Parrot()
 
 
-def flaky(case: EvalCase, attempt: int) -> Environment:
+def unreliable(case: EvalCase, attempt: int) -> Environment:
     """Return an environment for a case and an attempt."""
     assert case.id
     assert attempt
@@ -301,7 +321,8 @@ def _lines(result: CaseResult) -> list[str]:
 def main(folder: Path) -> list[str]:
     """Evaluate, save, load, score and value."""
     eval_set = EvalSet("shop", (FIXED, PLAYED))
-    run = evaluate(eval_set, AGENT, CRITERIA, users=parrots, environment=flaky, attempts=2)
+    stored = f"sqlite:///{folder}/runs.db"
+    run = evaluate(eval_set, AGENT, CRITERIA, users=parrots, environment=unreliable, attempts=2, store=stored)
     assert run.verdict in set(Verdict)
     judged = evaluate(EvalSet("fixed", (FIXED,)), AGENT, {"final_response_match_v2": 0.5}, judges=JUDGES)
 
@@ -332,13 +353,35 @@ def main(folder: Path) -> list[str]:
         problems = (*problems, str(error))
     run.save(json=folder / "run.json")
     first: CaseResult = run.cases[0]
-    reread: Run = open_run(run.info.id[:8], store=f"sqlite:///{folder}/runs.db")
+    reread: Run = open_run(run.info.id, store=stored)
     assert len(reread.cases[1:]) < len(run.cases)
+    trust(run, again, folder)
     return [
         first.case_id,
         *(line for one in (run, judged, again, last) for line in describe(one)),
         f"{worth.score} {key} {problems} {MODELS.budget}",
     ]
+
+
+def trust(run: Run, again: Run, folder: Path) -> list[str]:
+    """Compare, gate, plan and calibrate runs, and mutate an eval set."""
+    comparison: Comparison = compare(run, evaluate(EvalSet("shop", (FIXED, PLAYED)), AGENT, CRITERIA, users=parrots))
+    decision: GateDecision = gate(run, [Claim("at_least", 0.1)])
+    try:
+        size: SizePlan | StoreError | UsageError = plan(run, detect=0.2)
+    except (StoreError, UsageError) as error:
+        size = error
+    repeated: Flakiness = flaky(run)
+    labels: list[Label] = run.labels
+    calibrations: list[Calibration] = calibrate(again)
+    states: list[tuple[JudgeState, Agreement | None]] = [(own.state, own.agreement) for own in calibrations]
+    table = folder / "verdicts.csv"
+    table.write_text("item,label,verdict\n" + "".join(f"{item},1,1\n" for item in range(3)), encoding="utf-8")
+    card: ReportCard = report_card(recorded=table)
+    judges: tuple[RecordedJudge, ...] = card.judges
+    operators: tuple[str | Operator, ...] = ("call_dropped",)
+    mutants = mutate(EvalSet("fixed", (FIXED,)), {"tool_trajectory_avg_score": 1.0}, operators=operators)
+    return [str(each) for each in (comparison, decision, size, repeated, labels, states, judges, mutants)]
 
 
 async def awaited(folder: Path) -> tuple[Run, Run, object]:
