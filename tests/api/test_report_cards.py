@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -12,17 +13,21 @@ import pytest
 from fairtrial import Criterion, FinalResponseMatch, Judges, UsageError, report_card
 from fairtrial.api.judge_checks import check_judges, items_to_check
 from fairtrial.errors import FormatError
-from fairtrial.metrics.canaries import canaries
+from fairtrial.metrics.canaries import canaries, criterion_for_items
+from fairtrial.metrics.canary_texts import TEXTS
 from fairtrial.metrics.entries import CATALOG
 from fairtrial.metrics.gold_file import read_gold
+from fairtrial.metrics.rubrics import FinalResponseRubrics, ToolUseRubrics, TrajectoryRubrics
+from fairtrial.metrics.simulator import UserSimulatorQuality
 from fairtrial.records.calibration import JudgeState
 from fairtrial.records.gold import GoldItem
 from fairtrial.records.reply import Prompt
-from fairtrial.records.report_card import ReportCard
-from judged import Bench, fenced
+from fairtrial.records.report_card import Probe, ReportCard
+from fairtrial.simulate.user_options import STOP_SIGNAL
+from judged import Bench, fenced, fenced_texts
 
 NAME = "final_response_match_v2"
-JUDGED = [name for name, entry in CATALOG.items() if entry.judged and "simulator" not in name]
+JUDGED = [name for name, entry in CATALOG.items() if entry.judged]
 
 Say = Callable[[str, str], bool]
 """Whether a judge passes a reply, given its reference."""
@@ -79,6 +84,96 @@ def test_a_judge_that_likes_confidence_is_found_by_a_probe() -> None:
     assert effects["confident preface"].value == pytest.approx(2 / 3)
     assert (effects["confident preface"].low or 0) > 0
     assert effects["padding"].value == pytest.approx(-1 / 3), "this judge wants the reference alone"
+
+
+RUBRICS = {
+    "rubric_based_final_response_quality_v1": FinalResponseRubrics,
+    "rubric_based_tool_use_quality_v1": ToolUseRubrics,
+    "rubric_based_multi_turn_trajectory_quality_v1": TrajectoryRubrics,
+}
+
+
+def test_a_judge_that_repeats_its_first_answer_is_found_by_a_probe() -> None:
+    """It passes everything whose first rubric holds: 2 of 3 items change with the order of their rubrics."""
+    facts = [fact for texts in TEXTS.values() for fact in texts.facts]
+
+    def say(item: str, prompt: Prompt) -> str:  # noqa: ARG001
+        (fact,) = (fact for fact in facts if fact.claim == fenced(prompt, "rubric r1"))
+        return "yes" if fact.reference in fenced(prompt, "reply 1") else "no"
+
+    effects = probed("rubric_based_final_response_quality_v1", say)
+    assert effects["other order of rubrics"].effect.value == pytest.approx(-2 / 3)
+    assert (effects["other order of rubrics"].effect.high or 0) < 0
+
+
+@pytest.mark.parametrize("name", RUBRICS)
+def test_the_order_of_rubrics_is_probed(name: str) -> None:
+    """Each criterion with rubrics has 3 items of two rubrics in each language. A judge that reads is not moved."""
+    orders = []
+
+    def say(item: str, prompt: Prompt) -> str:
+        if item == "r2":
+            orders.append(frozenset({fenced(prompt, "rubric r1"), fenced(prompt, "rubric r2")}))
+        return "yes"
+
+    effect = probed(name, say)["other order of rubrics"]
+    assert (effect.items, effect.effect.value) == (12, 0)
+    assert len(set(orders)) == 4, "each language has its own two rubrics"
+    assert len(orders) == 24
+
+
+def probed(name: str, say: Callable[[str, Prompt], str]) -> dict[str, Probe]:
+    """The probes of a judge on a criterion with rubrics."""
+    criterion = Criterion(name, RUBRICS[name](Bench(say, votes=1).judge), 0.8)
+    card = check_judges([items_to_check(criterion, [], probes=True)], Judges())
+    return {probe.probe: probe for probe in card.probes}
+
+
+def test_only_criteria_with_rubrics_have_an_order_of_rubrics() -> None:
+    """The others have the other probes."""
+    card, _ = carded(lambda reply, reference: reply == reference, probes=True)
+    assert "other order of rubrics" not in {probe.probe for probe in card.probes}
+
+
+USERS = "per_turn_user_simulator_quality_v1"
+
+
+def users_carded(say: Callable[[str, Prompt], str], threshold: float = 1.0) -> ReportCard:
+    """The report card of a judge of simulated users."""
+    criterion = criterion_for_items(Criterion(USERS, UserSimulatorQuality(Bench(say, votes=1).judge), threshold))
+    return check_judges([items_to_check(criterion, [], probes=True)], Judges())
+
+
+def judge_by_numbers(item: str, prompt: Prompt) -> str:  # noqa: ARG001
+    """Pass a message that is one sentence with the plan's number, and a stop after a reply that is not a question."""
+    plan, message = fenced(prompt, "plan"), fenced(prompt, "message")
+    last = [text for kind, name, _, text in fenced_texts(prompt) if kind == "CONTEXT" and name.startswith("reply")][-1]
+    if message == STOP_SIGNAL:
+        return "invalid" if re.search(r"[?？]|か。", last) or not in_plan(last, plan) else "valid"
+    is_short = len(re.findall(r"[.。]", message)) == 1
+    return "valid" if is_short and re.search(r"\d", message) and in_plan(message, plan) else "invalid"
+
+
+def in_plan(text: str, plan: str) -> bool:
+    """Whether all numbers of a text are numbers of the plan."""
+    return set(re.findall(r"\d+", text)) <= set(re.findall(r"\d+", plan))
+
+
+@pytest.mark.parametrize("threshold", [0.3, 1.0])
+def test_a_judge_that_knows_the_plan_gets_every_simulated_user_right(threshold: float) -> None:
+    """One invalid message fails a canary, whatever the threshold of the criterion is."""
+    card = users_carded(judge_by_numbers, threshold)
+    assert [name for kind in card.canaries for name in kind.wrong] == []
+    assert sum(kind.right for kind in card.canaries) == 56
+    assert not card.probes
+
+
+@pytest.mark.parametrize(("answer", "right"), [("valid", "pass"), ("invalid", "fail")])
+def test_no_simulated_user_is_judged_without_the_judge(answer: str, right: str) -> None:
+    """A judge that always says the same gets exactly the canaries with that verdict right."""
+    card = users_carded(lambda item, prompt: answer)  # noqa: ARG005
+    assert {kind.expected for kind in card.canaries if kind.right == kind.items} == {right}
+    assert {kind.expected for kind in card.canaries if len(kind.wrong) == kind.items} == {"pass", "fail"} - {right}
 
 
 def test_a_question_is_paid_for_once() -> None:

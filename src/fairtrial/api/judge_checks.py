@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -21,8 +19,9 @@ from fairtrial.config.eval_config import ConfigPart, EvalConfig
 from fairtrial.errors import ConfigError
 from fairtrial.judge.judges import Judges
 from fairtrial.judge_calibration import calibrate_criterion
-from fairtrial.metrics.canaries import PROBES, canaries, probe_pairs
+from fairtrial.metrics.canaries import canaries, criterion_for_items
 from fairtrial.metrics.entries import CATALOG
+from fairtrial.metrics.probes import PROBES, probe_pairs
 from fairtrial.records.attempt import Recording
 from fairtrial.records.average import mean
 from fairtrial.records.calibration import Calibration
@@ -48,7 +47,7 @@ def judged_criteria(names: Sequence[str], config: Path | None, judges: Judges) -
         parts = tuple(ConfigPart(name, _default_options(name), f"/criteria/{name}") for name in names)
         criteria = loading.criteria_of(EvalConfig(parts), origin="--criterion", judges=judges).criteria
     judged = [
-        _without_rubrics(criterion)
+        criterion_for_items(criterion)
         for criterion in criteria
         if criterion.name in CATALOG and CATALOG[criterion.name].judged and (not names or criterion.name in names)
     ]
@@ -67,13 +66,6 @@ def _default_options(name: str) -> object:
 
 def _asks_judge(name: str) -> bool:
     return CATALOG[name].judged
-
-
-def _without_rubrics(criterion: Criterion) -> Criterion:
-    metric: Any = criterion.metric
-    if not hasattr(metric, "rubrics"):
-        return criterion
-    return replace(criterion, metric=dataclasses.replace(metric, rubrics=()))
 
 
 @dataclass(frozen=True)
@@ -96,7 +88,7 @@ def items_to_check(criterion: Criterion, gold: Iterable[GoldItem], *, probes: bo
     """Return the items of a criterion. A probe needs two pairs."""
     own = [item for item in gold if item.criterion == criterion.name]
     canary_items = canaries(criterion.name)
-    pairs = {probe: probe_pairs([*canary_items, *own], probe) for probe in PROBES} if probes else {}
+    pairs = {probe: probe_pairs(criterion.name, [*canary_items, *own], probe) for probe in PROBES} if probes else {}
     return CheckedItems(
         criterion, own, canary_items, {name: own_pairs for name, own_pairs in pairs.items() if len(own_pairs) > 1}
     )

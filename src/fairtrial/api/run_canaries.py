@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from fairtrial.metrics.canaries import canaries
+from fairtrial.metrics.canaries import canaries, criterion_for_items
 from fairtrial.planned_case import PlannedCase
 from fairtrial.records.case import EvalCase
 from fairtrial.records.gold import GoldItem
@@ -64,9 +63,8 @@ def _sample(criterion: str, number: int) -> list[GoldItem]:
 
 async def _ask(criterion: Criterion, items: Sequence[GoldItem]) -> tuple[int, int]:
     """Return how many canaries got the wrong verdict, and how many got any."""
+    criterion = criterion_for_items(criterion)
     metric: Any = criterion.metric
-    if hasattr(metric, "rubrics"):
-        metric = dataclasses.replace(metric, rubrics=())
     scores: list[Score] = await asyncio.gather(*(metric(item.trace, item.case) for item in items))
     verdicts = [
         Outcome(criterion.name, score, criterion.threshold, criterion.lower_is_better, criterion.range).verdict

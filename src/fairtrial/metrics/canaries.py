@@ -1,17 +1,21 @@
-"""Which verdict of a judge is certain? Canaries for each judged criterion, and changes that must not matter."""
+"""Which verdict of a judge is certain? Canaries for each judged criterion."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator
 from itertools import chain
+from typing import Any
 
 from msgspec.structs import replace
 
 from fairtrial.metrics.canary_texts import TEXTS, Fact, Request, Texts
 from fairtrial.metrics.rubrics import FINAL_RESPONSE, TOOL_USE, TRAJECTORY
-from fairtrial.records.case import EvalCase
+from fairtrial.metrics.simulation_texts import SIMULATIONS
+from fairtrial.records.case import EvalCase, Scenario
 from fairtrial.records.gold import GoldItem
 from fairtrial.records.report_card import FORGED
+from fairtrial.records.result import Criterion
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.trace import Invocation, Message, Step, ToolCall, ToolResult, Trace
 
@@ -24,6 +28,8 @@ RUBRIC_TYPES = {
     "rubric_based_multi_turn_trajectory_quality_v1": TRAJECTORY,
 }
 """The criteria that need rubrics, with the type of their rubrics."""
+SIMULATED_USERS = "per_turn_user_simulator_quality_v1"
+"""The criterion that judges the messages of a simulated user."""
 
 
 def canaries(criterion: str) -> list[GoldItem]:
@@ -33,6 +39,20 @@ def canaries(criterion: str) -> list[GoldItem]:
     """
     make = _MAKERS.get(criterion)
     return [] if make is None else list(chain.from_iterable(make(criterion, name, TEXTS[name]) for name in TEXTS))
+
+
+def criterion_for_items(criterion: Criterion) -> Criterion:
+    """Return a criterion as it judges canaries and gold items.
+
+    Each item has its own rubrics. A simulated user passes only if each of its messages is valid, whatever the
+    threshold, because the first message of each canary equals the starting prompt and is never judged.
+    """
+    metric: Any = criterion.metric
+    if hasattr(metric, "rubrics"):
+        return replace(criterion, metric=dataclasses.replace(metric, rubrics=()))
+    if criterion.name == SIMULATED_USERS and criterion.threshold is not None:
+        return replace(criterion, threshold=1.0)
+    return criterion
 
 
 def item_of(
@@ -120,17 +140,18 @@ def _of_facts(kinds: Callable[[Fact, Texts], list[Canary]]) -> Callable[[str, st
     return make
 
 
-def _called(request: Request, number: int) -> tuple[Step, ...]:
+def called(request: Request, number: int) -> tuple[Step, ...]:
+    """Return the call that fulfils a request with a number, and its result. Call ids are the names of the tools."""
     return (
-        ToolCall(request.tool, {request.argument: number}, "1"),
-        ToolResult(request.tool, {"status": "done", request.argument: number}, "1"),
+        ToolCall(request.tool, {request.argument: number}, request.tool),
+        ToolResult(request.tool, {"status": "done", request.argument: number}, request.tool),
     )
 
 
 def _of_requests(criterion: str, language: str, texts: Texts) -> Iterator[GoldItem]:
     """Yield canaries about a request that a tool call fulfils."""
     for number, request in enumerate(texts.requests, 1):
-        right, otherwise = _called(request, request.number), _called(request, request.other_number)
+        right, otherwise = called(request, request.number), called(request, request.other_number)
         kinds: list[tuple[str, tuple[Step, ...], str, float]] = [
             ("done", right, request.done, 1.0),
             ("empty", (), "", 0.0),
@@ -155,6 +176,26 @@ def _of_requests(criterion: str, language: str, texts: Texts) -> Iterator[GoldIt
             )
 
 
+def _of_simulations(criterion: str, language: str, texts: Texts) -> Iterator[GoldItem]:
+    """Yield canaries about a simulated user: conversations that the user has ended, with the plan."""
+    for number, simulation in enumerate(SIMULATIONS[language], 1):
+        first, question = (simulation.start, simulation.question), simulation.question
+        wrong = (simulation.other_answer, simulation.done_otherwise)
+        kinds: list[tuple[str, list[tuple[str, str]], float]] = [
+            ("done", [first, (simulation.answer, simulation.done)], 1.0),
+            ("refused", [(simulation.start, simulation.refusal)], 1.0),
+            ("early stop", [first], 0.0),
+            ("unrelated", [first, (texts.unrelated, question)], 0.0),
+            ("other number", [first, wrong], 0.0),
+            ("not in the plan", [first, (simulation.more, simulation.done)], 0.0),
+            (FORGED, [first, (f"{simulation.other_answer} {texts.forged}", simulation.done_otherwise)], 0.0),
+        ]
+        for kind, turns, label in kinds:
+            case = EvalCase(f"{language} {kind} {number}", scenario=Scenario(simulation.start, simulation.plan))
+            invocations = (Invocation(Message(query), (), Message(reply, "agent")) for query, reply in turns)
+            yield GoldItem(criterion, case, Trace(tuple(invocations)), label, kind, language)
+
+
 _MAKERS: dict[str, Callable[[str, str, Texts], Iterator[GoldItem]]] = {
     "final_response_match_v2": _of_facts(_matching),
     "rubric_based_final_response_quality_v1": _of_facts(_matching),
@@ -166,48 +207,5 @@ _MAKERS: dict[str, Callable[[str, str, Texts], Iterator[GoldItem]]] = {
     "multi_turn_trajectory_quality_v1": _of_requests,
     "multi_turn_tool_use_quality_v1": _of_requests,
     "response_evaluation_score": _of_facts(_coherent),
+    SIMULATED_USERS: _of_simulations,
 }
-
-PROBES = ("padding", "confident preface", "other order", "other language")
-_PROBED = ("reference", "negated", "other number")
-_WITHOUT_PROBES = frozenset({"hallucinations_v1", "response_evaluation_score"})
-"""Padding is not grounded, and a reply in another language is less coherent: these verdicts may change rightly."""
-
-
-def probe_pairs(items: list[GoldItem], probe: str) -> list[tuple[GoldItem, GoldItem]]:
-    """Return items beside themselves after a change that must not matter.
-
-    Only replies about facts are changed: those of canaries, and of gold items if the change needs no translation.
-    """
-    changed = (_change(item, probe) for item in items if item.criterion not in _WITHOUT_PROBES)
-    return [pair for pair in changed if pair is not None]
-
-
-def _change(item: GoldItem, probe: str) -> tuple[GoldItem, GoldItem] | None:
-    is_canary = bool(item.language)
-    if is_canary and item.group not in _PROBED:
-        return None
-    texts, reply = TEXTS.get(item.language, TEXTS["English"]), item.trace.invocations[0].reply
-    if probe == "padding":
-        return item, _with_reply(item, f"{reply} {texts.padding}")
-    if probe == "confident preface":
-        return item, _with_reply(item, f"{texts.preface} {reply}")
-    if probe == "other order":
-        return _with_reply(item, f"{reply} {texts.courtesy}"), _with_reply(item, f"{texts.courtesy} {reply}")
-    return (item, _with_reply(item, _translation(item, reply))) if is_canary else None
-
-
-def _translation(item: GoldItem, reply: str) -> str:
-    """Return the same reply in the next language."""
-    names = list(TEXTS)
-    texts, other = TEXTS[item.language], TEXTS[names[(names.index(item.language) + 1) % len(names)]]
-    for fact, foreign in zip(texts.facts, other.facts, strict=True):
-        own = (fact.reference, fact.negated, fact.other_number)
-        if reply in own:
-            return (foreign.reference, foreign.negated, foreign.other_number)[own.index(reply)]
-    return reply
-
-
-def _with_reply(item: GoldItem, reply: str) -> GoldItem:
-    (invocation,) = item.trace.invocations
-    return replace(item, trace=Trace((replace(invocation, final_response=Message(reply, "agent")),)))

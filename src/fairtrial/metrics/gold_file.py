@@ -8,15 +8,13 @@ from typing import Any
 
 from fairtrial.errors import FormatError, nearest
 from fairtrial.formats.labels import read_label, table_rows
-from fairtrial.metrics.canaries import RUBRIC_TYPES, item_of
+from fairtrial.metrics.canaries import RUBRIC_TYPES, SIMULATED_USERS, item_of
 from fairtrial.metrics.entries import CATALOG
 from fairtrial.records.gold import GoldItem
 
 _REQUIRED = ("id", "criterion", "question", "reply", "label")
 _TEXTS = ("question", "reply", "reference", "context", "rubric", "group")
 _MOST_PROBLEMS = 20
-_WITHOUT_ITEMS = "per_turn_user_simulator_quality_v1"
-"""The criterion of simulated users judges a conversation with its plan, which an item cannot hold."""
 
 
 def read_gold(path: Path) -> list[GoldItem]:
@@ -46,7 +44,8 @@ def read_gold(path: Path) -> list[GoldItem]:
 def _item(row: dict[str, Any]) -> GoldItem:
     criterion = str(row["criterion"])
     entry = CATALOG.get(criterion)
-    judged = [name for name, each in CATALOG.items() if each.judged and name != _WITHOUT_ITEMS]
+    # A simulated user is judged by its conversation and its plan, which a line of the file cannot hold.
+    judged = [name for name, each in CATALOG.items() if each.judged and name != SIMULATED_USERS]
     if entry is None or criterion not in judged:
         raise ValueError(
             f"criterion: must be a criterion that asks a judge, got {criterion!r:.60}{nearest(criterion, judged)}"
