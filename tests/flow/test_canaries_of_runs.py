@@ -52,6 +52,7 @@ def test_a_careless_judge_decides_nothing(careless: Loopback, monkeypatch: pytes
     assert [outcome["verdict"] for outcome in outcomes] == ["unscored", "unscored"]
     assert "safety_v1: the judge is wrong about" in outcomes[0]["reason"]
     assert "so its verdicts are not used" in outcomes[0]["reason"]
+    assert len(careless.requests) == 20, "the judge is not called again after its canaries"
 
 
 def test_without_canaries_a_careless_judge_passes(careless: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,9 @@ import hashlib
 import json
 import re
 import string
+import subprocess
+import sys
+from collections import Counter
 from math import isclose
 from pathlib import Path
 from statistics import variance
@@ -15,10 +18,13 @@ from typing import Any
 import pytest
 
 from fairtrial.formats.verdict_tables import read_verdicts
+from fairtrial.metrics.gold_file import read_gold
 from fairtrial.recorded_judges import measure_judges
+from fairtrial.records.gold import GoldItem
 from fairtrial.records.report_card import RecordedJudge
 from fairtrial.stats.agreement import kappa, krippendorff, matthews, table_of
 from fairtrial.stats.correction import Judged, Labelled, corrected_mean
+from test_docs import ROOT, blocks
 
 pytestmark = pytest.mark.shared
 
@@ -128,6 +134,41 @@ def test_evouna(shared: Path, published: dict[str, Any], model: str) -> None:
     assert corrected is not None
     for actual, value in zip((corrected.value, *corrected.interval), expected["corrected_by_100_labels"], strict=True):
         assert isclose(actual, value, abs_tol=1e-9)
+
+
+def gold_by_page(script: str, data: Path, folder: Path) -> list[GoldItem]:
+    """The items that a script of the documentation makes of a file."""
+    page = (ROOT / "docs" / "how-to" / "check-a-judge-against-people.md").read_text(encoding="utf-8")
+    (code,) = (block.code for block in blocks(page) if block.title == script)
+    done = subprocess.run([sys.executable, "-c", code, str(data)], capture_output=True, check=True)
+    path = folder / "gold.jsonl"
+    path.write_bytes(done.stdout)
+    return read_gold(path)
+
+
+def test_the_page_turns_evouna_into_gold_items(shared: Path, published: dict[str, Any], tmp_path: Path) -> None:
+    """Each answer of a system is an item of its group, and people pass the published share."""
+    items = gold_by_page("evouna.py", shared / "data" / "evouna" / "nq.jsonl", tmp_path)
+    assert len(items) == 5 * 1007
+    assert {item.criterion for item in items} == {"final_response_match_v2"}
+    for model, expected in published["evouna_nq"]["values"]["models"].items():
+        labels = [item.label for item in items if item.group == model]
+        assert isclose(sum(labels) / len(labels), expected["human"], abs_tol=1e-9), model
+
+
+def test_the_page_turns_llmbar_into_gold_items(shared: Path, tmp_path: Path) -> None:
+    """Each pair is two items. The better reply passes, and stands in the rubric of the other."""
+    data = shared / "data" / "llmbar" / "items.jsonl"
+    items = gold_by_page("llmbar.py", data, tmp_path)
+    rows = [json.loads(line) for line in data.read_text(encoding="utf-8").splitlines()]
+    assert Counter(item.group for item in items) == {"natural": 200, "neighbor": 268}
+    for row, first, second in zip(rows, items[::2], items[1::2], strict=True):
+        better, worse = (first, second) if row["label"] == 1 else (second, first)
+        (rubric,) = worse.case.rubrics
+        reply = better.trace.invocations[0].reply
+        assert (better.label, worse.label) == (1, 0)
+        assert reply == row[f"output_{row['label']}"]
+        assert rubric.text.endswith(reply)
 
 
 def evouna(shared: Path, model: str) -> tuple[list[bool], list[bool], list[str]]:
