@@ -224,8 +224,9 @@ def test_judge_and_user_are_not_mixed_up(tmp_path: Path, monkeypatch: pytest.Mon
         shown = fairtrial("show", "2", "*").out
     assert done.code == 0, done.out + done.err
     report = json.loads(Path("run.json").read_bytes())
-    judge = {"calls": 1, "input_tokens": 1000, "output_tokens": 100, "cost": pytest.approx(0.00021)}
-    user = {"calls": 1, "input_tokens": 1000, "output_tokens": 100, "cost": None}
+    counts = {"calls": 1, "input_tokens": 1000, "output_tokens": 100}
+    judge = {**counts, "cost": pytest.approx(0.00021), "unreported_calls": 0, "unpriced_calls": 0}
+    user = {**counts, "cost": None, "unreported_calls": 0, "unpriced_calls": 1}
     assert report["spending"] == {"agent": None, "judge": judge, "simulator": user, "environment": None}
     (case,) = report["cases"]
     assert (case["usage"], case["judge"], case["simulator"]) == (None, judge, user)

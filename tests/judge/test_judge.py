@@ -74,11 +74,11 @@ async def same_as_counting_all(votes: Votes, asked: Question) -> None:
     ("items", "answers", "rule"), [(2, VALID_OR_NOT, VALID), (3, VALID_OR_NOT, VALID), (2, YES_NO_NA, RUBRIC)]
 )
 def test_stopping_changes_no_result_in_sampled_tables(items: int, answers: tuple[str, ...], rule: Rule) -> None:
-    """Two thousand tables of five votes with abstentions, drawn with a fixed seed. See also test_vote_scheduler.py."""
+    """Five hundred tables of five votes with abstentions, drawn with a fixed seed. See also test_vote_scheduler.py."""
     asked, draw = question(items, answers, rule), random.Random(20260713)
 
     async def hold_all() -> None:
-        for _ in range(2000):
+        for _ in range(500):
             votes = tuple(tuple(draw.choice((*answers, None)) for _ in range(items)) for _ in range(5))
             await same_as_counting_all(votes, asked)
 
