@@ -173,6 +173,23 @@ def test_a_wrong_threshold_of_a_config_is_placed_where_it_stands() -> None:
     assert [part.pointer for part in config.criteria] == ["/metrics_to_run/0", "/thresholds/safety"]
 
 
+def test_a_key_chooses_a_rubric_group() -> None:
+    """Without a key every group is judged. A threshold keeps its own place."""
+    chosen = {"name": "final_response_quality", "metric_spec_parameters": {"rubric_group_key": "booking"}}
+    names = ["final_response_quality", "tool_use_quality"]
+    thresholds = {"tool_use_quality": 0.5}
+    config = load({"metrics_to_run": names, "custom_metrics": [chosen], "thresholds": thresholds}, "c.json").config
+    assert config is not None
+    assert [(part.value, part.options) for part in config.criteria] == [
+        ({"threshold": None, "rubric_group": "booking"}, {}),
+        (0.5, {"rubric_group": "*"}),
+    ]
+    assert config.custom_metrics == ()
+    alone = load({"custom_metrics": [chosen]}, "c.json").config
+    assert alone is not None
+    assert alone.criteria[0].name == "rubric_based_final_response_quality_v1"
+
+
 def test_a_config_in_yaml_is_read_as_the_same_in_json() -> None:
     """Comments and block style included."""
     text = "metrics_to_run:  # two\n  - final_response_match\n  - safety\nthresholds: {safety: 1}\n"
@@ -196,6 +213,22 @@ def test_a_config_in_yaml_is_read_as_the_same_in_json() -> None:
         (
             {"custom_metrics": [{"name": "m", "custom_function": "def evaluate(instance): ..."}]},
             "/custom_metrics/0/custom_function: 'm' is code in a configuration, which is not run",
+        ),
+        (
+            {"custom_metrics": [{"name": "safety", "metric_spec_parameters": {"rubric_group_key": "g"}}]},
+            "/custom_metrics/0/metric_spec_parameters: 'safety' has no rubric groups; allowed for final_response_qual",
+        ),
+        (
+            {"custom_metrics": [{"name": "tool_use_quality", "metric_spec_parameters": {"rubric_group": "g"}}]},
+            "/custom_metrics/0/metric_spec_parameters/rubric_group: is not a known key; did you mean 'rubric_group_key",
+        ),
+        (
+            {
+                "custom_metrics": [
+                    {"name": "tool_use_quality", "prompt_template": "{response}", "metric_spec_parameters": {}}
+                ]
+            },
+            "/custom_metrics/0: 'tool_use_quality' is a metric of agents-cli, and cannot have 'prompt_template'",
         ),
         ({"custom_metrics": [{"name": "m", "execution": "remote"}]}, "/custom_metrics/0/execution: 'm' runs in a cl"),
     ],

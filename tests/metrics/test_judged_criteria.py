@@ -97,6 +97,29 @@ def test_rubrics_of_criterion_case_and_invocation_are_judged_together() -> None:
     assert [[part.title for part in one.parts] for one in result.parts] == [["k", "c", "i"], ["k", "c"]]
 
 
+GROUPS = EvalCase("c", rubrics=(Rubric("a", "a", type="booking"), Rubric("b", "b", type="TOOL_USE_QUALITY")))
+
+
+@pytest.mark.parametrize(
+    ("group", "ids"), [(None, ["a"]), ("*", ["a", "b"]), ("booking", ["a"]), ("TOOL_USE_QUALITY", ["b"])]
+)
+def test_a_rubric_group_reaches_every_rubric_criterion_unless_one_is_chosen(group: str | None, ids: list[str]) -> None:
+    """A group whose name is no type of a criterion would otherwise be judged by nobody."""
+    trace = Trace((invocation("q", "r"),))
+    for metric in (FinalResponseRubrics, TrajectoryRubrics):
+        result = score(metric(Bench(yes).judge, rubric_group=group), trace, GROUPS)
+        (parts,) = (result.parts,) if metric is TrajectoryRubrics else (result.parts[0].parts,)
+        assert [part.key and part.key.id for part in parts] == ids
+
+
+@pytest.mark.parametrize("metric", [FinalResponseRubrics, ToolUseRubrics, TrajectoryRubrics])
+def test_a_rubric_group_that_a_case_lacks_is_unscored(metric: Any) -> None:
+    """A wrong key must not make every rubric inapplicable."""
+    result = score(metric(Bench(yes).judge, rubric_group="bookings"), Trace((invocation("q", "r"),)), GROUPS)
+    assert (result.value, result.applicable, result.side) == (None, True, "expectation")
+    assert result.reason == "the case has no rubric group 'bookings'; its groups: booking, TOOL_USE_QUALITY"
+
+
 def test_an_untyped_rubric_of_a_case_is_one_of_the_final_response_with_a_note() -> None:
     """The tool-use criterion leaves it alone."""
     case = EvalCase("c", rubrics=(Rubric("c", "c"),))

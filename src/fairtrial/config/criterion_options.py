@@ -44,7 +44,8 @@ def read_criterion(
             reader.note(part.pointer, "must have 'threshold'; null computes the criterion without deciding anything")
     else:
         alone = Annotated[float, Prepared(_number, besides="an object with options"), Meta(**_limits(scale))]
-        values = {"threshold": reader.check(part.value, Option("threshold", alone), part.pointer)}
+        values = reader.values(part.options, options, part.pointer)
+        values["threshold"] = reader.check(part.value, Option("threshold", alone), part.pointer)
     if reader.misfits:
         raise ConfigError(*reader.problems)
     return values, reader.warnings

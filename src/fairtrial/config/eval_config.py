@@ -9,11 +9,13 @@ class ConfigPart(Record, frozen=True):
     """One part of a configuration: its name, its value as the file spells it, and its JSON pointer.
 
     For example, `"response_match_score": 0.8` in `criteria` has the pointer "/criteria/response_match_score".
+    `options` are options that the file states elsewhere than in the value, if the value is a threshold alone.
     """
 
     name: str
     value: Json = None
     pointer: str = ""
+    options: dict[str, Json] = {}
 
 
 class EvalConfig(Record, frozen=True):

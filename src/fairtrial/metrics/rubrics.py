@@ -32,7 +32,10 @@ from fairtrial.records.score import PartKey, Score, mean_of
 from fairtrial.records.trace import Invocation, Trace
 
 FINAL_RESPONSE, TOOL_USE, TRAJECTORY = "FINAL_RESPONSE_QUALITY", "TOOL_USE_QUALITY", "TRAJECTORY_QUALITY"
-_CRITERION = "the criterion"
+_KINDS = {FINAL_RESPONSE, TOOL_USE, TRAJECTORY}
+_CRITERION, _CASE = "the criterion", "the case"
+EVERY_GROUP = "*"
+"""The value of `rubric_group` that stands for all rubrics of the case."""
 
 PlacedRubric = tuple[str, Rubric]
 """A rubric behind its origin, for example `("invocation 2", rubric)`."""
@@ -55,7 +58,7 @@ Rubrics = Annotated[
     ReadWith(_read_rubrics),
     Meta(
         description="properties that hold for every case: `[{rubric_id, rubric_content: {text_property}}]`. Cases and "
-        "invocations may add their own. A rubric with a `type` goes only to the criterion of that type"
+        "invocations may add their own. A rubric whose `type` names a criterion goes only to that criterion"
     ),
 ]
 
@@ -65,6 +68,13 @@ class _RubricMetric(JudgedMetric):
     """A metric that asks the judge yes, no or not applicable about every rubric of a type."""
 
     rubrics: Rubrics = ()
+    rubric_group: Annotated[
+        str | None,
+        Meta(
+            description="the group of the case's rubrics that is judged, `*` for all groups. By default all groups "
+            "except a group with the name of another criterion's type"
+        ),
+    ] = None
 
     scale = RUBRIC
     kind: ClassVar[str]
@@ -72,6 +82,27 @@ class _RubricMetric(JudgedMetric):
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_types(self.rubrics, self.kind)
+
+    def _selected(self, placed: Sequence[PlacedRubric]) -> tuple[list[PlacedRubric], list[str]]:
+        """Return the rubrics that this criterion judges, and notes about the rubrics whose kind was assumed."""
+        if self.rubric_group is None:
+            return _of_kind(placed, self.kind)
+        by_type = [(place, rubric) for place, rubric in placed if place != _CASE]
+        in_group = [
+            (place, rubric)
+            for place, rubric in placed
+            if place == _CASE and self.rubric_group in (EVERY_GROUP, rubric.type)
+        ]
+        selection, notes = _of_kind(by_type, self.kind)
+        return [*selection, *in_group], notes
+
+    def _problem(self, case: EvalCase, placed: Sequence[PlacedRubric]) -> str:
+        """Return the reason why the rubrics of a case cannot be judged, or an empty text."""
+        groups = dict.fromkeys(rubric.type for rubric in case.rubrics)
+        if self.rubric_group not in (None, EVERY_GROUP, *groups):
+            names = ", ".join(filter(None, groups)) or "none"
+            return f"the case has no rubric group {self.rubric_group!r}; its groups: {names}"
+        return _duplicate(placed)
 
     def ask_about(self, rubrics: Sequence[Rubric], context: Texts, subject: Texts, *, sample: str) -> Question:
         """Return the question whether a subject has the properties that rubrics name. Their ids are r1, r2, ..."""
@@ -96,12 +127,12 @@ class _InvocationRubrics(_RubricMetric):
     async def __call__(self, trace: Trace, case: EvalCase) -> Score:
         """Return the mean over invocations. Nothing is judged if an id stands twice anywhere in the conversation."""
         selection = [
-            _of_kind([*_shared(self.rubrics, case), *_of_invocation(trace, case, index)], self.kind)
+            self._selected([*_shared(self.rubrics, case), *_of_invocation(trace, case, index)])
             for index in range(len(trace.invocations))
         ]
         for rubrics, _ in selection:
-            if duplicate := _duplicate(rubrics):
-                return Score(None, duplicate, side="expectation")
+            if problem := self._problem(case, rubrics):
+                return Score(None, problem, side="expectation")
 
         async def score(invocation: Invocation, index: int) -> Score:
             placed, notes = selection[index]
@@ -148,7 +179,7 @@ class FinalResponseRubrics(_InvocationRubrics):
         placed = _shared((), case)
         for index in range(len(trace.invocations)):
             placed += _of_invocation(trace, case, index)
-        return tuple(dict.fromkeys(_of_kind(placed, FINAL_RESPONSE)[1]))
+        return tuple(dict.fromkeys(self._selected(placed)[1]))
 
 
 @dataclass(frozen=True)
@@ -177,9 +208,9 @@ class TrajectoryRubrics(_RubricMetric):
         placed = _shared(self.rubrics, case)
         for index in range(max(len(trace.invocations), len(case.conversation or ()))):
             placed += _of_invocation(trace, case, index)
-        rubrics, notes = _of_kind(placed, TRAJECTORY)
-        if duplicate := _duplicate(rubrics):
-            return Score(None, duplicate, side="expectation")
+        rubrics, notes = self._selected(placed)
+        if problem := self._problem(case, rubrics):
+            return Score(None, problem, side="expectation")
         if not rubrics:
             return Score(applicable=False, reason="no rubric for this conversation")
         if unfit_score := unfit(trace):
@@ -207,7 +238,7 @@ def _check_types(own: Sequence[Rubric], kind: str) -> None:
 
 def _shared(own: Sequence[Rubric], case: EvalCase) -> list[PlacedRubric]:
     """Return the rubrics that hold for every invocation."""
-    return [*((_CRITERION, rubric) for rubric in own), *(("the case", rubric) for rubric in case.rubrics)]
+    return [*((_CRITERION, rubric) for rubric in own), *((_CASE, rubric) for rubric in case.rubrics)]
 
 
 def _of_invocation(trace: Trace, case: EvalCase, index: int) -> list[PlacedRubric]:
@@ -222,12 +253,14 @@ def _of_kind(placed: Sequence[PlacedRubric], kind: str) -> tuple[list[PlacedRubr
     """Return the rubrics of a kind, and notes about the rubrics whose kind was assumed.
 
     A rubric without type is taken as the criterion's kind if the criterion names it. In a case or an invocation it is
-    taken as a rubric of the final response.
+    taken as a rubric of the final response. A type that names no kind, such as "booking", is the name of a group, and
+    belongs to every kind: otherwise nobody would judge its rubrics.
     """
     selection: list[PlacedRubric] = []
     notes: list[str] = []
     for place, rubric in placed:
-        if rubric.type == kind or (not rubric.type and place == _CRITERION):
+        other_kind = rubric.type in _KINDS - {kind}
+        if (rubric.type and not other_kind) or (not rubric.type and place == _CRITERION):
             selection.append((place, rubric))
         elif not rubric.type and kind == FINAL_RESPONSE:
             selection.append((place, rubric))

@@ -27,6 +27,8 @@ METRICS = {
     "safety": "safety_v1",
 }
 """The criterion behind each metric of agents-cli."""
+_RUBRIC_CRITERIA = {"rubric_based_final_response_quality_v1", "rubric_based_tool_use_quality_v1"}
+_EVERY_GROUP = "*"
 _UNREAD = {
     "general_quality": "its rubrics are written by a judge for each prompt, which is not supported yet",
     "text_quality": "its rubrics are written by a judge for each prompt, which is not supported yet",
@@ -42,8 +44,9 @@ _CUSTOM = spellings(
     "judge_model_sampling_count",
     "judge_model_system_instruction",
     "judge_model_generation_config",
+    "metric_spec_parameters",
 )
-
+_PARAMETERS = spellings("rubric_group_key")
 _PROMPT = (
     "prompt_template",
     "judge_model",
@@ -64,8 +67,8 @@ def config(raw: Any, reading: Diagnostics) -> EvalConfig:
     thresholds = reading.mapping(fields, "thresholds", ()) or {}
     at: Place = ((), "metrics_to_run")
     names = [name for name in reading.array(fields, "metrics_to_run", ()) if _is_name(name, at, reading)]
-    custom = _custom_metrics(fields, names, reading)
-    names = names or list(custom)
+    custom, groups = _custom_metrics(fields, names, reading)
+    names = names or [*custom, *groups]
     for name in thresholds.keys() - set(names):
         reading.error((((), "thresholds"), name), f"names no metric of 'metrics_to_run'{nearest(name, names)}")
     criteria: dict[str, ConfigPart] = {}
@@ -75,10 +78,13 @@ def config(raw: Any, reading: Diagnostics) -> EvalConfig:
             reading.error((at, i), f"{name!r} is computed as {ours}, which another metric of the list is, too")
         elif ours is not None:
             threshold = thresholds.get(name)
+            options: dict[str, Any] = {}
+            if ours in _RUBRIC_CRITERIA:
+                options["rubric_group"] = groups.get(name, _EVERY_GROUP)
             if threshold is None:
-                criteria[ours] = ConfigPart(ours, {"threshold": None}, pointer((at, i)))
+                criteria[ours] = ConfigPart(ours, {"threshold": None, **options}, pointer((at, i)))
             else:
-                criteria[ours] = ConfigPart(ours, threshold, pointer((((), "thresholds"), name)))
+                criteria[ours] = ConfigPart(ours, threshold, pointer((((), "thresholds"), name)), options)
         elif custom.get(name) is not None:
             criteria[name] = ConfigPart(name, {"threshold": thresholds.get(name)}, pointer((at, i)))
         elif name not in custom:
@@ -97,12 +103,15 @@ def _is_name(name: Any, at: Place, reading: Diagnostics) -> bool:
     return False
 
 
-def _custom_metrics(fields: dict[str, Any], names: list[str], reading: Diagnostics) -> dict[str, ConfigPart | None]:
-    """Return the custom metrics by name. A metric that cannot run is None, and an error if it is to run.
+def _custom_metrics(
+    fields: dict[str, Any], names: list[str], reading: Diagnostics
+) -> tuple[dict[str, ConfigPart | None], dict[str, str]]:
+    """Return the custom metrics by name, and the rubric groups that entries choose for metrics of agents-cli.
 
-    Without `metrics_to_run` all custom metrics run.
+    A custom metric that cannot run is None, and an error if it is to run. Without `metrics_to_run` all entries run.
     """
     custom: dict[str, ConfigPart | None] = {}
+    groups: dict[str, str] = {}
     for i, raw in enumerate(reading.array(fields, "custom_metrics", ())):
         at: Place = (((), "custom_metrics"), i)
         metric, _ = reading.fields(raw, _CUSTOM, at, open_ended=True)
@@ -110,9 +119,23 @@ def _custom_metrics(fields: dict[str, Any], names: list[str], reading: Diagnosti
         if names and name not in names:
             custom[name] = None
             reading.warning(at, f"{name!r} is not in 'metrics_to_run', so it is not used")
+        elif "metric_spec_parameters" in metric:
+            groups[name] = _rubric_group(name, metric, at, reading)
         else:
             custom[name] = _custom_metric(name, metric, at, reading)
-    return custom
+    return custom, groups
+
+
+def _rubric_group(name: str, metric: dict[str, Any], at: Place, reading: Diagnostics) -> str:
+    """Return the group of rubrics that an entry chooses for a metric of agents-cli. Without a key: every group."""
+    place: Place = (at, "metric_spec_parameters")
+    if METRICS.get(name) not in _RUBRIC_CRITERIA:
+        known = ", ".join(metric for metric, criterion in METRICS.items() if criterion in _RUBRIC_CRITERIA)
+        reading.error(place, f"{name!r} has no rubric groups; allowed for {known}")
+    elif others := [key for key in metric if key not in ("name", "metric_spec_parameters")]:
+        reading.error(at, f"{name!r} is a metric of agents-cli, and cannot have {others[0]!r}; give it another name")
+    parameters, _ = reading.fields(metric["metric_spec_parameters"], _PARAMETERS, place)
+    return reading.text(parameters, "rubric_group_key", place) or _EVERY_GROUP
 
 
 def _custom_metric(name: str, metric: dict[str, Any], at: Place, reading: Diagnostics) -> ConfigPart | None:
