@@ -81,6 +81,8 @@ class MutantScores:
         place, operator, direction = result.position, mutation.operator, mutation.direction
         verdicts = [outcome.verdict for outcome in result.outcomes]
         caught = _VERDICTS.get(result.verdict_of(verdicts))
+        if result.failure is not None and result.failure.side == "agent":
+            caught = True  # a conversation that the agent breaks never passes
         self._overall[direction].add(place, operator, caught)
         self._operators[operator, direction].add(place, operator, caught)
         if mutation.language:

@@ -10,6 +10,7 @@ from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase
 from fairtrial.records.expectation import ExpectedCase
 from fairtrial.records.keys import CaseKey
+from fairtrial.records.mutation import Mutation
 from fairtrial.records.record import Record
 from fairtrial.records.result import Criterion
 
@@ -26,7 +27,8 @@ class PlannedCase(Record, frozen=True):
     `name` is how reports call the case. It is the case's own id, unless cases of the run share that id. `eval_set` and
     `digest` are, with the id, the key of the case. `users` play the user of a scenario, for at most `cap` invocations.
     If `cap` is None, the simulated user alone decides when to stop. `environments` stand between the agent and its
-    tools. If it is None, the tools themselves answer.
+    tools. If it is None, the tools themselves answer. `first_attempt` is the number of its first attempt, and
+    `mutation` is the degradation of its environment, if there is one.
     """
 
     position: int
@@ -38,6 +40,8 @@ class PlannedCase(Record, frozen=True):
     users: Users | None = None
     cap: int | None = None
     environments: Environments | None = None
+    first_attempt: int = 1
+    mutation: Mutation | None = None
 
     @property
     def key(self) -> CaseKey:

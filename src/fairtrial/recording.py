@@ -65,7 +65,8 @@ async def record(
 
     async def plan_attempts() -> AsyncIterator[tuple[PlannedCase, int]]:
         for planned_case in planned_cases:
-            for attempt in range(1, attempts + 1):
+            first = planned_case.first_attempt
+            for attempt in range(first, first + attempts):
                 if (planned_case.position, attempt) not in skip:
                     yield planned_case, attempt
 
@@ -202,6 +203,7 @@ class _Conversation:
             usage_of(self.user),
             self._environment.model_usage if self._environment is not None else None,
             self._planned_case.eval_set,
+            self._planned_case.mutation,
         )
 
     def _open_environment(self) -> ObservedEnvironment | None:

@@ -89,7 +89,7 @@ def test_the_list_shows_every_operator_with_an_example(folder: Path) -> None:
     done = fairtrial("mutate", "--list")
     assert done.code == 0
     assert "예약할 수 있습니다. → 예약할 수 없습니다. [en ko ja zh]" in done.out
-    assert len(done.out.splitlines()) == 37
+    assert len(done.out.splitlines()) == 41
     assert folder
 
 
@@ -106,4 +106,34 @@ def test_an_eval_set_and_a_run_at_once_are_refused(folder: Path) -> None:
     """Exactly one source of conversations is needed."""
     assert fairtrial("mutate").code == 2
     assert "either eval sets or a stored run" in fairtrial("mutate", "shop.evalset.json", "--from-run", "1").err
+    assert folder
+
+
+AGENT = """
+def find(id: int) -> dict:
+    return {"city": "Berlin"}
+
+
+def reply(message: str, call) -> str:
+    found = call(find, id=17)
+    known = isinstance(found, dict) and "city" in found
+    return f"Your order 17 is <b>shipped</b> to {found['city']}." if known else "I cannot tell."
+"""
+
+
+def test_an_agent_is_run_in_degraded_environments(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The score counts the degradations that the criteria notice, and a survivor names the tool."""
+    (folder / "degraded_shop.py").write_text(AGENT)
+    monkeypatch.syspath_prepend(folder)
+    done = fairtrial("mutate", "shop.evalset.json", "--agent", "degraded_shop:reply", "--json", "-")
+    assert done.code == 0, done.err
+    rates = {row["operator"]: row["overall"]["caught"] for row in done.json["operators"]}
+    assert rates == {"tool_removed": 1, "tool_fails": 1, "results_truncated": 1}
+    assert "1 inert mutant not in the score" in done.err
+
+
+def test_options_that_do_not_fit_an_agent_are_refused(folder: Path) -> None:
+    """An agent makes its own conversations, and only an agent has a time limit."""
+    assert "takes neither --from-run" in fairtrial("mutate", "--agent", "a:b", "--from-run", "1").err
+    assert "needs --agent TARGET" in fairtrial("mutate", "shop.evalset.json", "--reply-timeout", "1").err
     assert folder

@@ -27,6 +27,8 @@ _HOMES = {
     "cost_of": "fairtrial.api.pinging",
     "DEFAULT_MODEL": "fairtrial.llm.model",
     "DEFAULT_URL": "fairtrial.store",
+    "DEGRADATIONS": "fairtrial.simulate.degradation",
+    "DegradationPlan": "fairtrial.api.degrading",
     "describe_miss": "fairtrial.reports.judge_check_report",
     "encode_document": "fairtrial.reports.trust_report",
     "evaluate": "fairtrial.api.evaluation",
@@ -45,16 +47,18 @@ _HOMES = {
     "mixed_sources": "fairtrial.llm.endpoint",
     "ModelOptions": "fairtrial.llm.model_options",
     "MOST_ATTEMPTS": "fairtrial.api.waves",
+    "MutationPlan": "fairtrial.api.mutating",
     "mutate": "fairtrial.api.mutating",
     "mutation_junit": "fairtrial.reports.mutation_files",
     "mutation_markdown": "fairtrial.reports.mutation_files",
-    "mutation_report": "fairtrial.api.mutating",
+    "mutation_report": "fairtrial.api.mutation_reports",
     "Operator": "fairtrial.mutations.operator",
     "OPERATORS": "fairtrial.mutations.table",
     "Option": "fairtrial.config.option",
     "ping": "fairtrial.api.pinging",
     "Plan": "fairtrial.api.planning",
     "plan": "fairtrial.api.size_planning",
+    "plan_degradation": "fairtrial.api.degrading",
     "plan_judge_check": "fairtrial.api.judge_checking",
     "plan_mutation": "fairtrial.api.mutating",
     "plan_run": "fairtrial.api.planning",
@@ -107,6 +111,8 @@ if TYPE_CHECKING:
     from fairtrial.api.conversations import write_recordings as write_recordings
     from fairtrial.api.converting import Converted as Converted
     from fairtrial.api.converting import convert as convert
+    from fairtrial.api.degrading import DegradationPlan as DegradationPlan
+    from fairtrial.api.degrading import plan_degradation as plan_degradation
     from fairtrial.api.eval_files import iter_recordings as iter_recordings
     from fairtrial.api.eval_files import load_eval_set as load_eval_set
     from fairtrial.api.eval_files import load_recordings as load_recordings
@@ -121,10 +127,11 @@ if TYPE_CHECKING:
     from fairtrial.api.labelling import add_labels as add_labels
     from fairtrial.api.labelling import sample_file as sample_file
     from fairtrial.api.labelling import sample_outcomes as sample_outcomes
+    from fairtrial.api.mutating import MutationPlan as MutationPlan
     from fairtrial.api.mutating import execute_mutation as execute_mutation
     from fairtrial.api.mutating import mutate as mutate
-    from fairtrial.api.mutating import mutation_report as mutation_report
     from fairtrial.api.mutating import plan_mutation as plan_mutation
+    from fairtrial.api.mutation_reports import mutation_report as mutation_report
     from fairtrial.api.new_scenarios import scenarios as scenarios
     from fairtrial.api.new_scenarios import scenarios_file as scenarios_file
     from fairtrial.api.pinging import cost_of as cost_of
@@ -181,6 +188,7 @@ if TYPE_CHECKING:
     from fairtrial.reports.report_table import REPORTS as REPORTS
     from fairtrial.reports.report_table import Report as Report
     from fairtrial.reports.trust_report import encode_document as encode_document
+    from fairtrial.simulate.degradation import DEGRADATIONS as DEGRADATIONS
     from fairtrial.store import DEFAULT_URL as DEFAULT_URL
     from fairtrial.valuation.single import shared_cache as shared_cache
     from fairtrial.valuation.single import value as value

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from msgspec.json import encode
 
 from fairtrial.api.arguments import Paths, paths_of
 from fairtrial.api.blocking import blocking
 from fairtrial.api.connection import models_of
+from fairtrial.api.degrading import DegradationPlan, Places, plan_degradation
 from fairtrial.api.execution import run_plan
-from fairtrial.api.mutation_sources import Baselines, baselines_in, baselines_of_run, rules_of, tools_of
+from fairtrial.api.mutation_reports import MutationRun, reason_of, report_of
+from fairtrial.api.mutation_sources import (
+    Baselines,
+    baselines_in,
+    baselines_of_run,
+    check_bill,
+    judged_criteria,
+    rules_of,
+)
 from fairtrial.api.planning import Criteria, Plan, run_info
 from fairtrial.api.stored_runs import open_store
 from fairtrial.api.temporary_store import temporary_store
@@ -21,8 +31,6 @@ from fairtrial.errors import ConfigError, UsageError
 from fairtrial.judge.judges import Judges
 from fairtrial.llm.address import address
 from fairtrial.llm.provider import price
-from fairtrial.mutant_scores import MutantScores
-from fairtrial.mutations.coverage import cover
 from fairtrial.mutations.operator import Operator
 from fairtrial.mutations.planting import Planting, sample
 from fairtrial.mutations.table import operators_named
@@ -31,8 +39,7 @@ from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalSet
 from fairtrial.records.mutation import MutationReport
 from fairtrial.records.result import CaseResult, Verdict
-from fairtrial.records.run import RunInfo
-from fairtrial.store import DEFAULT_URL, Store
+from fairtrial.store import DEFAULT_URL
 from fairtrial.text.language import Language
 
 OnResult = Callable[[CaseResult], None]
@@ -70,6 +77,16 @@ class MutationPlan:
         for mutant in self.planting.mutants(case.case, recording, rules, self.baselines.tools, neighbours):
             yield case, mutant
 
+    def baseline_stage(self, places_to_skip: Places) -> Plan:
+        """Return the plan that scores the baselines."""
+        pairs = _unfinished(self.baselines.pairs, places_to_skip)
+        return replace(self.plan, cases=tuple(case for case, _ in self.baselines.pairs), recorded=pairs)
+
+    def mutant_stage(self, passing: Mapping[int, Recording], places_to_skip: Places) -> Plan:
+        """Return the plan that scores the mutants of the baselines that pass."""
+        cases = tuple(case for case, _ in self.baselines.pairs if case.position in passing)
+        return replace(self.plan, cases=cases, recorded=_unfinished(self.selection(passing), places_to_skip))
+
     @property
     def size(self) -> int:
         """The number of mutants, if every baseline passes."""
@@ -82,6 +99,12 @@ class MutationPlan:
             return 0
         recordings = [recording for _, recording in (*self.baselines.pairs, *self.selection(self.baselines.places))]
         return len(self.judged) * sum(len(recording.trace.invocations) for recording in recordings)
+
+    @property
+    def bill(self) -> str:
+        """The largest number of questions to judges, and about their price, in words."""
+        price = "" if self.price is None else f", about ${self.price:.2f} for one vote each"
+        return f"up to {self.questions} questions to judges, each with its votes{price}"
 
     @property
     def price(self) -> float | None:
@@ -103,6 +126,10 @@ class MutationPlan:
         prices = [_price_of(name, tokens * self.questions, _ANSWER * self.questions) for name in models]
         amounts = [amount for amount in prices if amount is not None]
         return sum(amounts) if amounts and len(amounts) == len(prices) else None
+
+
+def _unfinished(pairs: Iterable[Pair], places_to_skip: Places) -> tuple[Pair, ...]:
+    return tuple(pair for pair in pairs if (pair[0].position, pair[1].attempt) not in places_to_skip)
 
 
 _NEIGHBOURS = 20
@@ -146,11 +173,7 @@ def plan_mutation(
     else:
         files = eval_set if isinstance(eval_set, EvalSet) else paths_of(eval_set, "eval_set must be paths")
         baselines = baselines_in(files, criteria, only, lenient=lenient, judges=judges)
-    judged = tuple(
-        dict.fromkeys(
-            criterion.name for case, _ in baselines.pairs for criterion in case.criteria if models_of(criterion.metric)
-        )
-    )
+    judged = judged_criteria(case for case, _ in baselines.pairs)
     arguments = {
         "paths": [str(path) for path in baselines.paths],
         "from_run": from_run,
@@ -166,7 +189,7 @@ def plan_mutation(
     plan = Plan(info, (), concurrency=concurrency, judges=judges, warnings=baselines.notes.warnings)
     planned = MutationPlan(plan, baselines, Planting(selected_operators, tuple(languages), seed), sample, judged)
     _check_applies(planned)
-    _check_bill(planned, judges)
+    check_bill(judged, judges, f"up to {planned.questions} questions" if judged else "")
     return planned
 
 
@@ -183,32 +206,12 @@ def _check_applies(plan: MutationPlan) -> None:
         )
 
 
-def _check_bill(plan: MutationPlan, judges: Judges) -> None:
-    """Raise UsageError if models would be asked, and nothing limits or names them."""
-    options = judges.models
-    budget = options.budget
-    limited = budget is not None and (budget.max_calls is not None or budget.max_cost is not None)
-    if plan.judged and not limited and options.cassette is None and judges.model is None:
-        raise UsageError(
-            f"{', '.join(plan.judged)} would ask judges up to {plan.questions} questions, each with its votes; limit "
-            "them with --max-calls or --max-cost, name a judge with --judge-model, replay a --cassette, or take a "
-            "--sample"
-        )
-
-
-@dataclass(frozen=True)
-class MutationRun:
-    """The result of mutation testing. The mutants and their scores are the attempts of a stored run."""
-
-    info: RunInfo
-    report: MutationReport
-
-
 def mutate(
     eval_set: EvalSet | Paths | None = None,
     criteria: Criteria = None,
     *,
     from_run: str | None = None,
+    agent: str | Callable[..., Any] | None = None,
     operators: Sequence[str | Operator] = (),
     languages: Sequence[Language] = (),
     seed: int = 0,
@@ -218,12 +221,34 @@ def mutate(
     judges: Judges | None = None,
     store: str | None = None,
 ) -> MutationReport:
-    """Plant changes in the conversations of eval sets, or of a stored run, and report which changes the criteria catch.
+    """Plant changes in conversations of eval sets or of a stored run, and report which changes the criteria catch.
+
+    With `agent`, the agent itself makes the conversations: once as it is, and once for each degradation of each tool
+    that it calls. The operators are then names of degradations.
 
     `operators` are names, import paths or objects of the class Operator; without operators, all are used. `languages`
     restrict operators on replies. `sample` limits the number of mutants. Equal seeds make equal mutants. Raises
     UsageError before anything is mutated, for example if no baseline passes.
     """
+    if agent is not None:
+        names = [operator for operator in operators if isinstance(operator, str)]
+        if from_run is not None or languages or eval_set is None or len(names) < len(operators):
+            raise UsageError(
+                "with an agent, mutate needs eval sets and takes names of degradations only: "
+                "leave out from_run, languages, and operators that are objects"
+            )
+        degradation_plan = plan_degradation(
+            eval_set,
+            agent,
+            criteria,
+            degradations=names,
+            seed=seed,
+            sample=sample,
+            only=only,
+            concurrency=concurrency,
+            judges=judges,
+        )
+        return execute_mutation(degradation_plan, store=store).report
     plan = plan_mutation(
         eval_set,
         criteria,
@@ -241,7 +266,11 @@ def mutate(
 
 
 def execute_mutation(
-    plan: MutationPlan, *, store: str | None = None, on_result: OnResult | None = None, reuse: str | None = None
+    plan: MutationPlan | DegradationPlan,
+    *,
+    store: str | None = None,
+    on_result: OnResult | None = None,
+    reuse: str | None = None,
 ) -> MutationRun:
     """Score the baselines, then the mutants of the baselines that pass. Raises UsageError if no baseline passes.
 
@@ -251,74 +280,28 @@ def execute_mutation(
     return run
 
 
-async def _execute(plan: MutationPlan, store: str | None, on_result: OnResult, reuse: str | None) -> MutationRun:
+async def _execute(
+    plan: MutationPlan | DegradationPlan, store: str | None, on_result: OnResult, reuse: str | None
+) -> MutationRun:
     run_store = open_store(store) if store is not None else temporary_store()
+    run_id = plan.plan.info.id
     with closing(run_store):
-        results: list[CaseResult] = []
-        pairs = plan.baselines.pairs
-        cases = tuple(case for case, _ in pairs)
-        await run_plan(replace(plan.plan, cases=cases, recorded=pairs), run_store, results.append, reuse=reuse)
-        passing = {result.position for result in results if result.verdict is Verdict.PASSED}
-        if not passing:
-            run_store.remove(plan.plan.info.id)
-            first_reasons = "\n".join([*plan.baselines.exclusions, *map(_reason, results)][:5])
+        places_to_skip: Places = frozenset()
+        await run_plan(plan.baseline_stage(places_to_skip), run_store, lambda _: None, reuse=reuse)
+        results = [result for result in run_store.results(run_id) if result.attempt == 1]
+        passed = {result.position for result in results if result.verdict is Verdict.PASSED}
+        if not passed:
+            run_store.remove(run_id)
+            exclusions = plan.plan.info.config["exclusions"]
+            first_reasons = "\n".join([*exclusions, *map(reason_of, results)][:5])
             raise UsageError(
                 f"no baseline passes, so that nothing was mutated:\n{first_reasons}\nMake the criteria accept the "
                 "conversations, for example with --config, or mutate a run that passed with --from-run RUN"
             )
-        mutants = tuple(plan.selection(passing))
-        passed_cases = tuple(case for case in cases if case.position in passing)
-        _, info = await run_plan(
-            replace(plan.plan, cases=passed_cases, recorded=mutants), run_store, on_result, reuse=reuse
-        )
+        passing = {
+            position: recording
+            for position, recording in run_store.recordings(run_id)
+            if position in passed and recording.mutation is None
+        }
+        _, info = await run_plan(plan.mutant_stage(passing, places_to_skip), run_store, on_result, reuse=reuse)
         return MutationRun(info, report_of(run_store, info))
-
-
-def _reason(result: CaseResult) -> str:
-    failed = [o.criterion for o in result.outcomes if o.verdict in (Verdict.FAILED, Verdict.UNSCORED)]
-    return f"{result.title}: the baseline {result.verdict}: {', '.join(failed) or 'no criterion has a threshold'}"
-
-
-def mutation_report(run_id: str, store: str = DEFAULT_URL) -> MutationReport:
-    """Return the report of a stored run of mutation testing, from the store alone."""
-    with closing(open_store(store, create=False)) as run_store:
-        return report_of(run_store, run_store.run(run_id))
-
-
-def report_of(store: Store, info: RunInfo) -> MutationReport:
-    """Return the report of a run that planted changes."""
-    scores = MutantScores(tuple(info.config.get("judged", ())))
-    expected = {case.position: case for case in store.cases(info.id)}
-    traces: dict[int, Recording] = {}
-    passing: set[int] = set()
-    exclusions: list[str] = []
-    results = {(result.position, result.attempt): result for result in store.results(info.id)}
-    for position, recording in store.recordings(info.id):
-        result = results.get((position, recording.attempt))
-        if recording.mutation is None:
-            traces[position] = recording
-            if result is not None and result.verdict is Verdict.PASSED:
-                passing.add(position)
-            elif result is not None:
-                exclusions.append(_reason(result))
-        elif result is not None:
-            scores.add(result, traces[position].trace, recording)
-    cases = [case.case for case in expected.values()]
-    rows = scores.operators
-    row_names = {row.operator for row in rows}
-    names: list[str] = info.config.get("operators", [])
-    return MutationReport(
-        info.id,
-        info.started,
-        int(info.config.get("seed", 0)),
-        len(passing),
-        (*info.config.get("exclusions", ()), *exclusions),
-        scores.overall("harmful"),
-        scores.overall("harmless"),
-        rows,
-        scores.criteria,
-        scores.findings("harmful"),
-        scores.findings("harmless"),
-        cover(cases, tools_of(cases, traces.values())),
-        unused_operators=tuple(name for name in names if name not in row_names),
-    )

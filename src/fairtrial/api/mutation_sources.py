@@ -12,6 +12,7 @@ import regex
 from msgspec.structs import replace
 
 from fairtrial import loading
+from fairtrial.api.connection import models_of
 from fairtrial.api.criterion_thresholds import NO_THRESHOLDS
 from fairtrial.api.planning import Criteria, Notes, load_sets
 from fairtrial.errors import UsageError
@@ -90,7 +91,12 @@ def baselines_in(
 
 def _deciding(loaded: loading.LoadedSet) -> loading.LoadedSet:
     """Return a set with the criteria that have a threshold. The others cannot catch a change."""
-    return replace(loaded, criteria=tuple(c for c in loaded.criteria if c.threshold is not None))
+    return replace(loaded, criteria=deciding_criteria(loaded.criteria))
+
+
+def deciding_criteria(criteria: Iterable[Criterion]) -> tuple[Criterion, ...]:
+    """Return the criteria that have a threshold."""
+    return tuple(criterion for criterion in criteria if criterion.threshold is not None)
 
 
 def _reference(case: PlannedCase) -> Recording:
@@ -159,3 +165,21 @@ def _equal_calls(actual: ToolCall, expected: ToolCall) -> bool:
 def _is_on_privacy(criterion: Criterion) -> bool:
     """Return whether the name or the options of a criterion, for example its rubrics, name safety or privacy."""
     return bool(_PRIVACY.search(f"{criterion.name} {compact(criterion.signature)}"))
+
+
+def judged_criteria(cases: Iterable[PlannedCase]) -> tuple[str, ...]:
+    """Return the names of the criteria that ask a model."""
+    names = (criterion.name for case in cases for criterion in case.criteria if models_of(criterion.metric))
+    return tuple(dict.fromkeys(names))
+
+
+def check_bill(judged: Sequence[str], judges: Judges, amount: str) -> None:
+    """Raise UsageError if models would be asked, and nothing limits or names them. `amount` says how much is asked."""
+    options = judges.models
+    budget = options.budget
+    limited = budget is not None and (budget.max_calls is not None or budget.max_cost is not None)
+    if judged and not limited and options.cassette is None and judges.model is None:
+        raise UsageError(
+            f"{', '.join(judged)} would ask judges {amount}, each with its votes; limit them with --max-calls or "
+            "--max-cost, name a judge with --judge-model, replay a --cassette, or take a --sample"
+        )

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from fairtrial import api
+from fairtrial.api import DegradationPlan, MutationPlan
 from fairtrial.cli import exit_codes, flags
 from fairtrial.cli.console import console, reader_may_leave
 from fairtrial.cli.dotenv_files import read_environment
@@ -27,6 +28,12 @@ _STDOUT = Path("-")
 @click.command()
 @click.argument("evalset", nargs=-1)
 @click.option("--from-run", metavar="RUN", help="Mutate the conversations of a stored run that passed.")
+@click.option(
+    "--agent",
+    metavar="TARGET",
+    help="Run this agent in degraded environments instead: its tools fail, or their results get worse.",
+)
+@flags.reply_timeout
 @click.option(
     "--config",
     metavar="FILE",
@@ -54,6 +61,8 @@ _STDOUT = Path("-")
 def mutate(
     evalset: tuple[str, ...],
     from_run: str | None,
+    agent: str | None,
+    reply_timeout: float | None,
     config: Path | None,
     operator: tuple[str, ...],
     language: tuple[str, ...],
@@ -81,32 +90,46 @@ def mutate(
     fairtrial mutate examples/shop.evalset.json
     fairtrial mutate --from-run 20261120 --fail-under 0.8
     fairtrial mutate evals/ --operator negated --language ko
+    fairtrial mutate evals/ --agent shop.agent:reply
     """  # noqa: D301
     if list_operators:
         _list()
         return exit_codes.OK
-    environment_files = read_environment(config=config, paths=list(evalset))
+    environment_files = read_environment(agent=agent, config=config, paths=list(evalset))
     _refuse_inputs(
         [json_file, markdown, junit], [*map(Path, evalset), *environment_files, *([config] if config else [])]
     )
-    plan = api.plan_mutation(
-        list(evalset) or None,
-        config,
-        from_run=from_run,
-        operators=operator,
-        languages=language,  # type: ignore[arg-type]  # operators_named checks the names
-        seed=seed,
-        sample=sample,
-        only=only,
-        lenient=lenient,
-        concurrency=concurrency,
-        judges=judges_of(judge),
-        store=store,
-    )
+    shared: dict[str, Any] = {
+        "seed": seed,
+        "sample": sample,
+        "only": only,
+        "lenient": lenient,
+        "concurrency": concurrency,
+        "judges": judges_of(judge),
+    }
+    plan: MutationPlan | DegradationPlan
+    if agent is not None:
+        if from_run is not None or language or not evalset:
+            raise UsageError("--agent needs at least one EVALSET, and takes neither --from-run nor --language")
+        plan = api.plan_degradation(
+            list(evalset), agent, config, degradations=operator, reply_timeout=reply_timeout, **shared
+        )
+    else:
+        if reply_timeout is not None:
+            raise UsageError("--reply-timeout limits an agent, and needs --agent TARGET")
+        plan = api.plan_mutation(
+            list(evalset) or None,
+            config,
+            from_run=from_run,
+            operators=operator,
+            languages=language,  # type: ignore[arg-type]  # operators_named checks the names
+            store=store,
+            **shared,
+        )
     for warning in plan.plan.warnings:
         click.echo(f"warning: {visible_line(warning)}", err=True)
     if plan.judged:
-        click.echo(f"up to {plan.questions} questions to judges, each with its votes{_price(plan)}", err=True)
+        click.echo(plan.bill, err=True)
     with Progress(plan.size, quiet=quiet) as progress:
 
         def on_result(result: CaseResult) -> None:  # noqa: ARG001
@@ -117,11 +140,6 @@ def mutate(
     with reader_may_leave():
         api.print_mutation(console(stderr=json_file == _STDOUT), report, quiet=quiet)
     return _exit_code(report, fail_under, max_false_alarms)
-
-
-def _price(plan: Any) -> str:
-    price = plan.price
-    return "" if price is None else f", about ${price:.2f} for one vote each"
 
 
 def _refuse_inputs(outputs: Sequence[Path | None], inputs: Sequence[Path]) -> None:
@@ -168,3 +186,6 @@ def _list() -> None:
         before, after = operator.example
         languages = f" [{' '.join(operator.languages)}]" if operator.languages else ""
         click.echo(visible_line(f"{operator.name:{width}}  {operator.direction:8}  {before} → {after}{languages}"))
+    for degradation in api.DEGRADATIONS.values():
+        before, after = degradation.example
+        click.echo(visible_line(f"{degradation.name:{width}}  harmful   {before} → {after} [--agent]"))

@@ -18,11 +18,24 @@ _TURNS = ("turn_lost", "stopped_early", "turns_swapped")
 _TRAJECTORY = "tool_trajectory_avg_score"
 _WORDS_ONLY = "response_match_score counts common words. Add final_response_match_v2, or a custom metric on facts."
 _NO_WORDS = "No criterion compares the reply with a reference. Add final_response_match_v2, or a metric on facts."
+_DEGRADED = ("tool_removed", "tool_fails", "results_stale", "results_truncated")
+_BEHAVIOUR = (
+    "The agent behaved otherwise, and the criteria accept it. If the reply is wrong, raise a threshold, or add a "
+    "criterion that compares it with the results of tools, such as hallucinations_v1."
+)
 _JUDGE = "The judge did not notice it. Try a stronger judge_model, or a rubric that names the fact."
+
+_ALWAYS = {
+    **dict.fromkeys(_DEGRADED, _BEHAVIOUR),
+    "leaked": "The criterion on privacy did not notice it. Name the kind of data in a rubric.",
+}
+"""The hints that depend on the operator alone."""
 
 
 def hint(operator: str, criteria: Collection[str], *, judged: bool, invocations: int) -> str:
     """Return a proposal for a mutant that survived these criteria, or an empty text."""
+    if operator in _ALWAYS:
+        return _ALWAYS[operator]
     if operator in _TURNS or (invocations > 1 and operator not in _MEANING):
         return (
             "The mean over the invocations stays above the threshold. Raise the threshold, or use a custom metric that "
@@ -32,8 +45,6 @@ def hint(operator: str, criteria: Collection[str], *, judged: bool, invocations:
         if _TRAJECTORY not in criteria:
             return "No criterion compares calls. Add tool_trajectory_avg_score."
         return "The options of tool_trajectory_avg_score allow it, for example match_type or ignore_args."
-    if operator == "leaked":
-        return "The criterion on privacy did not notice it. Name the kind of data in a rubric."
     if judged:
         return _JUDGE
     return _WORDS_ONLY if "response_match_score" in criteria else _NO_WORDS

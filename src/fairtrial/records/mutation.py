@@ -14,7 +14,8 @@ class Mutation(Record, frozen=True):
     """A change that an operator planted in a recording. `invocation` counts from 1.
 
     `language` is the language of the reply that was changed, or empty if the change does not depend on a language.
-    `weight` orders survivors: the most harmful change has the highest.
+    `weight` orders survivors: the most harmful change has the highest. `tool` is the tool whose answers were degraded,
+    or empty if the recording itself was changed.
     """
 
     operator: str
@@ -22,6 +23,7 @@ class Mutation(Record, frozen=True):
     invocation: int
     language: str = ""
     weight: int = 1
+    tool: str = ""
 
 
 class CatchRate(Record, frozen=True):
@@ -107,7 +109,8 @@ class MutationReport(Record, frozen=True, tag_field="kind", tag="mutation"):
 
     `score` is the mean of the rates of the harmful operators, each with equal weight. `false_alarm_rate` is the mean
     over the harmless operators. `exclusions` are cases whose baseline does not pass, each with the reason.
-    `unused_operators` found nothing that they could change.
+    `unused_operators` found nothing that they could change. `inert` counts mutants of an agent with the calls and
+    replies of the baseline. They are in no rate.
     """
 
     run: str
@@ -123,3 +126,4 @@ class MutationReport(Record, frozen=True, tag_field="kind", tag="mutation"):
     false_alarms: tuple[MutantFinding, ...]
     coverage: Coverage
     unused_operators: tuple[str, ...] = ()
+    inert: int = 0

@@ -14,6 +14,7 @@ from fairtrial.records.mutation import MutantFinding, MutationReport, OperatorRa
 from fairtrial.reports.mutation_table import (
     coverage_lines,
     interval_text,
+    operator_text,
     percent,
     role_lines,
     score_text,
@@ -61,7 +62,7 @@ def _row(row: OperatorRate, criteria: list[str]) -> str:
 
 def _finding(finding: MutantFinding) -> Iterator[str]:
     mutation = finding.mutation
-    yield f"**{_cell(mutation.operator)}** in {_cell(finding.case)}, invocation {mutation.invocation}"
+    yield f"**{_cell(operator_text(mutation))}** in {_cell(finding.case)}, invocation {mutation.invocation}"
     yield ""
     # Indented code has no closing fence that a text could imitate.
     yield from (f"    {visible_line(line)}" for line in finding.diff)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from fairtrial.records.mutation import CatchRate, Coverage, MutantFinding, MutantScore, MutationReport
+from fairtrial.records.mutation import CatchRate, Coverage, MutantFinding, MutantScore, Mutation, MutationReport
 from fairtrial.reports.numbers import DASH, count, number, rate
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.text.display import shortened, visible_line
@@ -40,9 +40,10 @@ def mutation_table(report: MutationReport, *, everything: bool = False) -> Rende
 
 def summary_line(report: MutationReport) -> str:
     """Return the mutation score and the false alarm rate in one line."""
+    inert = f", {count(report.inert, 'inert mutant')} not in the score" if report.inert else ""
     return (
         f"mutation score {percent(report.score)}, false alarms {percent(report.false_alarm_rate)}, "
-        f"{count(report.baselines, 'baseline')}"
+        f"{count(report.baselines, 'baseline')}{inert}"
     )
 
 
@@ -103,12 +104,17 @@ def role_lines(report: MutationReport) -> Iterator[str]:
 def _finding(title: str, finding: MutantFinding) -> Iterator[Text]:
     mutation = finding.mutation
     place = f"{finding.case}, invocation {mutation.invocation}"
-    yield Text(visible_line(f"{title}: {mutation.operator} in {place}"), "bold")
+    yield Text(visible_line(f"{title}: {operator_text(mutation)} in {place}"), "bold")
     for line in finding.diff:
         yield Text(f"  {visible_line(shortened(line, 300))}", "red" if line.startswith("-") else "green")
     yield Text("  " + visible_line(", ".join(map(score_text, finding.scores))), "dim")
     if finding.hint:
         yield Text(f"  hint: {finding.hint}")
+
+
+def operator_text(mutation: Mutation) -> str:
+    """Return the operator of a mutant, and the tool that it degraded, for example "tool_fails (find)"."""
+    return f"{mutation.operator} ({mutation.tool})" if mutation.tool else mutation.operator
 
 
 def score_text(score: MutantScore) -> str:

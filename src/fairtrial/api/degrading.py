@@ -1,0 +1,134 @@
+"""Does an evaluation notice an agent whose tools got worse? The agent runs again in degraded environments."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from msgspec.structs import replace
+
+from fairtrial.api.arguments import Paths
+from fairtrial.api.mutation_sources import check_bill, deciding_criteria, judged_criteria
+from fairtrial.api.planning import Criteria, Plan, plan_run
+from fairtrial.errors import UsageError
+from fairtrial.judge.judges import Judges
+from fairtrial.mutations.planting import sample as sampled
+from fairtrial.planned_case import Pair, PlannedCase
+from fairtrial.protocols import RefusesEnvironment
+from fairtrial.records.attempt import Recording
+from fairtrial.records.case import EvalSet
+from fairtrial.records.mutation import Mutation
+from fairtrial.simulate.degradation import Degradation, degradations_named
+
+Places = Collection[tuple[int, int]]
+"""The attempts of a stored run, by position and attempt, that are neither made nor scored again."""
+
+
+@dataclass(frozen=True)
+class DegradationPlan:
+    """Runs of an agent in degraded environments that have not started. All inputs are read and checked."""
+
+    plan: Plan
+    degradations: tuple[Degradation, ...]
+    seed: int = 0
+    sample: int | None = None
+    judged: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """The number of mutants, if the agent calls the tools that the cases expect."""
+        tools = sum(len(_tools_in(case.case.conversation or ())) for case in self.plan.cases)
+        return tools * len(self.degradations) if self.sample is None else self.sample
+
+    @property
+    def bill(self) -> str:
+        """About the number of questions to judges, in words. The real number depends on the calls of the agent."""
+        conversations = len(self.plan.cases) + self.size
+        return f"about {conversations} conversations for {', '.join(self.judged)}, each question with its votes"
+
+    def baseline_stage(self, places_to_skip: Places) -> Plan:
+        """Return the plan in which the agent runs as it is."""
+        cases = tuple(case for case in self.plan.cases if (case.position, 1) not in places_to_skip)
+        return dataclasses.replace(self.plan, cases=cases)
+
+    def mutant_stage(self, passing: Mapping[int, Recording], places_to_skip: Places) -> Plan:
+        """Return the plan in which the agent runs again, once for each degradation of each tool that it called."""
+        cases = {case.position: case for case in self.plan.cases}
+        pairs = [
+            pair for position, baseline in sorted(passing.items()) for pair in self._mutants(cases[position], baseline)
+        ]
+        selection = pairs if self.sample is None else sampled(pairs, self.sample, self.seed)
+        mutants = tuple(case for case, _ in selection if (case.position, case.first_attempt) not in places_to_skip)
+        return dataclasses.replace(self.plan, cases=mutants)
+
+    def _mutants(self, case: PlannedCase, baseline: Recording) -> Iterator[Pair]:
+        """Yield the case in each degraded environment, beside a recording that holds the number of the attempt."""
+        attempt = 1
+        for tool, invocation in _tools_in(baseline.trace.invocations).items():
+            for degradation in self.degradations:
+                attempt += 1
+                mutation = Mutation(degradation.name, "harmful", invocation, weight=degradation.weight, tool=tool)
+                degraded = replace(
+                    case,
+                    environments=degradation.environments(case.environments, tool, self.seed),
+                    first_attempt=attempt,
+                    mutation=mutation,
+                )
+                yield degraded, replace(baseline, attempt=attempt, mutation=mutation)
+
+
+def _tools_in(invocations: Sequence[Any]) -> dict[str, int]:
+    """Return the tools that a conversation calls, each with the first invocation that calls it, counted from 1."""
+    tools: dict[str, int] = {}
+    for number, invocation in enumerate(invocations, 1):
+        for call in invocation.tool_calls:
+            tools.setdefault(call.name, number)
+    return tools
+
+
+def plan_degradation(
+    eval_set: EvalSet | Paths,
+    agent: str | Callable[..., Any],
+    criteria: Criteria = None,
+    *,
+    degradations: Sequence[str] = (),
+    seed: int = 0,
+    sample: int | None = None,
+    only: Sequence[str] = (),
+    lenient: bool = False,
+    concurrency: int = 8,
+    reply_timeout: float | None = None,
+    judges: Judges | None = None,
+) -> DegradationPlan:
+    """Read and check everything that `mutate` needs for an agent. Raises UsageError."""
+    selection = degradations_named(degradations)
+    judges = judges or Judges()
+    plan = plan_run(
+        eval_set,
+        agent,
+        criteria,
+        only=only,
+        lenient=lenient,
+        concurrency=concurrency,
+        reply_timeout=reply_timeout,
+        judges=judges,
+    )
+    reason = plan.agent.refuses_environment if isinstance(plan.agent, RefusesEnvironment) else ""
+    if reason:
+        raise UsageError(f"the tools of this agent cannot be degraded: {reason}")
+    # A criterion without a threshold cannot catch a mutant.
+    cases = tuple(replace(case, criteria=deciding_criteria(case.criteria)) for case in plan.cases)
+    judged = judged_criteria(cases)
+    config = {
+        **plan.info.config,
+        "operators": [degradation.name for degradation in selection],
+        "seed": seed,
+        "sample": sample,
+        "judged": list(judged),
+        "exclusions": [],
+    }
+    info = replace(plan.info, kind="mutate", config=config)
+    check_bill(judged, judges, "about every conversation of the agent")
+    return DegradationPlan(dataclasses.replace(plan, info=info, cases=cases), selection, seed, sample, judged)
