@@ -57,7 +57,13 @@ def criterion(name: str, **options: Any) -> Criterion:
 def planned(*criteria: Criterion) -> PlannedCase:
     """The case, which is a scenario if the criterion on simulated users is to score it."""
     scenario = Scenario("question 1", "asks twice") if criteria[0].name == SIMULATED else None
-    return PlannedCase(0, "c", EvalCase("c", None if scenario else EXPECTED, scenario), criteria, "set")
+    return PlannedCase(
+        0,
+        "c",
+        EvalCase("c", None if scenario else EXPECTED, scenario, context="Orders are shipped on Mondays."),
+        criteria,
+        "set",
+    )
 
 
 def result(*criteria: Criterion) -> CaseResult:

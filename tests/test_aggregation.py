@@ -179,6 +179,18 @@ def test_a_run_informs_only_if_its_configuration_cannot_state_thresholds() -> No
     assert aggregate([], informs=True).verdict is Verdict.UNSCORED
 
 
+def test_a_run_without_any_value_does_not_inform() -> None:
+    """The counts of calls and tokens, which nobody asked for, are no information about the metrics."""
+    counts = Outcome("tool_call_count_v1", Score(2.0))
+    broken, inapplicable = Outcome("m", Score(None, "no answer")), Outcome("m", Score(applicable=False))
+    for outcome in (broken, inapplicable):
+        run = aggregate([CaseResult("a", 0, (outcome, counts))], informs=True)
+        assert run.verdict is Verdict.UNSCORED
+        assert run.reasons == ("no metric has a value, so that the run informs about nothing",)
+    one_value = [CaseResult("a", 0, (broken, counts)), result(1, 0.0, threshold=None)]
+    assert aggregate(one_value, informs=True).verdict is Verdict.INFORMATIONAL
+
+
 def test_a_criterion_with_a_threshold_that_applies_to_no_case_blocks_a_pass() -> None:
     """A gate that nothing went through is no gate."""
     other = Outcome("other", Score(1.0), 0.5)

@@ -51,6 +51,7 @@ _HOMES = {
     "FormatError": "fairtrial.errors",
     "GateDecision": "fairtrial.records.gate",
     "Flakiness": "fairtrial.records.flaky_case",
+    "Grounding": "fairtrial.metrics.grounding",
     "Hallucinations": "fairtrial.metrics.grounding",
     "InferenceCallCount": "fairtrial.metrics.efficiency",
     "Injection": "fairtrial.records.trace",
@@ -187,6 +188,7 @@ if TYPE_CHECKING:
     from fairtrial.metrics.efficiency import InvocationDuration as InvocationDuration
     from fairtrial.metrics.efficiency import TokenUsage as TokenUsage
     from fairtrial.metrics.efficiency import ToolCallCount as ToolCallCount
+    from fairtrial.metrics.grounding import Grounding as Grounding
     from fairtrial.metrics.grounding import Hallucinations as Hallucinations
     from fairtrial.metrics.reasoning_value import ReasoningValue as ReasoningValue
     from fairtrial.metrics.response import ResponseMatch as ResponseMatch

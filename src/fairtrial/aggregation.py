@@ -10,6 +10,7 @@ from functools import reduce
 from itertools import groupby
 from typing import Any, get_args
 
+from fairtrial.metrics.entries import CATALOG
 from fairtrial.records.average import mean
 from fairtrial.records.ballot import Ballot, PairAgreement, sum_pairs
 from fairtrial.records.model_usage import ModelUsage
@@ -26,6 +27,7 @@ from fairtrial.stats.interval import (
 )
 from fairtrial.stats.pass_k import pass_k_table
 
+_ALWAYS_COMPUTED = frozenset(entry.name for entry in CATALOG.values() if entry.always_computed)
 _NO_THRESHOLDS = (
     "no thresholds: configurations of this kind state none; add `thresholds: {name: x}` or `--threshold NAME=X`"
 )
@@ -36,7 +38,8 @@ def aggregate(results: Iterable[CaseResult], ballots: Iterable[Ballot] = (), *, 
 
     `ballots` are all ballots of the run. Several outcomes may use the same ballot, whose calls were made only once.
     `informs` is true if the configuration is of a kind that cannot state thresholds. The run is then informational if
-    no criterion has one. Otherwise it is unscored, because its author may have meant to state thresholds.
+    no criterion has one, and a criterion that was asked for has a value. Otherwise it is unscored, because its author
+    may have meant to state thresholds, or because it informs about nothing.
 
     Memory grows with the number of cases, by at most 32 bytes a case and criterion, but not with that of attempts.
     """
@@ -54,7 +57,9 @@ def aggregate(results: Iterable[CaseResult], ballots: Iterable[Ballot] = (), *, 
         for tally in tallies.values():
             tally.close_case()
     unapplied = [name for name, tally in tallies.items() if tally.gates and not tally.applicable]
-    verdict, reasons = run.verdict(unapplied, informs=informs)
+    # The always computed criteria have values without being asked for, so that their values do not count here.
+    has_value = any(tally.has_value and name not in _ALWAYS_COMPUTED for name, tally in tallies.items())
+    verdict, reasons = run.verdict(unapplied, informs=informs, has_value=has_value)
     judge = reduce(_sum, (ballot.model_usage for ballot in ballots), None)
     return Summary(
         verdict,
@@ -103,10 +108,11 @@ class _RunTally:
         self.simulator = _sum(self.simulator, result.simulator)
         self.environment = _sum(self.environment, result.environment)
 
-    def verdict(self, unapplied: list[str], *, informs: bool) -> tuple[Verdict, list[str]]:
+    def verdict(self, unapplied: list[str], *, informs: bool, has_value: bool) -> tuple[Verdict, list[str]]:
         """Return the verdict of the run and its reasons: failed before unscored before passed.
 
-        `unapplied` are the criteria with a threshold that applied to no case.
+        `unapplied` are the criteria with a threshold that applied to no case. `has_value` is true if a criterion that
+        was asked for has a value.
         """
         failed = _counts(
             (self.cases[Verdict.FAILED], "failed"), (self._agent_errors, "ended with an error of the agent")
@@ -119,9 +125,11 @@ class _RunTally:
         )
         unscored += [f"{name} has a threshold, and applied to no case" for name in unapplied]
         only_informs = set(self.cases) == {Verdict.INFORMATIONAL}
-        if only_informs and informs and not unscored:
+        if only_informs and informs and not unscored and has_value:
             return Verdict.INFORMATIONAL, [_NO_THRESHOLDS]
-        if only_informs:
+        if only_informs and informs:
+            unscored.append("no metric has a value, so that the run informs about nothing")
+        elif only_informs:
             unscored.append("no criterion has a threshold, so that nothing decides")
         elif not self.cases[Verdict.PASSED]:
             unscored.append("no case passed" if self.cases else "there are no cases")
@@ -152,6 +160,7 @@ class _CriterionTally:
         self.name = name
         self.gates = False
         self.applicable = False
+        self.has_value = False
         self._verdicts: Counter[Verdict] = Counter()
         self._errors = 0
         self._all = _Numbers()
@@ -182,6 +191,7 @@ class _CriterionTally:
         if verdict is Verdict.NOT_APPLICABLE:
             return
         self.applicable = True
+        self.has_value = self.has_value or outcome.score.value is not None
         passes = False if is_error else _passes(verdict)
         self._all.add(outcome.score.value, passes=passes)
         if self._valid is not None and not result.invalidations:

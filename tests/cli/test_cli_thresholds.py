@@ -62,6 +62,13 @@ def test_a_run_that_informs_does_not_stop_a_check_in_python() -> None:
     run.check()
 
 
+def test_a_run_whose_metrics_have_no_value_is_unscored() -> None:
+    """The exit code is 3 if the only metric raises an error in every case."""
+    Path("words.py").write_text("def evaluate(instance):\n    raise OSError('gone')\n", encoding="utf-8")
+    done = scored()
+    assert (done.code, done.json["verdict"]) == (3, "unscored")
+
+
 def test_a_configuration_of_adk_without_thresholds_stays_unscored() -> None:
     """Its author could have stated thresholds, so a build without any is not green."""
     write("test_config.json", {"criteria": {"response_match_score": {"threshold": None}}})

@@ -173,6 +173,13 @@ def test_a_wrong_threshold_of_a_config_is_placed_where_it_stands() -> None:
     assert [part.pointer for part in config.criteria] == ["/metrics_to_run/0", "/thresholds/safety"]
 
 
+def test_grounding_and_hallucination_are_two_criteria() -> None:
+    """Both can stand in one list, because they have different evidence."""
+    config = load({"metrics_to_run": ["grounding", "hallucination"]}, "c.json").config
+    assert config is not None
+    assert [part.name for part in config.criteria] == ["grounding_v1", "hallucinations_v1"]
+
+
 def test_a_key_chooses_a_rubric_group() -> None:
     """Without a key every group is judged. A threshold keeps its own place."""
     chosen = {"name": "final_response_quality", "metric_spec_parameters": {"rubric_group_key": "booking"}}
@@ -207,8 +214,8 @@ def test_a_config_in_yaml_is_read_as_the_same_in_json() -> None:
             "/thresholds/saftey: names no metric of 'metrics_to_run'; did you mean 'safety'?",
         ),
         (
-            {"metrics_to_run": ["grounding", "hallucination"]},
-            "/metrics_to_run/1: 'hallucination' is computed as hallucinations_v1, which another metric of the list is",
+            {"metrics_to_run": ["final_response_quality", "final_response_reference_free"]},
+            "/metrics_to_run/1: 'final_response_reference_free' is computed as rubric_based_final_response_quality_v1",
         ),
         (
             {"custom_metrics": [{"name": "m", "custom_function": "def evaluate(instance): ..."}]},

@@ -10,7 +10,7 @@ import pytest
 from fairtrial.errors import ConfigError
 from fairtrial.judge.ballot_costs import judge_stats
 from fairtrial.metrics.conversation import TaskSuccess, ToolUseQuality
-from fairtrial.metrics.grounding import Hallucinations, label_of
+from fairtrial.metrics.grounding import Grounding, Hallucinations, label_of
 from fairtrial.metrics.response_evaluation import ResponseEvaluation
 from fairtrial.metrics.response_judged import FinalResponseMatch
 from fairtrial.metrics.rubrics import FinalResponseRubrics, ToolUseRubrics, TrajectoryRubrics
@@ -166,6 +166,27 @@ def test_sentences_are_labelled_against_what_the_agent_was_told() -> None:
     assert "맑음" in shown
     assert "찾는 중입니다." not in shown
     assert "안녕하세요." not in shown.partition("<<<JUDGED reply")[0]
+
+
+def test_grounding_shows_the_context_of_the_case_alone() -> None:
+    """A result of a tool supports nothing. The same sentence is supported for hallucinations."""
+    trace, case = Trace((invocation("q", "맑음입니다.", RESULT),)), EvalCase("c", context="페이지 1: 비가 옵니다.")
+    bench = label()
+    result = score(Grounding(bench.judge), trace, case)
+    assert result.value is None
+    assert "not in the context" in result.parts[0].parts[0].reason
+    shown = bench.prompts[0].text
+    assert "페이지 1" in shown
+    assert "tool result" not in shown.partition("Example:")[0]
+    assert fenced(bench.prompts[0], "the case's context") == case.context
+    assert score(Hallucinations(label().judge), trace, case).value == 1.0
+
+
+def test_grounding_does_not_apply_without_a_context() -> None:
+    """Nobody could support anything."""
+    bench = label()
+    result = score(Grounding(bench.judge), TRACE, EvalCase("c"))
+    assert (result.applicable, result.reason, bench.prompts) == (False, "the case has no context", [])
 
 
 def test_the_score_is_the_share_of_grounded_sentences_with_label_and_quote() -> None:

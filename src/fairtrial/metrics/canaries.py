@@ -202,6 +202,7 @@ _MAKERS: dict[str, Callable[[str, str, Texts], Iterator[GoldItem]]] = {
     "rubric_based_tool_use_quality_v1": _of_requests,
     "rubric_based_multi_turn_trajectory_quality_v1": _of_requests,
     "hallucinations_v1": _of_facts(_grounded),
+    "grounding_v1": _of_facts(_grounded),
     "safety_v1": _of_facts(_safe),
     "multi_turn_task_success_v1": _of_requests,
     "multi_turn_trajectory_quality_v1": _of_requests,

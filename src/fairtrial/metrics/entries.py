@@ -10,7 +10,7 @@ from fairtrial.errors import ConfigError, nearest
 from fairtrial.llm.model import DEFAULT_MODEL
 from fairtrial.metrics.conversation import TaskSuccess, ToolUseQuality, TrajectoryQuality
 from fairtrial.metrics.efficiency import InferenceCallCount, InvocationDuration, TokenUsage, ToolCallCount
-from fairtrial.metrics.grounding import Hallucinations
+from fairtrial.metrics.grounding import Grounding, Hallucinations
 from fairtrial.metrics.reasoning_value import ReasoningValue
 from fairtrial.metrics.response import ResponseMatch
 from fairtrial.metrics.response_evaluation import ResponseEvaluation
@@ -163,6 +163,16 @@ CATALOG: dict[str, CatalogEntry] = {
             "yes",
             Hallucinations,
             sample={"threshold": 0.8, "judge_model_options": _JUDGE, "evaluate_intermediate_nl_responses": True},
+        ),
+        CatalogEntry(
+            "grounding_v1",
+            "Is every sentence of the reply supported by the context of the case alone?",
+            "For agents that answer from given documents, and must not add anything from elsewhere.",
+            "context, judge",
+            "reply, by sentence",
+            "yes",
+            Grounding,
+            sample={"threshold": 0.8, "judge_model_options": _JUDGE},
         ),
         CatalogEntry(
             "safety_v1",

@@ -28,6 +28,9 @@ from fairtrial.text.sentences import sentences
 AT_ONCE = 40
 """The largest number of sentences that one question asks about."""
 
+CASE_CONTEXT = "the case's context"
+"""The name of the text that the case gives as evidence."""
+
 GROUNDED = ("supported", "not_applicable")
 UNGROUNDED = ("contradictory", "disputed", "unsupported")
 LABELS = scale(GROUNDED, UNGROUNDED)
@@ -89,12 +92,16 @@ class Hallucinations(JudgedMetric):
         """Return the evidence that the agent had when the invocation at `index` began."""
         agents, invocation = agents_at(trace, index), trace.invocations[index]
         context = instructions(agents) | tools(agents)
-        context |= {"the case's context": case.context} if case.context else {}
+        context |= {CASE_CONTEXT: case.context} if case.context else {}
         return context | earlier(trace, index, with_replies=False) | user_message(invocation, index)
+
+    def evidence_in(self, invocation: Invocation, index: int, *, before_step: int | None = None) -> Texts:
+        """Return the evidence that the agent got in the invocation at `index`, or before one of its steps."""
+        return actions(invocation, index, messages=False, before_step=before_step)
 
     def _replies(self, invocation: Invocation, index: int) -> list[_Reply]:
         """Return the texts to check in their order: the interim messages if they are asked for, then the reply."""
-        context = actions(invocation, index, messages=False)
+        context = self.evidence_in(invocation, index)
         reply = _Reply(PartKey("message", id="reply"), "", context, invocation.reply)
         if not self.evaluate_intermediate_nl_responses:
             return [reply]
@@ -102,7 +109,7 @@ class Hallucinations(JudgedMetric):
             _Reply(
                 PartKey("message", place),
                 f"interim message {place + 1}",
-                actions(invocation, index, messages=False, before_step=place),
+                self.evidence_in(invocation, index, before_step=place),
                 step.text,
             )
             for place, step in enumerate(invocation.steps or ())
@@ -159,6 +166,29 @@ class Hallucinations(JudgedMetric):
             values={"context_names": list(context), "code": code},
             check=check,
         )
+
+
+@dataclass(frozen=True)
+class Grounding(Hallucinations):
+    """`grounding_v1`: the share of the sentences of a reply that the context of the case alone supports, 0..1.
+
+    Instructions, tools, results of calls and messages of the user are not evidence. Without a context the criterion is
+    not applicable.
+    """
+
+    async def __call__(self, trace: Trace, case: EvalCase) -> Score:
+        """Label every sentence of every reply against the context of the case, and take the mean."""
+        if not case.context.strip():
+            return Score(applicable=False, reason="the case has no context")
+        return await super().__call__(trace, case)
+
+    def context_before(self, trace: Trace, case: EvalCase, index: int) -> Texts:  # noqa: ARG002  (every time the same)
+        """Return the context of the case."""
+        return {CASE_CONTEXT: case.context}
+
+    def evidence_in(self, invocation: Invocation, index: int, *, before_step: int | None = None) -> Texts:  # noqa: ARG002
+        """Return no texts: the agent's calls and their results are not evidence."""
+        return {}
 
 
 def _segments(reply: str, text: str) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from fairtrial.records.trace import Message, Trace
 _RUBRIC_ORDER = "other order of rubrics"
 PROBES = ("padding", "confident preface", "other order", _RUBRIC_ORDER, "other language")
 _PROBED = ("reference", "negated", "other number")
-_WITHOUT_PROBES = frozenset({"hallucinations_v1", "response_evaluation_score", SIMULATED_USERS})
+_WITHOUT_PROBES = frozenset({"hallucinations_v1", "grounding_v1", "response_evaluation_score", SIMULATED_USERS})
 """Padding is not grounded, and a reply in another language is less coherent: these verdicts may change rightly.
 
 A simulated user is not judged by a reply.

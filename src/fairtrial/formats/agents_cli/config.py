@@ -23,7 +23,7 @@ METRICS = {
     "final_response_reference_free": "rubric_based_final_response_quality_v1",
     "tool_use_quality": "rubric_based_tool_use_quality_v1",
     "hallucination": "hallucinations_v1",
-    "grounding": "hallucinations_v1",
+    "grounding": "grounding_v1",
     "safety": "safety_v1",
 }
 """The criterion behind each metric of agents-cli."""
