@@ -218,10 +218,6 @@ def test_a_config_in_yaml_is_read_as_the_same_in_json() -> None:
             "/metrics_to_run/1: 'final_response_reference_free' is computed as rubric_based_final_response_quality_v1",
         ),
         (
-            {"custom_metrics": [{"name": "m", "custom_function": "def evaluate(instance): ..."}]},
-            "/custom_metrics/0/custom_function: 'm' is code in a configuration, which is not run",
-        ),
-        (
             {"custom_metrics": [{"name": "safety", "metric_spec_parameters": {"rubric_group_key": "g"}}]},
             "/custom_metrics/0/metric_spec_parameters: 'safety' has no rubric groups; allowed for final_response_qual",
         ),

@@ -54,7 +54,7 @@ def _checked(path: Path, *, lenient: bool) -> Checked:
         return Checked(str(path), f"{loaded.kind}, {_counts(loaded)}", tuple(problems), warnings)
     content = f"EvalConfig, criteria: {', '.join(criterion.name for criterion in loaded.config.criteria)}"
     with collecting(problems):
-        criteria = loading.criteria_of(loaded.config, origin=str(path), lenient=lenient)
+        criteria = loading.criteria_of(loaded.config, origin=str(path), lenient=lenient, allow_code=True)
         warnings = (*warnings, *criteria.warnings)
         check_names(criteria, ModelOptions())
     return Checked(str(path), content, tuple(problem.removeprefix(f"{path}: ") for problem in problems), warnings)

@@ -32,6 +32,7 @@ def evaluate(
     users: Users | None = None,
     environment: Environments | Mapping[str, Any] | None = None,
     reuse: str | None = None,
+    allow_code: bool = False,
 ) -> Run:
     """Run an agent on every case of an eval set, and score its conversations.
 
@@ -43,6 +44,7 @@ def evaluate(
     `user_simulator_config`. `environment` answers tool calls instead of its `environment_simulation_config`. It is a
     mapping of the same options, or a function of a case and an attempt that returns an environment. `reuse` is the id
     of a stored run; equal questions get the judges' replies of that run.
+    `allow_code` lets code run that stands in a configuration of agents-cli; without it such a configuration is refused.
 
     Raises UsageError before anything runs. During the run, an exception of an agent or a metric becomes a failure or an
     unscored outcome.
@@ -58,6 +60,7 @@ def evaluate(
         judges=judges,
         users=users,
         environment=environment,
+        allow_code=allow_code,
     )
     return execute(plan, store=store, reuse=reuse)
 
@@ -74,6 +77,7 @@ def score(
     store: str | None = None,
     judges: Judges | None = None,
     reuse: str | None = None,
+    allow_code: bool = False,
 ) -> Run:
     """Score recordings of an agent. An eval set is needed if the recordings do not contain their expectation.
 
@@ -82,7 +86,15 @@ def score(
     importable. The other arguments are those of `evaluate`.
     """
     plan = plan_score(
-        recordings, eval_set, criteria, match=match, concurrency=concurrency, jobs=jobs, only=only, judges=judges
+        recordings,
+        eval_set,
+        criteria,
+        match=match,
+        concurrency=concurrency,
+        jobs=jobs,
+        only=only,
+        judges=judges,
+        allow_code=allow_code,
     )
     return execute(plan, store=store, reuse=reuse)
 
@@ -101,6 +113,7 @@ async def aevaluate(
     users: Users | None = None,
     environment: Environments | Mapping[str, Any] | None = None,
     reuse: str | None = None,
+    allow_code: bool = False,
 ) -> Run:
     """Run an agent as `evaluate` does, in the running event loop, for example in a notebook.
 
@@ -117,6 +130,7 @@ async def aevaluate(
         judges=judges,
         users=users,
         environment=environment,
+        allow_code=allow_code,
     )
     return await execute_in_loop(plan, store=store, reuse=reuse)
 
@@ -133,9 +147,18 @@ async def ascore(
     store: str | None = None,
     judges: Judges | None = None,
     reuse: str | None = None,
+    allow_code: bool = False,
 ) -> Run:
     """Score recordings as `score` does, in the running event loop."""
     plan = plan_score(
-        recordings, eval_set, criteria, match=match, concurrency=concurrency, jobs=jobs, only=only, judges=judges
+        recordings,
+        eval_set,
+        criteria,
+        match=match,
+        concurrency=concurrency,
+        jobs=jobs,
+        only=only,
+        judges=judges,
+        allow_code=allow_code,
     )
     return await execute_in_loop(plan, store=store, reuse=reuse)

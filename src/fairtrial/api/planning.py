@@ -84,6 +84,7 @@ def plan_run(
     reply_timeout: float | None = None,
     only: Sequence[str] = (),
     lenient: bool = False,
+    allow_code: bool = False,
     thresholds: Thresholds = NO_THRESHOLDS,
     judges: Judges | None = None,
     users: Users | None = None,
@@ -94,7 +95,9 @@ def plan_run(
     only = [only] if isinstance(only, str) else only
     eval_set = eval_set if isinstance(eval_set, EvalSet) else paths_of(eval_set, EVAL_SET)
     judges = judges or Judges()
-    loaded_sets, notes = load_sets(eval_set, criteria, thresholds=thresholds, lenient=lenient, judges=judges)
+    loaded_sets, notes = load_sets(
+        eval_set, criteria, thresholds=thresholds, lenient=lenient, allow_code=allow_code, judges=judges
+    )
     cases = loading.select_cases(loading.plan_cases(loaded_sets), loaded_sets, only)
     cases, user_signatures = with_users(cases, loaded_sets, users, judges.models)
     target = agent_of(agent)
@@ -112,6 +115,7 @@ def plan_run(
         "only": list(only),
         "thresholds": dict(thresholds),
         "lenient": lenient,
+        "allow_code": allow_code,
         "judge": judges.arguments,
         "attempts": attempts,
         "reply_timeout": reply_timeout,
@@ -178,11 +182,17 @@ class Notes:
 
 
 def load_sets(
-    eval_set: EvalSet | list[str | Path], criteria: Criteria, *, thresholds: Thresholds, lenient: bool, judges: Judges
+    eval_set: EvalSet | list[str | Path],
+    criteria: Criteria,
+    *,
+    thresholds: Thresholds,
+    lenient: bool,
+    judges: Judges,
+    allow_code: bool = False,
 ) -> tuple[list[loading.LoadedSet], Notes]:
     """Return eval sets with their criteria, and notes on both."""
     if isinstance(eval_set, EvalSet):
-        loaded = _criteria(criteria, lenient=lenient, judges=judges) or loading.criteria_of(
+        loaded = _criteria(criteria, lenient=lenient, allow_code=allow_code, judges=judges) or loading.criteria_of(
             loading.DEFAULT_CONFIG, origin="defaults"
         )
         eval_set, digest = as_stored(eval_set, f"the eval set {eval_set.id!r}")
@@ -190,7 +200,9 @@ def load_sets(
         return with_thresholds([_with_criteria(eval_set, loaded)], thresholds), notes
     files = loading.sources(eval_set, lenient=lenient)
     sets = [file.loaded.eval_set or EvalSet("") for file in files]
-    return load_with_criteria(files, criteria, sets, thresholds=thresholds, lenient=lenient, judges=judges)
+    return load_with_criteria(
+        files, criteria, sets, thresholds=thresholds, lenient=lenient, allow_code=allow_code, judges=judges
+    )
 
 
 def as_stored(record: N, subject: str) -> tuple[N, str]:
@@ -213,10 +225,14 @@ def load_with_criteria(
     thresholds: Thresholds,
     lenient: bool,
     judges: Judges,
+    allow_code: bool = False,
 ) -> tuple[list[loading.LoadedSet], Notes]:
     """Return an eval set for each file with the criteria for that file, and notes on both."""
-    same_for_all = _criteria(criteria, lenient=lenient, judges=judges)
-    config_criteria = [same_for_all or loading.criteria_for(file, lenient=lenient, judges=judges) for file in files]
+    same_for_all = _criteria(criteria, lenient=lenient, allow_code=allow_code, judges=judges)
+    config_criteria = [
+        same_for_all or loading.criteria_for(file, lenient=lenient, allow_code=allow_code, judges=judges)
+        for file in files
+    ]
     loaded_sets = [
         _with_criteria(eval_set, criteria, file.only)
         for eval_set, criteria, file in zip(sets, config_criteria, files, strict=True)
@@ -240,12 +256,12 @@ def warnings_of(files: list[loading.Source]) -> tuple[str, ...]:
     return tuple(warning for file in files for warning in file.loaded.warnings)
 
 
-def _criteria(criteria: Criteria, *, lenient: bool, judges: Judges) -> loading.Criteria | None:
+def _criteria(criteria: Criteria, *, lenient: bool, allow_code: bool, judges: Judges) -> loading.Criteria | None:
     check_criteria(criteria)
     if criteria is None:
         return None
     if isinstance(criteria, str | Path):
-        return loading.criteria_in(Path(criteria), lenient=lenient, judges=judges)
+        return loading.criteria_in(Path(criteria), lenient=lenient, allow_code=allow_code, judges=judges)
     if not isinstance(criteria, Mapping):
         return loading.Criteria(_check_all(list(criteria)), "arguments")
     functions = {name: entry for name, entry in criteria.items() if callable(entry)}

@@ -63,6 +63,7 @@ def plan_score(
     jobs: int = 1,
     only: Sequence[str] = (),
     lenient: bool = False,
+    allow_code: bool = False,
     thresholds: Thresholds = NO_THRESHOLDS,
     judges: Judges | None = None,
 ) -> Plan:
@@ -74,7 +75,7 @@ def plan_score(
     paths, own = recordings_of(recordings)
     if paths is not None and eval_set is not None and not isinstance(eval_set, EvalSet):
         loading.check_stdin([*paths, *paths_of(eval_set, EVAL_SET)])
-    matching = _Matching(criteria, match, tuple(only), thresholds, judges, lenient=lenient)
+    matching = _Matching(criteria, match, tuple(only), thresholds, judges, lenient=lenient, allow_code=allow_code)
     if eval_set is not None:
         eval_set = eval_set if isinstance(eval_set, EvalSet) else paths_of(eval_set, EVAL_SET)
         matched = matching.match_against(eval_set, paths, own)
@@ -96,6 +97,7 @@ def plan_score(
         "only": list(only),
         "thresholds": dict(thresholds),
         "lenient": lenient,
+        "allow_code": allow_code,
         "judge": judges.arguments,
         "recordings": [[source.loaded.path, source.sha256] for source in matched.files],
     }
@@ -120,11 +122,17 @@ class _Matching:
     thresholds: Thresholds
     judges: Judges
     lenient: bool
+    allow_code: bool
 
     @property
     def settings(self) -> dict[str, Any]:
         """The arguments that every reader of sets takes."""
-        return {"thresholds": self.thresholds, "lenient": self.lenient, "judges": self.judges}
+        return {
+            "thresholds": self.thresholds,
+            "lenient": self.lenient,
+            "allow_code": self.allow_code,
+            "judges": self.judges,
+        }
 
     def match_against(
         self, eval_set: EvalSet | list[str | Path], paths: list[str | Path] | None, own: Sequence[Recording]

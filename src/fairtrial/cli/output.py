@@ -58,6 +58,7 @@ class Common:
 
     config: Path | None
     lenient: bool
+    allow_code: bool
     only: tuple[str, ...]
     thresholds: dict[str, float]
     concurrency: int
@@ -74,6 +75,7 @@ _OPTIONS = (
     ),
     flags.thresholds,
     flags.lenient,
+    click.option("--allow-code", is_flag=True, help="Run code that stands in a configuration: a custom_function."),
     flags.only,
     flags.concurrency,
     report_options,
@@ -97,6 +99,7 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
         *args: Any,
         config: Path | None,
         lenient: bool,
+        allow_code: bool,
         only: tuple[str, ...],
         thresholds: dict[str, float],
         concurrency: int,
@@ -107,7 +110,7 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
         **other_options: Any,
     ) -> Any:
         output = Output(reports, allow_unscored, quiet)
-        common = Common(config, lenient, only, thresholds, concurrency, store, output)
+        common = Common(config, lenient, allow_code, only, thresholds, concurrency, store, output)
         return command(*args, common=common, **other_options)
 
     return flags.with_options(call_with_common, *_OPTIONS)

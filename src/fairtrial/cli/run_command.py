@@ -17,7 +17,7 @@ from fairtrial.errors import UsageError
 from fairtrial.records.gate import Claim
 from fairtrial.records.run import RunInfo
 
-_ARGUMENTS = ("paths", "agent", "config", "only", "thresholds", "lenient", "reply_timeout")
+_ARGUMENTS = ("paths", "agent", "config", "only", "thresholds", "lenient", "allow_code", "reply_timeout")
 
 
 @click.command()
@@ -77,6 +77,7 @@ def run(
         "only": list(common.only) or None,
         "thresholds": common.thresholds or None,
         "lenient": common.lenient or None,
+        "allow_code": common.allow_code or None,
         "reply_timeout": reply_timeout,
     }
     earlier = _earlier(common.store, resume) if resume else None
@@ -86,7 +87,8 @@ def run(
             problem = "the eval set came from standard input, and is not stored; give it again"
             raise UsageError(f"--resume {earlier.id}: {problem}: fairtrial run - --resume {earlier.id} < FILE")
     else:
-        arguments |= {"only": list(common.only), "thresholds": common.thresholds, "lenient": common.lenient}
+        arguments |= {"only": list(common.only), "thresholds": common.thresholds}
+        arguments |= {"lenient": common.lenient, "allow_code": common.allow_code}
     if not arguments["paths"] or not arguments["agent"]:
         raise click.UsageError("needs at least one EVALSET and --agent TARGET", ctx)
     environment_files = read_environment(agent=arguments["agent"], config=arguments["config"], paths=arguments["paths"])
@@ -107,6 +109,7 @@ def run(
             reply_timeout=arguments["reply_timeout"],
             only=arguments["only"],
             lenient=arguments["lenient"],
+            allow_code=arguments["allow_code"],
             thresholds=arguments["thresholds"],
             judges=judges_of(judge, earlier.config.get("judge") or {} if earlier else None),
         )

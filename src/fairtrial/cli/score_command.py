@@ -63,6 +63,7 @@ def score(
             jobs=jobs,
             only=common.only,
             lenient=common.lenient,
+            allow_code=common.allow_code,
             thresholds=common.thresholds,
             judges=judges_of(judge),
         )

@@ -59,6 +59,14 @@ class FunctionFileOptions(OptionRecord, frozen=True):
     custom_function_file: Annotated[str, Meta(description="the path of a file with a function `evaluate(instance)`")]
 
 
+class InlineFunctionOptions(OptionRecord, frozen=True):
+    """A metric of agents-cli that is code in the configuration."""
+
+    custom_function: Annotated[
+        str, Meta(description="Python code with a function `evaluate(instance)`. It runs only with `--allow-code`")
+    ]
+
+
 class CustomMetricOptions(OptionRecord, frozen=True):
     """One entry of `custom_metrics`."""
 

@@ -49,6 +49,7 @@ def criteria_of(
     origin: str,
     own: tuple[Criterion, ...] = (),
     lenient: bool = False,
+    allow_code: bool = False,
     digest: str | None = None,
     judges: Judges | None = None,
 ) -> Criteria:
@@ -62,7 +63,7 @@ def criteria_of(
     users: UserOptions | None = None
     environment: EnvironmentOptions | None = None
     with collecting(problems):
-        criteria, notices = build(config, lenient=lenient, judges=judges)
+        criteria, notices = build(config, lenient=lenient, allow_code=allow_code, judges=judges)
         warnings += notices
     with collecting(problems):
         if config.user_simulator is not None:
@@ -89,7 +90,9 @@ def _model_pointer(part: ConfigPart | None, option: str) -> str:
     return "" if part is None else part.pointer + file_pointer(part.value, option)
 
 
-def criteria_in(path: Path, *, lenient: bool = False, judges: Judges | None = None) -> Criteria:
+def criteria_in(
+    path: Path, *, lenient: bool = False, allow_code: bool = False, judges: Judges | None = None
+) -> Criteria:
     """Return the criteria that a configuration file asks for."""
     with no_such_path(path):
         exists = path.is_file()
@@ -98,7 +101,9 @@ def criteria_in(path: Path, *, lenient: bool = False, judges: Judges | None = No
     loaded, digest = read_file(path, lenient=lenient)
     if loaded.config is None:
         raise FormatError(str(path), [f"must hold an EvalConfig ({{'criteria': ...}}), got {loaded.kind}"])
-    criteria = criteria_of(loaded.config, origin=str(path), lenient=lenient, digest=digest, judges=judges)
+    criteria = criteria_of(
+        loaded.config, origin=str(path), lenient=lenient, allow_code=allow_code, digest=digest, judges=judges
+    )
     return replace(criteria, warnings=(*loaded.warnings, *criteria.warnings))
 
 
@@ -120,7 +125,9 @@ def _unused_configs(folder: Path) -> Iterator[str]:
                 )
 
 
-def criteria_for(source: Source, *, lenient: bool = False, judges: Judges | None = None) -> Criteria:
+def criteria_for(
+    source: Source, *, lenient: bool = False, allow_code: bool = False, judges: Judges | None = None
+) -> Criteria:
     """Return the criteria of the nearest configuration, from beside the file up to the folder that was given.
 
     A configuration is a `test_config.json` or an `eval_config`. A dataset of agents-cli stands in a folder below its
@@ -137,7 +144,7 @@ def criteria_for(source: Source, *, lenient: bool = False, judges: Judges | None
             names = " and ".join(path.name for path in configs)
             raise ConfigError(f"{folder}: holds {names}; keep one, or name one with --config")
         if configs:
-            return criteria_in(configs[0], lenient=lenient, judges=judges)
+            return criteria_in(configs[0], lenient=lenient, allow_code=allow_code, judges=judges)
         if folder in (last, folder.parent):
             if source.loaded.eval_set is not None:
                 _refuse_config_above(last)

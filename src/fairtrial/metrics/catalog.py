@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from msgspec.structs import replace
 
 from fairtrial.config.criterion_options import read_criterion
-from fairtrial.config.custom_metric_options import CustomMetricOptions, FunctionFileOptions
+from fairtrial.config.custom_metric_options import CustomMetricOptions, FunctionFileOptions, InlineFunctionOptions
 from fairtrial.config.eval_config import ConfigPart, EvalConfig
 from fairtrial.config.reader import OptionError, OptionReader, file_pointer
 from fairtrial.errors import ConfigError, collecting, nearest
@@ -17,6 +17,7 @@ from fairtrial.llm.vertex_service import NAME as VERTEX
 from fairtrial.llm.vertex_service import configured, installed
 from fairtrial.metrics.custom import PeerMetric, import_metric
 from fairtrial.metrics.entries import CATALOG, CatalogEntry, VertexMetric
+from fairtrial.metrics.inline_metric import InlineMetric
 from fairtrial.metrics.instance_metric import InstanceMetric, takes_instance
 from fairtrial.metrics.prompt_metric import PromptMetric, PromptMetricOptions
 from fairtrial.metrics.shared_options import BACKEND, INTERIM, JUDGE
@@ -29,11 +30,12 @@ BuiltCriterion = tuple[Criterion, list[str]]
 
 
 def build(
-    config: EvalConfig, *, lenient: bool = False, judges: Judges | None = None
+    config: EvalConfig, *, lenient: bool = False, allow_code: bool = False, judges: Judges | None = None
 ) -> tuple[tuple[Criterion, ...], tuple[str, ...]]:
     """Return the criteria that a configuration asks for, the always computed criteria behind them, and warnings.
 
-    `judges` makes the judges. Raises ConfigError that lists every problem.
+    `judges` makes the judges. Code in the configuration is refused unless `allow_code`. Raises ConfigError that lists
+    every problem.
     """
     criteria: list[Criterion] = []
     problems: list[str] = []
@@ -47,6 +49,9 @@ def build(
         definition, options = custom.get(part.name, (None, None))
         if definition is not None and options is None:
             continue  # The problems of the definition are noted already.
+        if isinstance(options, InlineFunctionOptions) and not allow_code:
+            problems.append(f"{_place(definition or part, 'custom_function')}: {_CODE}")
+            continue
         with collecting(problems):
             if definition is not None and options is not None:
                 criterion, new_warnings = _build_custom(part, definition, options, judges or Judges(), lenient=lenient)
@@ -129,7 +134,11 @@ def _criterion(entry: CatalogEntry, metric: Metric, threshold: float | None) -> 
     )
 
 
-CustomOptions = CustomMetricOptions | FunctionFileOptions | PromptMetricOptions
+CustomOptions = CustomMetricOptions | FunctionFileOptions | InlineFunctionOptions | PromptMetricOptions
+_CODE = (
+    "is code in a configuration, which runs only with --allow-code (in Python: allow_code=True); read it first, or "
+    "write it to a file that 'custom_function_file' names"
+)
 
 
 def _kind_of(part: ConfigPart) -> type[CustomOptions]:
@@ -137,6 +146,8 @@ def _kind_of(part: ConfigPart) -> type[CustomOptions]:
     keys = part.value if isinstance(part.value, dict) else {}
     if "prompt_template" in keys:
         return PromptMetricOptions
+    if "custom_function" in keys:
+        return InlineFunctionOptions
     return FunctionFileOptions if "custom_function_file" in keys else CustomMetricOptions
 
 
@@ -145,6 +156,8 @@ def _build_custom(
 ) -> BuiltCriterion:
     if isinstance(options, PromptMetricOptions):
         return _build_prompt(part, definition, options, judges, lenient=lenient)
+    if isinstance(options, InlineFunctionOptions):
+        return _build_inline(part, options, lenient=lenient)
     if isinstance(options, FunctionFileOptions):
         place, name, scale = "custom_function_file", f"{options.custom_function_file}:evaluate", Range(None, None)
     else:
@@ -158,6 +171,13 @@ def _build_custom(
     if takes_instance(function):
         metric = InstanceMetric(function, part.name)
     return Criterion(part.name, metric, threshold, range=options_range, signature=signature(metric)), warnings
+
+
+def _build_inline(part: ConfigPart, options: InlineFunctionOptions, *, lenient: bool) -> BuiltCriterion:
+    scale = Range(None, None)  # only the code knows its scale
+    values, warnings = read_criterion(part, [INTERIM], scale, lenient=lenient)
+    metric = InlineMetric(options.custom_function, part.name)
+    return Criterion(part.name, metric, values.get("threshold"), range=scale, signature=signature(metric)), warnings
 
 
 def _build_prompt(

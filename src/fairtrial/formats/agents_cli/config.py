@@ -139,12 +139,14 @@ def _rubric_group(name: str, metric: dict[str, Any], at: Place, reading: Diagnos
 
 
 def _custom_metric(name: str, metric: dict[str, Any], at: Place, reading: Diagnostics) -> ConfigPart | None:
-    """Return a metric that is a function in a file beside the configuration, or a prompt. All others are errors."""
+    """Return a metric that is code, a function in a file beside the configuration, or a prompt.
+
+    All others are errors.
+    """
     if metric.get("execution") == "remote":
         reading.error((at, "execution"), f"{name!r} runs in a cloud project, which is not supported")
     elif "custom_function" in metric:
-        advice = "write it to a file, and name the file in 'custom_function_file'"
-        reading.error((at, "custom_function"), f"{name!r} is code in a configuration, which is not run; {advice}")
+        return ConfigPart(name, {"custom_function": reading.text(metric, "custom_function", at)}, pointer(at))
     elif "custom_function_file" in metric:
         file = PurePath(reading.path).parent / reading.text(metric, "custom_function_file", at)
         return ConfigPart(name, {"custom_function_file": str(file)}, pointer(at))

@@ -1,0 +1,97 @@
+"""How does code run that stands in a configuration of agents-cli? In a process of its own, with a time limit."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from fairtrial.errors import MetricError
+from fairtrial.metrics.instance_metric import instance_of
+from fairtrial.records.case import EvalCase
+from fairtrial.records.record import Record
+from fairtrial.records.score import Score
+from fairtrial.records.trace import Trace
+
+TIMEOUT = 30.0
+"""The longest time that the code may take for a case, in seconds."""
+
+_RUNNER = Path(__file__).with_name("inline_runner.py")
+_ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "TZ", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT")
+"""The variables that the code can see. Keys of providers are not among them."""
+
+
+class _Answer(Record, frozen=True):
+    """The last word of the process: a score, or a problem."""
+
+    score: float | None = None
+    explanation: str = ""
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class InlineMetric:
+    """A `custom_function` of agents-cli: code with a function `evaluate(instance)`."""
+
+    code: str
+    name: str
+    timeout: float = TIMEOUT
+
+    async def __call__(self, trace: Trace, case: EvalCase) -> Score:
+        """Run the code for a case. Raises MetricError if it gives no answer in time."""
+        task = msgspec.json.encode({"code": self.code, "instance": instance_of(trace, case)})
+        try:
+            answer = msgspec.json.decode(await self._run(task), type=_Answer)
+        except msgspec.DecodeError:
+            raise MetricError(f"{self.name} gave an answer that cannot be read") from None
+        if answer.problem:
+            raise MetricError(f"{self.name}: {answer.problem}")
+        return Score(
+            answer.score, answer.explanation or ("" if answer.score is not None else "the metric gave no score")
+        )
+
+    async def _run(self, task: bytes) -> bytes:
+        """Return the answer of the process. The process and its children end with the answer or the time limit."""
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-I",
+            str(_RUNNER),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
+            start_new_session=True,
+        )
+        assert process.stdin is not None and process.stdout is not None  # noqa: S101, PT018  # both are pipes
+        try:
+            async with asyncio.timeout(self.timeout):
+                with contextlib.suppress(ConnectionError):
+                    process.stdin.write(task)
+                    await process.stdin.drain()
+                process.stdin.close()
+                if answer := await process.stdout.readline():
+                    return answer
+                exit_code = await process.wait()
+                raise MetricError(f"{self.name} ended its process with exit code {exit_code} before it had a score")
+        except TimeoutError:
+            raise MetricError(f"{self.name} took longer than {self.timeout:g} s, and was stopped") from None
+        except ValueError:
+            raise MetricError(f"{self.name} gave an answer that is too long") from None
+        finally:
+            _end(process)
+            await process.wait()
+
+
+def _end(process: asyncio.subprocess.Process) -> None:
+    """End a process with the processes that it started."""
+    with contextlib.suppress(ProcessLookupError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
