@@ -45,7 +45,7 @@ def criterion(name: str, **options: Any) -> Criterion:
     """A criterion of the catalog with a threshold that 0.7 passes; `options` are fields of its metric."""
     entry = CATALOG[name]
     if entry.judged:
-        options["judge"] = Bench(answer).judge
+        options["judge"] = Bench(answer, rubrics=("It is short.", "It is polite.")).judge
     if name.startswith("rubric_based"):
         options["rubrics"] = RUBRICS
     if name == "trace_value_v1":

@@ -71,8 +71,10 @@ def entry(item: str, said: str | dict[str, Any]) -> dict[str, Any]:
     return {"id": item, "rationale": "because", "quote": "", "marks": [], **fields}
 
 
-def reply(prompt: Prompt, say: Say) -> str:
-    """A reply in form."""
+def reply(prompt: Prompt, say: Say, rubrics: Sequence[str] = ()) -> str:
+    """A reply in form. A prompt that asks for rubrics gets the rubrics."""
+    if prompt.id == "adaptive_rubrics":
+        return json.dumps({"rubrics": list(rubrics)}, ensure_ascii=False)
     answers = {item: say(item, prompt) for item in ids(prompt)}
     entries = [entry(item, said) for item, said in answers.items() if said is not None]
     return json.dumps({"answers": entries}, ensure_ascii=False)
@@ -81,8 +83,10 @@ def reply(prompt: Prompt, say: Say) -> str:
 class Bench:
     """A judge with everything that it was asked and everything that it decided."""
 
-    def __init__(self, say: Say | Sequence[ModelLine], *, votes: int = 5, all_votes: bool = False) -> None:
-        self.model = ScriptedModel((lambda prompt: reply(prompt, say)) if callable(say) else say)
+    def __init__(
+        self, say: Say | Sequence[ModelLine], *, votes: int = 5, all_votes: bool = False, rubrics: Sequence[str] = ()
+    ) -> None:
+        self.model = ScriptedModel((lambda prompt: reply(prompt, say, rubrics)) if callable(say) else say)
         self.ballots: dict[str, Ballot] = {}
         self.judge = Judge((NamedModel("m", self.model),), votes=votes, all_votes=all_votes, keep=self._keep)
 

@@ -60,6 +60,9 @@ def written(case: WritingCase) -> str:
         )
     if case.prompt == "segments":
         return json.dumps({"sentences": case.sentences}, ensure_ascii=False)
+    if case.prompt == "adaptive_rubrics":
+        sentence = {"en": "It names", "ko": "말한다", "ja": "これを述べる", "zh": "回复提到"}[case.language]
+        return json.dumps({"rubrics": [f"{sentence} {case.says[0]}."]}, ensure_ascii=False)
     word = {"en": "order", "ko": "주문", "ja": "注文の", "zh": "订单"}[case.language]
     # The numbers differ, because scenarios that resemble each other are left out.
     numbers = [" ".join(str(place) * length for length in range(3, 20)) for place in range(1, case.count + 1)]

@@ -51,10 +51,12 @@ _HOMES = {
     "FormatError": "fairtrial.errors",
     "GateDecision": "fairtrial.records.gate",
     "Flakiness": "fairtrial.records.flaky_case",
+    "GeneralQuality": "fairtrial.metrics.adaptive_quality",
     "Grounding": "fairtrial.metrics.grounding",
     "Hallucinations": "fairtrial.metrics.grounding",
     "InferenceCallCount": "fairtrial.metrics.efficiency",
     "Injection": "fairtrial.records.trace",
+    "InstructionFollowing": "fairtrial.metrics.adaptive_quality",
     "Invocation": "fairtrial.records.trace",
     "InvocationDuration": "fairtrial.metrics.efficiency",
     "Judge": "fairtrial.judge.judge",
@@ -104,6 +106,7 @@ _HOMES = {
     "StoreError": "fairtrial.errors",
     "Summary": "fairtrial.records.summary",
     "TaskSuccess": "fairtrial.metrics.conversation",
+    "TextQuality": "fairtrial.metrics.adaptive_quality",
     "Thought": "fairtrial.records.trace",
     "TokenUsage": "fairtrial.metrics.efficiency",
     "ToolCall": "fairtrial.records.trace",
@@ -181,6 +184,9 @@ if TYPE_CHECKING:
     from fairtrial.llm.model import CallError as CallError
     from fairtrial.llm.model import NamedModel as NamedModel
     from fairtrial.llm.model_options import ModelOptions as ModelOptions
+    from fairtrial.metrics.adaptive_quality import GeneralQuality as GeneralQuality
+    from fairtrial.metrics.adaptive_quality import InstructionFollowing as InstructionFollowing
+    from fairtrial.metrics.adaptive_quality import TextQuality as TextQuality
     from fairtrial.metrics.conversation import TaskSuccess as TaskSuccess
     from fairtrial.metrics.conversation import ToolUseQuality as ToolUseQuality
     from fairtrial.metrics.conversation import TrajectoryQuality as TrajectoryQuality

@@ -176,6 +176,7 @@ def test_ctrl_c_shows_the_answers_so_far(tmp_path: Path, monkeypatch: pytest.Mon
         ("simulated_tool", '{"error_code": 404, "error_message": "no"}', "error"),
         ("segments", '{"sentences": ["All of it."]}', ""),
         ("scenarios", '{"scenarios": [{"starting_prompt": "x", "conversation_plan": "y"}]}', ""),
+        ("adaptive_rubrics", '{"rubrics": ["The reply exists."]}', ""),
     ],
 )
 def test_a_model_that_always_writes_the_same_is_found_out(prompt: str, text: str, right: str) -> None:

@@ -166,6 +166,21 @@ def test_a_config_has_our_criteria_without_thresholds() -> None:
     ]
 
 
+def test_metrics_with_adaptive_rubrics_are_read() -> None:
+    """Three have criteria of their own, and two have the option, also with a threshold."""
+    names = ["general_quality", "text_quality", "instruction_following", "final_response_quality", "tool_use_quality"]
+    config = load({"metrics_to_run": names, "thresholds": {"tool_use_quality": 0.5}}, "eval_config.json").config
+    assert config is not None
+    option = {"rubric_group": "*", "adaptive_rubrics": True}
+    assert [(part.name, part.value, part.options) for part in config.criteria] == [
+        ("general_quality_v1", {"threshold": None}, {}),
+        ("text_quality_v1", {"threshold": None}, {}),
+        ("instruction_following_v1", {"threshold": None}, {}),
+        ("rubric_based_final_response_quality_v1", {"threshold": None, **option}, {}),
+        ("rubric_based_tool_use_quality_v1", 0.5, option),
+    ]
+
+
 def test_a_wrong_threshold_of_a_config_is_placed_where_it_stands() -> None:
     """A threshold stands under `thresholds`, not among the metrics."""
     config = load({"metrics_to_run": ["final_response_match", "safety"], "thresholds": {"safety": 7}}, "c.json").config
@@ -188,8 +203,8 @@ def test_a_key_chooses_a_rubric_group() -> None:
     config = load({"metrics_to_run": names, "custom_metrics": [chosen], "thresholds": thresholds}, "c.json").config
     assert config is not None
     assert [(part.value, part.options) for part in config.criteria] == [
-        ({"threshold": None, "rubric_group": "booking"}, {}),
-        (0.5, {"rubric_group": "*"}),
+        ({"threshold": None, "rubric_group": "booking", "adaptive_rubrics": True}, {}),
+        (0.5, {"rubric_group": "*", "adaptive_rubrics": True}),
     ]
     assert config.custom_metrics == ()
     alone = load({"custom_metrics": [chosen]}, "c.json").config
@@ -207,7 +222,6 @@ def test_a_config_in_yaml_is_read_as_the_same_in_json() -> None:
     ("config", "problem"),
     [
         ({"metrics_to_run": ["safty"]}, "/metrics_to_run/0: the metric 'safty' is not read: known are multi_turn_task"),
-        ({"metrics_to_run": ["text_quality"]}, "/metrics_to_run/0: the metric 'text_quality' is not read: its rubrics"),
         ({"metrics_to_run": []}, "/: must name at least one metric in 'metrics_to_run'"),
         (
             {"metrics_to_run": ["safety"], "thresholds": {"saftey": 1}},

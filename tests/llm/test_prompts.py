@@ -14,6 +14,7 @@ from fairtrial.records.reply import Prompt
 
 PACKAGES = {"metrics": Templates("fairtrial.metrics"), "simulate": Templates("fairtrial.simulate")}
 TEMPLATES = {
+    ("metrics", "adaptive_rubrics"): ("1", "d701dfc45c83"),
     ("metrics", "coherence"): ("2", "91106465245d"),
     ("metrics", "conversation"): ("2", "77dc3615edab"),
     ("metrics", "final_response_match"): ("2", "b6fb9c1959f8"),

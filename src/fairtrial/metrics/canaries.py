@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from fairtrial.metrics.adaptive_quality import AdaptiveQuality
 from fairtrial.metrics.canary_texts import TEXTS, Fact, Request, Texts
 from fairtrial.metrics.rubrics import FINAL_RESPONSE, TOOL_USE, TRAJECTORY
 from fairtrial.metrics.simulation_texts import SIMULATIONS
@@ -22,12 +23,15 @@ from fairtrial.records.trace import Invocation, Message, Step, ToolCall, ToolRes
 Canary = tuple[str, str, float]
 """The kind of a canary, its reply, and its label."""
 
+ADAPTIVE = ("general_quality_v1", "text_quality_v1", "instruction_following_v1")
+"""The criteria whose rubrics the judge makes. Canaries have rubrics of their own, because their labels are certain."""
 RUBRIC_TYPES = {
     "rubric_based_final_response_quality_v1": FINAL_RESPONSE,
     "rubric_based_tool_use_quality_v1": TOOL_USE,
     "rubric_based_multi_turn_trajectory_quality_v1": TRAJECTORY,
+    **dict.fromkeys(ADAPTIVE, FINAL_RESPONSE),
 }
-"""The criteria that need rubrics, with the type of their rubrics."""
+"""The criteria that ask about rubrics, with the type of their rubrics."""
 SIMULATED_USERS = "per_turn_user_simulator_quality_v1"
 """The criterion that judges the messages of a simulated user."""
 
@@ -48,6 +52,8 @@ def criterion_for_items(criterion: Criterion) -> Criterion:
     threshold, because the first message of each canary equals the starting prompt and is never judged.
     """
     metric: Any = criterion.metric
+    if isinstance(metric, AdaptiveQuality):
+        return replace(criterion, metric=metric.by_own_rubrics)
     if hasattr(metric, "rubrics"):
         return replace(criterion, metric=dataclasses.replace(metric, rubrics=()))
     if criterion.name == SIMULATED_USERS and criterion.threshold is not None:
@@ -199,6 +205,7 @@ def _of_simulations(criterion: str, language: str, texts: Texts) -> Iterator[Gol
 _MAKERS: dict[str, Callable[[str, str, Texts], Iterator[GoldItem]]] = {
     "final_response_match_v2": _of_facts(_matching),
     "rubric_based_final_response_quality_v1": _of_facts(_matching),
+    **dict.fromkeys(ADAPTIVE, _of_facts(_matching)),
     "rubric_based_tool_use_quality_v1": _of_requests,
     "rubric_based_multi_turn_trajectory_quality_v1": _of_requests,
     "hallucinations_v1": _of_facts(_grounded),

@@ -8,6 +8,7 @@ from typing import Any
 from fairtrial.config.option import Option, options_of
 from fairtrial.errors import ConfigError, nearest
 from fairtrial.llm.model import DEFAULT_MODEL
+from fairtrial.metrics.adaptive_quality import GeneralQuality, InstructionFollowing, TextQuality
 from fairtrial.metrics.conversation import TaskSuccess, ToolUseQuality, TrajectoryQuality
 from fairtrial.metrics.efficiency import InferenceCallCount, InvocationDuration, TokenUsage, ToolCallCount
 from fairtrial.metrics.grounding import Grounding, Hallucinations
@@ -153,6 +154,36 @@ CATALOG: dict[str, CatalogEntry] = {
             "yes",
             TrajectoryRubrics,
             sample={"threshold": 0.8, "judge_model_options": _JUDGE, "rubrics": _RUBRICS},
+        ),
+        CatalogEntry(
+            "general_quality_v1",
+            "Is the reply good by rubrics that the judge makes for the user message?",
+            "For a first look at an agent for which nobody has written rubrics yet.",
+            "judge",
+            "invocation",
+            "yes",
+            GeneralQuality,
+            sample={"threshold": 0.8, "judge_model_options": _JUDGE},
+        ),
+        CatalogEntry(
+            "text_quality_v1",
+            "Is the reply a good text by rubrics that the judge makes?",
+            "For tone, form and clarity, if nobody has written rubrics yet.",
+            "judge",
+            "invocation",
+            "yes",
+            TextQuality,
+            sample={"threshold": 0.8, "judge_model_options": _JUDGE},
+        ),
+        CatalogEntry(
+            "instruction_following_v1",
+            "Does the reply do everything that user and instructions demand?",
+            "For agents with many rules. The judge makes a rubric of each demand.",
+            "judge",
+            "invocation",
+            "yes",
+            InstructionFollowing,
+            sample={"threshold": 0.8, "judge_model_options": _JUDGE},
         ),
         CatalogEntry(
             "hallucinations_v1",

@@ -8,13 +8,14 @@ from typing import Any
 from fairtrial.errors import CaseError
 from fairtrial.judge.judge import Judge
 from fairtrial.llm.model import NamedModel, UnsentError
+from fairtrial.metrics.adaptive_rubrics import Aspect, make_rubrics
 from fairtrial.metrics.grounding import Hallucinations
 from fairtrial.metrics.known_answers import FAILS, HOLDS, MIDDLE, KnownAnswer, read_table
 from fairtrial.records.case import EvalCase, Scenario
 from fairtrial.records.judge_check import CheckResult
 from fairtrial.records.record import Json
 from fairtrial.records.reply import Prompt, Reply
-from fairtrial.records.trace import Invocation, Message, ToolCall, Trace
+from fairtrial.records.trace import About, AgentDetails, Invocation, Message, ToolCall, Trace
 from fairtrial.simulate.played import PlayedCall, Player
 from fairtrial.simulate.scenarios import write_scenarios
 from fairtrial.simulate.user import SimulatedUsers
@@ -30,7 +31,7 @@ class WritingCase(KnownAnswer, frozen=True):
     """One task with its known result.
 
     `answer` is "stop" or "go_on" for a simulated user, "answers" or "error" for a simulated tool, "cut" for sentences
-    and "written" for scenarios. The text must contain one of `says`, and none of `lacks`. A call is
+    and "written" for scenarios and rubrics. The text must contain one of `says`, and none of `lacks`. A call is
     `[tool, arguments]`, and an earlier call also has its result.
     """
 
@@ -44,6 +45,7 @@ class WritingCase(KnownAnswer, frozen=True):
     assistant: str = ""
     instruction: str = ""
     count: int = 0
+    aspect: Aspect = "general"
     says: tuple[str, ...] = ()
     lacks: tuple[str, ...] = ()
 
@@ -136,11 +138,22 @@ async def _scenarios(model: NamedModel, case: WritingCase) -> str:
     return HOLDS if are_right and len(texts) == case.count else FAILS
 
 
+async def _adaptive_rubrics(model: NamedModel, case: WritingCase) -> str:
+    about = About((AgentDetails("agent", case.assistant, (case.tool,) if case.tool else ()),))
+    invocations = tuple(Invocation(Message(query), about=about) for query, _ in case.turns)
+    rubrics, _, problem = await make_rubrics(Judge((model,), 1), case.aspect, Trace(invocations), len(invocations) - 1)
+    if not rubrics:
+        raise ValueError(problem)
+    text = "\n".join(rubric.text for rubric in rubrics)
+    return HOLDS if case.fits(text) and language_of(text) == case.language else FAILS
+
+
 _TASKS: dict[str, Callable[[NamedModel, WritingCase], Awaitable[str]]] = {
     "simulated_user": _simulated_user,
     "simulated_tool": _simulated_tool,
     "segments": _segments,
     "scenarios": _scenarios,
+    "adaptive_rubrics": _adaptive_rubrics,
 }
 WRITING_PROMPTS = tuple(_TASKS)
 """The prompts that let a model write."""

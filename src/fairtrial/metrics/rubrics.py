@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 from msgspec import Meta
+from msgspec.structs import replace
 
 from fairtrial.config.reader import OptionError, OptionReader, ReadWith
 from fairtrial.formats.adk.evalset import rubrics as read_rubrics
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.judge.question import Question
+from fairtrial.metrics.adaptive_rubrics import TEMPLATE, Aspect, make_rubrics
 from fairtrial.metrics.asking import judge_each, scored, unfit
 from fairtrial.metrics.judge_context import (
     Texts,
@@ -25,8 +27,9 @@ from fairtrial.metrics.judge_context import (
     user_message,
     whole,
 )
-from fairtrial.metrics.judged_metric import RUBRIC, JudgedMetric
+from fairtrial.metrics.judged_metric import RUBRIC, TEMPLATES, JudgedMetric
 from fairtrial.records.case import EvalCase
+from fairtrial.records.record import Json
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.score import PartKey, Score, mean_of
 from fairtrial.records.trace import Invocation, Trace
@@ -64,8 +67,43 @@ Rubrics = Annotated[
 
 
 @dataclass(frozen=True)
-class _RubricMetric(JudgedMetric):
-    """A metric that asks the judge yes, no or not applicable about every rubric of a type."""
+class RubricQuestions(JudgedMetric):
+    """A metric that asks the judge yes, no or not applicable about rubrics."""
+
+    scale = RUBRIC
+    aspect: ClassVar[Aspect]
+
+    def ask_about(self, rubrics: Sequence[Rubric], context: Texts, subject: Texts, *, sample: str) -> Question:
+        """Return the question whether a subject has the properties that rubrics name. Their ids are r1, r2, ..."""
+        items = [f"r{number}" for number in range(1, len(rubrics) + 1)]
+        texts = {f"rubric {item}": rubric.text for item, rubric in zip(items, rubrics, strict=True)}
+        values = {"context_names": list(context), "judged_names": list(subject)}
+        return self.question(self.templates[0], {**context, **subject, **texts}, items, sample=sample, values=values)
+
+    async def score_rubrics(self, rubrics: Sequence[Rubric], notes: Sequence[str], question: Question) -> Score:
+        """Return the mean of the rubrics that a question is about."""
+        ballot = await self.judge(question)
+        parts = [
+            scored(ballot, item, RUBRIC, PartKey("rubric", id=rubric.id))
+            for item, rubric in zip(question.items, rubrics, strict=True)
+        ]
+        return mean_of(parts, reason="; ".join(notes))
+
+    async def score_adaptively(self, trace: Trace, index: int, context: Texts, subject: Texts) -> Score:
+        """Return the score by rubrics that the judge makes for the invocation. Their texts are the labels of parts."""
+        rubrics, ballots, problem = await make_rubrics(self.judge, self.aspect, trace, index)
+        if not rubrics:
+            return Score(None, f"the judge made no rubrics: {problem}", ballots=ballots, side="judge")
+        invocation = trace.invocations[index]
+        question = self.ask_about(rubrics, context, subject, sample=invocation.reply or invocation.query)
+        score = await self.score_rubrics(rubrics, (), question)
+        parts = [replace(part, label=rubric.text) for part, rubric in zip(score.parts, rubrics, strict=True)]
+        return replace(score, parts=tuple(parts), ballots=ballots)
+
+
+@dataclass(frozen=True)
+class _RubricMetric(RubricQuestions):
+    """A metric that asks about every rubric of a type."""
 
     rubrics: Rubrics = ()
     rubric_group: Annotated[
@@ -76,7 +114,6 @@ class _RubricMetric(JudgedMetric):
         ),
     ] = None
 
-    scale = RUBRIC
     kind: ClassVar[str]
 
     def __post_init__(self) -> None:
@@ -104,25 +141,20 @@ class _RubricMetric(JudgedMetric):
             return f"the case has no rubric group {self.rubric_group!r}; its groups: {names}"
         return _duplicate(placed)
 
-    def ask_about(self, rubrics: Sequence[Rubric], context: Texts, subject: Texts, *, sample: str) -> Question:
-        """Return the question whether a subject has the properties that rubrics name. Their ids are r1, r2, ..."""
-        items = [f"r{number}" for number in range(1, len(rubrics) + 1)]
-        texts = {f"rubric {item}": rubric.text for item, rubric in zip(items, rubrics, strict=True)}
-        values = {"context_names": list(context), "judged_names": list(subject)}
-        return self.question(self.templates[0], {**context, **subject, **texts}, items, sample=sample, values=values)
-
-    async def _score(self, placed: Sequence[PlacedRubric], notes: Sequence[str], question: Question) -> Score:
-        ballot = await self.judge(question)
-        parts = [
-            scored(ballot, item, RUBRIC, PartKey("rubric", id=rubric.id))
-            for item, (_, rubric) in zip(question.items, placed, strict=True)
-        ]
-        return mean_of(parts, reason="; ".join(notes))
-
 
 @dataclass(frozen=True)
 class _InvocationRubrics(_RubricMetric):
     """A metric that judges each invocation by the rubrics of criterion, case and invocation together."""
+
+    adaptive_rubrics: Annotated[
+        bool, Meta(description="let the judge make rubrics if criterion, case and invocations have none")
+    ] = False
+
+    @property
+    def prompts(self) -> dict[str, Json]:
+        """The versions of the templates, also of the template for adaptive rubrics if it is used."""
+        adaptive: dict[str, Json] = {TEMPLATE: TEMPLATES.version(TEMPLATE)} if self.adaptive_rubrics else {}
+        return super().prompts | adaptive
 
     async def __call__(self, trace: Trace, case: EvalCase) -> Score:
         """Return the mean over invocations. Nothing is judged if an id stands twice anywhere in the conversation."""
@@ -134,15 +166,18 @@ class _InvocationRubrics(_RubricMetric):
             if problem := self._problem(case, rubrics):
                 return Score(None, problem, side="expectation")
 
+        is_adaptive = self.adaptive_rubrics and not any(rubrics for rubrics, _ in selection)
+
         async def score(invocation: Invocation, index: int) -> Score:
             placed, notes = selection[index]
+            context, subject = self.show(trace, index)
+            if is_adaptive:
+                return await self.score_adaptively(trace, index, context, subject)
             if not placed:
                 return Score(applicable=False, reason="no rubric for this invocation")
-            context, subject = self.show(trace, index)
             rubrics = [rubric for _, rubric in placed]
-            return await self._score(
-                placed, notes, self.ask_about(rubrics, context, subject, sample=invocation.reply or invocation.query)
-            )
+            question = self.ask_about(rubrics, context, subject, sample=invocation.reply or invocation.query)
+            return await self.score_rubrics(rubrics, notes, question)
 
         return await judge_each(trace, score)
 
@@ -165,14 +200,11 @@ class FinalResponseRubrics(_InvocationRubrics):
 
     templates = ("rubric_final_response",)
     kind = FINAL_RESPONSE
+    aspect = "reply"
 
     def show(self, trace: Trace, index: int) -> tuple[Texts, Texts]:
         """Return everything that the agent was given and did as the context, and its reply as the subject."""
-        invocation, agents = trace.invocations[index], agents_at(trace, index)
-        interim = self.include_intermediate_responses_in_final
-        context = instructions(agents) | tools(agents) | earlier(trace, index) | user_message(invocation, index)
-        context |= actions(invocation, index, messages=not interim)
-        return context, reply(invocation, index, interim=interim)
+        return reply_in_context(trace, index, interim=self.include_intermediate_responses_in_final)
 
     def notes(self, trace: Trace, case: EvalCase) -> tuple[str, ...]:
         """Return a note for each rubric of the case, or of an invocation, that has no type."""
@@ -188,6 +220,7 @@ class ToolUseRubrics(_InvocationRubrics):
 
     templates = ("rubric_tool_use",)
     kind = TOOL_USE
+    aspect = "tool use"
 
     def show(self, trace: Trace, index: int) -> tuple[Texts, Texts]:
         """Return the tools and the conversation as the context, and the calls with their results as the subject."""
@@ -217,13 +250,21 @@ class TrajectoryRubrics(_RubricMetric):
             return unfit_score
         context, subject = self.show(trace)
         sample = all_replies(trace)
-        question = self.ask_about([rubric for _, rubric in rubrics], context, subject, sample=sample)
-        return await self._score(rubrics, notes, question)
+        selection = [rubric for _, rubric in rubrics]
+        return await self.score_rubrics(selection, notes, self.ask_about(selection, context, subject, sample=sample))
 
     def show(self, trace: Trace) -> tuple[Texts, Texts]:
         """Return the instructions and tools as the context, and the conversation as the subject."""
         agents = agents_at(trace)
         return instructions(agents) | tools(agents), whole(trace)
+
+
+def reply_in_context(trace: Trace, index: int, *, interim: bool = False) -> tuple[Texts, Texts]:
+    """Return everything that the agent was given and did as the context, and its reply as the subject."""
+    invocation, agents = trace.invocations[index], agents_at(trace, index)
+    context = instructions(agents) | tools(agents) | earlier(trace, index) | user_message(invocation, index)
+    context |= actions(invocation, index, messages=not interim)
+    return context, reply(invocation, index, interim=interim)
 
 
 def _check_types(own: Sequence[Rubric], kind: str) -> None:

@@ -25,15 +25,13 @@ METRICS = {
     "hallucination": "hallucinations_v1",
     "grounding": "grounding_v1",
     "safety": "safety_v1",
+    "general_quality": "general_quality_v1",
+    "text_quality": "text_quality_v1",
+    "instruction_following": "instruction_following_v1",
 }
 """The criterion behind each metric of agents-cli."""
 _RUBRIC_CRITERIA = {"rubric_based_final_response_quality_v1", "rubric_based_tool_use_quality_v1"}
 _EVERY_GROUP = "*"
-_UNREAD = {
-    "general_quality": "its rubrics are written by a judge for each prompt, which is not supported yet",
-    "text_quality": "its rubrics are written by a judge for each prompt, which is not supported yet",
-    "instruction_following": "its rubrics are written by a judge for each prompt, which is not supported yet",
-}
 _CUSTOM = spellings(
     "name",
     "prompt_template",
@@ -80,7 +78,7 @@ def config(raw: Any, reading: Diagnostics) -> EvalConfig:
             threshold = thresholds.get(name)
             options: dict[str, Any] = {}
             if ours in _RUBRIC_CRITERIA:
-                options["rubric_group"] = groups.get(name, _EVERY_GROUP)
+                options = {"rubric_group": groups.get(name, _EVERY_GROUP), "adaptive_rubrics": True}
             if threshold is None:
                 criteria[ours] = ConfigPart(ours, {"threshold": None, **options}, pointer((at, i)))
             else:
@@ -88,8 +86,8 @@ def config(raw: Any, reading: Diagnostics) -> EvalConfig:
         elif custom.get(name) is not None:
             criteria[name] = ConfigPart(name, {"threshold": thresholds.get(name)}, pointer((at, i)))
         elif name not in custom:
-            reason = _UNREAD.get(name) or f"known are {', '.join(METRICS)}{nearest(name, [*METRICS, *custom])}"
-            reading.error((at, i), f"the metric {name!r} is not read: {reason}")
+            hint = nearest(name, [*METRICS, *custom])
+            reading.error((at, i), f"the metric {name!r} is not read: known are {', '.join(METRICS)}{hint}")
     if not names:
         reading.error((), "must name at least one metric in 'metrics_to_run'")
     used = tuple(part for name, part in custom.items() if part and name in names)
