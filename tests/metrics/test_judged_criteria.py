@@ -138,6 +138,13 @@ def test_the_same_id_twice_leaves_the_case_unscored() -> None:
     assert bench.prompts == []
 
 
+def test_the_same_id_in_two_groups_names_both_groups() -> None:
+    """The author sees which group to choose with a key."""
+    case = EvalCase("c", rubrics=tuple(Rubric("a", "x", type=group) for group in ("booking", "tone")))
+    reason = score(FinalResponseRubrics(Bench(yes).judge), Trace((invocation("q", "r"),)), case).reason
+    assert reason.endswith("by the rubric group 'booking' of the case and by the rubric group 'tone' of the case")
+
+
 def test_a_criterions_own_rubric_of_another_type_is_a_config_error() -> None:
     """It would never be used."""
     with pytest.raises(ConfigError, match="must be TOOL_USE_QUALITY or absent"):

@@ -313,6 +313,8 @@ def _duplicate(placed: Sequence[PlacedRubric]) -> str:
     """Return a message about the first rubric id that stands twice, or an empty text."""
     places: dict[str, str] = {}
     for place, rubric in placed:
+        if place == _CASE and rubric.type and rubric.type not in _KINDS:
+            place = f"the rubric group {rubric.type!r} of the case"  # noqa: PLW2901  (the same place, more exactly)
         if rubric.id in places:
             return f"rubric id {rubric.id!r} is given twice: by {places[rubric.id]} and by {place}"
         places[rubric.id] = place
