@@ -8,18 +8,18 @@ import time
 import tracemalloc
 from typing import Any
 
-from fairtrial import api, load
+from fairtrial import api, loading
 
 file, folder = sys.argv[1:]
-read = load.sources([file], recorded=True)
+read = loading.sources([file], recorded=True)
 
 
-def already_read(*_: Any, **__: Any) -> list[load.Source]:
+def already_read(*_: Any, **__: Any) -> list[loading.Source]:
     """Hand over the loaded eval set, so that only planning and scoring are measured."""
     return read
 
 
-load.sources = already_read
+loading.sources = already_read
 
 
 def score(store: str) -> None:
