@@ -143,8 +143,8 @@ class _Matching:
             raise UsageError("FILE:case1,case2 chooses cases of an eval set: give it to --against, or use --only")
         loaded_sets, notes = load_sets(eval_set, self.criteria, **self.settings)
         cases = loading.plan_cases(loaded_sets)
-        recordings = _stored(own) if paths is None else loading.with_sets(files)
-        recorded, unmatched = loading.match(cases, recordings, by=self.match)
+        recordings, sets = (_stored(own), None) if paths is None else loading.with_sets(files)
+        recorded, unmatched = loading.match(cases, recordings, by=self.match, sets=sets)
         return self._selected(cases, recorded, loaded_sets, notes, unmatched, files)
 
     def match_files(self, paths: list[str | Path]) -> _Matched:

@@ -81,15 +81,19 @@ def _of_case(recording: Recording, case: PlannedCase) -> Recording:
 
 
 def match(
-    cases: Sequence[PlannedCase], recordings: Sequence[RecordedInput], *, by: Match = "id"
+    cases: Sequence[PlannedCase],
+    recordings: Sequence[RecordedInput],
+    *,
+    by: Match = "id",
+    sets: Sequence[str] | None = None,
 ) -> tuple[MatchedRecordings, list[str]]:
     """Return the recordings beside the cases that they answer, and a warning for each recording without a case.
 
     Several recordings of a case are its attempts 1..n in order. A case without a recording gets an attempt that failed
     on the side of the infrastructure. With `by="session"`, the id of a recording's session names the session of the
-    case, or the case itself.
+    case, or the case itself. `sets` holds the id of the eval set of each recording, or "" for a recording of no set.
     """
-    homes = _homes(cases, recordings, by)
+    homes = _homes(cases, recordings, by, sets or [_set_of(recorded) for recorded in recordings])
     pairs = [(case, recorded) for case, recorded in zip(homes, recordings, strict=True) if case is not None]
     answered = {case.position for case, _ in pairs}
     unanswered = [(case, None) for case in cases if case.position not in answered]
@@ -99,40 +103,50 @@ def match(
     return matched, [f"recording {stray.case_id or stray.trace.session_id!r} belongs to no case" for stray in strays]
 
 
-def _homes(cases: Sequence[PlannedCase], recordings: Sequence[RecordedInput], by: Match) -> list[PlannedCase | None]:
+def _set_of(recorded: RecordedInput) -> str:
+    """Return the eval set that a recording itself names. A recorded eval case names none."""
+    return recorded.eval_set if isinstance(recorded, Recording) else ""
+
+
+def _homes(
+    cases: Sequence[PlannedCase], recordings: Sequence[RecordedInput], by: Match, sets: Sequence[str]
+) -> list[PlannedCase | None]:
     """Return for each recording the case that it answers, or None.
 
     Eval sets may share the id of a case. A recording that names its set answers the case of that set. A recording that
     does not name a set answers the first case with its id, or the case that reports call by that id.
     """
-    homes: dict[tuple[str, str], PlannedCase] = {}
+    any_set: dict[str, PlannedCase] = {}
+    by_set: dict[str, dict[str, PlannedCase]] = {"": any_set}
     for i, case in enumerate(cases):
         place = _expected_name(case, i, by)
-        homes.setdefault((case.eval_set, place), case)
-        homes.setdefault(("", place), case)
+        by_set.setdefault(case.eval_set, {}).setdefault(place, case)
+        any_set.setdefault(place, case)
     if by != "order":
         for case in cases:
-            homes.setdefault(("", case.name), case)
-    return [_home(homes, recorded, i, by) for i, recorded in enumerate(recordings)]
+            any_set.setdefault(case.name, case)
+    return [
+        _home(by_set, recorded, _recorded_name(recorded, i, by), set_id if by == "id" else "")
+        for i, (recorded, set_id) in enumerate(zip(recordings, sets, strict=True))
+    ]
 
 
 def _home(
-    homes: Mapping[tuple[str, str], PlannedCase], recorded: RecordedInput, i: int, by: Match
+    by_set: Mapping[str, Mapping[str, PlannedCase]], recorded: RecordedInput, name: str, set_id: str
 ) -> PlannedCase | None:
-    name = _recorded_name(recorded, i, by)
-    if by != "id" or not isinstance(recorded, Recording) or not recorded.eval_set:
-        return homes.get(("", name))
-    of_set = homes.get((recorded.eval_set, name))
-    namesake = homes.get(("", name))
+    namesake = by_set[""].get(name)
+    if not set_id:
+        return namesake
+    of_set = by_set.get(set_id, {}).get(name)
     return of_set or (namesake if namesake is not None and _may_answer(recorded, namesake.case) else None)
 
 
-def _may_answer(recording: Recording, case: EvalCase) -> bool:
+def _may_answer(recorded: RecordedInput, case: EvalCase) -> bool:
     """Whether a recording of a set with another name may be of a case: the user begins as the case says.
 
     For example, the id of a set changes when its file is renamed. But ids such as `case_1` occur in many sets.
     """
-    invocations, expected = recording.trace.invocations, case.conversation
+    invocations, expected = as_recording(recorded).trace.invocations, case.conversation
     return not invocations or not expected or invocations[0].query.strip() == expected[0].query.strip()
 
 
@@ -170,13 +184,12 @@ def match_each(
     return MatchedRecordings(tuple(matched_cases), tuple(recordings)), warnings
 
 
-def with_sets(sources: Sequence[Source]) -> list[RecordedInput]:
-    """Return the recordings of files. If a file holds an eval set, its recordings name that set."""
+def with_sets(sources: Sequence[Source]) -> tuple[list[RecordedInput], list[str]]:
+    """Return the recordings of files, and the id of the eval set of each. It is "" if a recording names no set."""
     recordings: list[RecordedInput] = []
+    sets: list[str] = []
     for source in sources:
         eval_set, of_source = source.loaded.eval_set, recordings_of([source])
-        if eval_set is None:
-            recordings += of_source
-        else:
-            recordings += [replace(as_recording(recorded), eval_set=eval_set.id) for recorded in of_source]
-    return recordings
+        recordings += of_source
+        sets += [eval_set.id] * len(of_source) if eval_set is not None else map(_set_of, of_source)
+    return recordings, sets
