@@ -156,6 +156,30 @@ def test_an_agent_whose_tools_cannot_be_reached_is_refused() -> None:
         api.mutate(CASES, WORDS, agent=silent)
 
 
+def test_a_resumed_run_does_not_repeat_finished_mutants(tmp_path: Path) -> None:
+    """After an interruption in the third of five conversations, the agent holds the other three only."""
+    store = f"sqlite:///{tmp_path}/runs.db"
+    orders = EvalSet("s", CASES.cases[:1])
+    questions = 0
+
+    async def interrupted(message: str, call: Any) -> str:
+        nonlocal questions
+        questions += 1
+        if questions == 3:
+            raise KeyboardInterrupt
+        return await honest(message, call)
+
+    plan = api.plan_degradation(orders, interrupted, WORDS, concurrency=1)
+    with pytest.raises(KeyboardInterrupt):
+        api.execute_mutation(plan, store=store)
+    again = api.plan_degradation(orders, interrupted, WORDS, concurrency=1)
+    earlier = api.reread(store, plan.plan.info.id).info
+    resumed = api.resume_mutation(again, earlier)
+    report = api.execute_mutation(resumed, store=store, resumed=True).report
+    assert (report.run, questions) == (plan.plan.info.id, 3 + 3)
+    assert report.score.mutants + report.inert == 4
+
+
 def test_an_unknown_degradation_is_refused() -> None:
     """The message names a near one."""
     with pytest.raises(UsageError, match=r"'tool_fail' is not a degradation.*tool_fails"):

@@ -137,3 +137,50 @@ def test_options_that_do_not_fit_an_agent_are_refused(folder: Path) -> None:
     assert "takes neither --from-run" in fairtrial("mutate", "--agent", "a:b", "--from-run", "1").err
     assert "needs --agent TARGET" in fairtrial("mutate", "shop.evalset.json", "--reply-timeout", "1").err
     assert folder
+
+
+SCORES = """
+from pathlib import Path
+
+SCORED = []
+
+
+def equal(trace, case):
+    if len(SCORED) == 5 and not Path("go_on").exists():
+        raise KeyboardInterrupt
+    SCORED.append(trace)
+    return trace.invocations == case.conversation
+"""
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message names the command, and no mutant with a verdict is scored a second time."""
+    (folder / "interrupting.py").write_text(SCORES)
+    monkeypatch.syspath_prepend(folder)
+    metric = {"equal": {"code_config": {"name": "interrupting.equal"}}}
+    config = {"criteria": {"equal": 1.0}, "custom_metrics": metric}
+    Path("test_config.json").write_text(json.dumps(config))
+    stopped = fairtrial("mutate", "shop.evalset.json", "--concurrency", "1", "--seed", "3")
+    assert stopped.code == 130
+    command = stopped.err.splitlines()[-1].split("continue with: fairtrial ")[1].split()
+    Path("go_on").touch()
+    done = fairtrial(*command, "--json", "-")
+    assert done.code == 0, done.err
+    assert (command[:2], done.json["run"], done.json["seed"]) == (["mutate", "--resume"], command[2], 3)
+    from interrupting import SCORED  # type: ignore[import-not-found]
+
+    rates = [done.json["score"], done.json["false_alarm_rate"]]
+    assert len(SCORED) == 1 + sum(rate["mutants"] for rate in rates)
+
+
+def test_a_resumed_run_keeps_its_arguments(folder: Path) -> None:
+    """Another argument, and a run of another command, are refused with the reason."""
+    run = fairtrial("mutate", "shop.evalset.json", "--operator", "negated", "--json", "-").json["run"]
+    assert fairtrial("mutate", "--resume", run).code == 0
+    other = fairtrial("mutate", "--resume", run, "--operator", "refused")
+    assert (other.code, "named_operators must be ['negated'] as in the run" in other.err) == (2, True)
+    assert "is a run of `fairtrial mutate`" in fairtrial("run", "--resume", run).err
+    changed = Path("shop.evalset.json").read_text().replace("Berlin", "Bonn")
+    Path("shop.evalset.json").write_text(changed)
+    assert "is not the same as in the run" in fairtrial("mutate", "--resume", run).err
+    assert folder

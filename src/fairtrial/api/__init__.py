@@ -84,6 +84,7 @@ _HOMES = {
     "REPORTS": "fairtrial.reports.report_table",
     "reread": "fairtrial.api.stored_runs",
     "resume": "fairtrial.api.planning",
+    "resume_mutation": "fairtrial.api.mutating",
     "resume_command": "fairtrial.api.stored_runs",
     "Run": "fairtrial.api.stored_runs",
     "RunFilter": "fairtrial.api.stored_runs",
@@ -131,6 +132,7 @@ if TYPE_CHECKING:
     from fairtrial.api.mutating import execute_mutation as execute_mutation
     from fairtrial.api.mutating import mutate as mutate
     from fairtrial.api.mutating import plan_mutation as plan_mutation
+    from fairtrial.api.mutating import resume_mutation as resume_mutation
     from fairtrial.api.mutation_reports import mutation_report as mutation_report
     from fairtrial.api.new_scenarios import scenarios as scenarios
     from fairtrial.api.new_scenarios import scenarios_file as scenarios_file

@@ -123,6 +123,7 @@ def plan_degradation(
     judged = judged_criteria(cases)
     config = {
         **plan.info.config,
+        "named_operators": list(degradations),
         "operators": [degradation.name for degradation in selection],
         "seed": seed,
         "sample": sample,

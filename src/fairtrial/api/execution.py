@@ -73,7 +73,7 @@ async def execute_in_loop(
     run_store = open_store(store) if store is not None else temporary_store()
     advice = "start it again"
     if store is not None and plan.agent is not None:
-        advice = f"go on with {resume_command(plan.info.id, store)}"
+        advice = f"go on with {resume_command(plan.info, store)}"
     report = on_result or (lambda _: None)
     try:
         summary, info = await run_plan(plan, run_store, report, resumed=resumed, reuse=reuse, advice=advice)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from msgspec.json import encode
@@ -24,21 +25,23 @@ from fairtrial.api.mutation_sources import (
     judged_criteria,
     rules_of,
 )
-from fairtrial.api.planning import Criteria, Plan, run_info
-from fairtrial.api.stored_runs import open_store
+from fairtrial.api.planning import Criteria, Plan, resume, run_info
+from fairtrial.api.stored_runs import open_store, resume_command
 from fairtrial.api.temporary_store import temporary_store
 from fairtrial.errors import ConfigError, UsageError
 from fairtrial.judge.judges import Judges
 from fairtrial.llm.address import address
 from fairtrial.llm.provider import price
+from fairtrial.metrics.signature import signature
 from fairtrial.mutations.operator import Operator
 from fairtrial.mutations.planting import Planting, sample
-from fairtrial.mutations.table import operators_named
+from fairtrial.mutations.table import OPERATORS, operators_named
 from fairtrial.planned_case import Pair, PlannedCase
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalSet
 from fairtrial.records.mutation import MutationReport
 from fairtrial.records.result import CaseResult, Verdict
+from fairtrial.records.run import RunInfo
 from fairtrial.store import DEFAULT_URL
 from fairtrial.text.language import Language
 
@@ -169,6 +172,7 @@ def plan_mutation(
         raise UsageError("mutate needs either eval sets or a stored run (--from-run RUN), and not both")
     if from_run is not None:
         with closing(open_store(store, create=False)) as run_store:
+            from_run = run_store.run(from_run).id
             baselines = baselines_of_run(run_store, from_run, criteria, lenient=lenient, judges=judges)
     else:
         files = eval_set if isinstance(eval_set, EvalSet) else paths_of(eval_set, "eval_set must be paths")
@@ -177,6 +181,10 @@ def plan_mutation(
     arguments = {
         "paths": [str(path) for path in baselines.paths],
         "from_run": from_run,
+        "config": str(criteria) if isinstance(criteria, str | Path) else None,
+        "only": list(only),
+        "lenient": lenient,
+        "named_operators": names,
         "operators": [operator.name for operator in selected_operators],
         "languages": list(languages),
         "seed": seed,
@@ -185,7 +193,13 @@ def plan_mutation(
         "judged": list(judged),
         "exclusions": list(baselines.exclusions),
     }
-    info = run_info("mutate", arguments, baselines.notes, list(baselines.loaded_sets), {})
+    # The number of a mutant depends on the operators, so that a changed operator of a user must be noticed.
+    signatures = {
+        f"operator {operator.name}": signature(operator.plant)
+        for operator in selected_operators
+        if operator.name not in OPERATORS
+    }
+    info = run_info("mutate", arguments, baselines.notes, list(baselines.loaded_sets), signatures)
     plan = Plan(info, (), concurrency=concurrency, judges=judges, warnings=baselines.notes.warnings)
     planned = MutationPlan(plan, baselines, Planting(selected_operators, tuple(languages), seed), sample, judged)
     _check_applies(planned)
@@ -271,23 +285,37 @@ def execute_mutation(
     store: str | None = None,
     on_result: OnResult | None = None,
     reuse: str | None = None,
+    resumed: bool = False,
 ) -> MutationRun:
     """Score the baselines, then the mutants of the baselines that pass. Raises UsageError if no baseline passes.
 
-    `reuse` is the id of a stored run, for example of an interrupted one. Equal questions get its judges' replies.
+    `reuse` is the id of a stored run. Equal questions get its judges' replies. With `resumed`, the plan continues its
+    own stored run, and attempts that have a verdict are neither made nor scored again.
     """
-    run: MutationRun = blocking(_execute(plan, store, on_result or (lambda _: None), reuse))
+    run: MutationRun = blocking(_execute(plan, store, on_result or (lambda _: None), reuse, resumed=resumed))
     return run
 
 
+def resume_mutation(plan: MutationPlan | DegradationPlan, earlier: RunInfo) -> MutationPlan | DegradationPlan:
+    """Return the plan as a continuation of an earlier run. Raises UsageError with each difference between the two."""
+    return replace(plan, plan=resume(plan.plan, earlier))
+
+
 async def _execute(
-    plan: MutationPlan | DegradationPlan, store: str | None, on_result: OnResult, reuse: str | None
+    plan: MutationPlan | DegradationPlan, store: str | None, on_result: OnResult, reuse: str | None, *, resumed: bool
 ) -> MutationRun:
     run_store = open_store(store) if store is not None else temporary_store()
     run_id = plan.plan.info.id
+    advice = "start it again" if store is None else f"go on with {resume_command(plan.plan.info, store)}"
     with closing(run_store):
-        places_to_skip: Places = frozenset()
-        await run_plan(plan.baseline_stage(places_to_skip), run_store, lambda _: None, reuse=reuse)
+        places_to_skip: set[tuple[int, int]] = set()
+        for result in filter(_is_final, run_store.results(run_id) if resumed else ()):
+            places_to_skip.add((result.position, result.attempt))
+            if result.attempt > 1:
+                on_result(result)
+        baselines = plan.baseline_stage(places_to_skip)
+        if baselines.total:
+            await run_plan(baselines, run_store, lambda _: None, reuse=reuse, advice=advice)
         results = [result for result in run_store.results(run_id) if result.attempt == 1]
         passed = {result.position for result in results if result.verdict is Verdict.PASSED}
         if not passed:
@@ -303,5 +331,13 @@ async def _execute(
             for position, recording in run_store.recordings(run_id)
             if position in passed and recording.mutation is None
         }
-        _, info = await run_plan(plan.mutant_stage(passing, places_to_skip), run_store, on_result, reuse=reuse)
+        mutants = plan.mutant_stage(passing, places_to_skip)
+        _, info = await run_plan(mutants, run_store, on_result, reuse=reuse, advice=advice)
         return MutationRun(info, report_of(run_store, info))
+
+
+def _is_final(result: CaseResult) -> bool:
+    """Return whether an attempt has a verdict, or the agent broke it."""
+    if result.failure is not None:
+        return result.failure.side == "agent"
+    return result.verdict is not Verdict.UNSCORED

@@ -225,9 +225,9 @@ def open_store(url: str, *, create: bool = True) -> Store:
     return Store(url, create=create)
 
 
-def resume_command(run_id: str, store: str) -> str:
-    """Return the command that continues a run."""
-    return f"fairtrial run --resume {run_id}{store_option(store)}"
+def resume_command(info: RunInfo, store: str) -> str:
+    """Return the command that continues a run. The kind of a run is the name of its command."""
+    return f"fairtrial {info.kind} --resume {info.id}{store_option(store)}"
 
 
 def store_option(store: str) -> str:

@@ -10,13 +10,14 @@ from typing import Any
 import click
 
 from fairtrial import api
-from fairtrial.api import DegradationPlan, MutationPlan
+from fairtrial.api import DegradationPlan, Judges, MutationPlan
 from fairtrial.cli import exit_codes, flags
 from fairtrial.cli.console import console, reader_may_leave
 from fairtrial.cli.dotenv_files import read_environment
 from fairtrial.cli.judge_flags import judge_options, judges_of
 from fairtrial.cli.output_files import FileToWrite
 from fairtrial.cli.progress import Progress
+from fairtrial.cli.resumption import arguments_of, earlier_run
 from fairtrial.errors import UsageError
 from fairtrial.records.mutation import MutationReport
 from fairtrial.records.result import CaseResult
@@ -34,6 +35,7 @@ _STDOUT = Path("-")
     help="Run this agent in degraded environments instead: its tools fail, or their results get worse.",
 )
 @flags.reply_timeout
+@click.option("--resume", metavar="RUN", help="Continue an interrupted run with its own arguments.")
 @click.option(
     "--config",
     metavar="FILE",
@@ -43,7 +45,7 @@ _STDOUT = Path("-")
 @click.option("--operator", multiple=True, metavar="NAME", help="Use only this operator. Repeatable.")
 @click.option("--language", multiple=True, metavar="LANG", help="Change only replies in en, ko, ja or zh. Repeatable.")
 @click.option("--sample", type=click.IntRange(1), metavar="N", help="Score only N mutants, of all operators alike.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Another seed changes other places.")
+@click.option("--seed", type=int, metavar="N", help="Another seed changes other places.  [default: 0]")
 @click.option("--list", "list_operators", is_flag=True, help="Show all operators with an example.")
 @click.option("--fail-under", type=click.FloatRange(0, 1), metavar="X", help="Exit with 1 if the score is below X.")
 @click.option(
@@ -63,11 +65,12 @@ def mutate(
     from_run: str | None,
     agent: str | None,
     reply_timeout: float | None,
+    resume: str | None,
     config: Path | None,
     operator: tuple[str, ...],
     language: tuple[str, ...],
     sample: int | None,
-    seed: int,
+    seed: int | None,
     list_operators: bool,
     fail_under: float | None,
     max_false_alarms: float | None,
@@ -95,37 +98,32 @@ def mutate(
     if list_operators:
         _list()
         return exit_codes.OK
-    environment_files = read_environment(agent=agent, config=config, paths=list(evalset))
-    _refuse_inputs(
-        [json_file, markdown, junit], [*map(Path, evalset), *environment_files, *([config] if config else [])]
-    )
-    shared: dict[str, Any] = {
-        "seed": seed,
+    earlier = earlier_run(store, resume, "mutate") if resume else None
+    arguments: dict[str, Any] = {
+        "paths": list(evalset) or None,
+        "from_run": from_run,
+        "agent": agent,
+        "config": str(config) if config else None,
+        "named_operators": list(operator) or None,
+        "languages": list(language) or None,
+        "seed": seed if earlier or seed is not None else 0,
         "sample": sample,
-        "only": only,
-        "lenient": lenient,
-        "concurrency": concurrency,
-        "judges": judges_of(judge),
+        "only": list(only) or None,
+        "lenient": lenient or None,
+        "reply_timeout": reply_timeout,
     }
-    plan: MutationPlan | DegradationPlan
-    if agent is not None:
-        if from_run is not None or language or not evalset:
-            raise UsageError("--agent needs at least one EVALSET, and takes neither --from-run nor --language")
-        plan = api.plan_degradation(
-            list(evalset), agent, config, degradations=operator, reply_timeout=reply_timeout, **shared
-        )
-    else:
-        if reply_timeout is not None:
-            raise UsageError("--reply-timeout limits an agent, and needs --agent TARGET")
-        plan = api.plan_mutation(
-            list(evalset) or None,
-            config,
-            from_run=from_run,
-            operators=operator,
-            languages=language,  # type: ignore[arg-type]  # operators_named checks the names
-            store=store,
-            **shared,
-        )
+    if earlier:
+        arguments = arguments_of(earlier, arguments)
+    config_file = None if arguments["config"] is None else Path(arguments["config"])
+    paths = arguments["paths"] or []
+    environment_files = read_environment(agent=arguments["agent"], config=config_file, paths=paths)
+    _refuse_inputs(
+        [json_file, markdown, junit], [*map(Path, paths), *environment_files, *([config_file] if config_file else [])]
+    )
+    judges = judges_of(judge, earlier.config.get("judge") or {} if earlier else None)
+    plan = _plan(arguments, config_file, judges, concurrency, store)
+    if earlier:
+        plan = api.resume_mutation(plan, earlier)
     for warning in plan.plan.warnings:
         click.echo(f"warning: {visible_line(warning)}", err=True)
     if plan.judged:
@@ -135,11 +133,50 @@ def mutate(
         def on_result(result: CaseResult) -> None:  # noqa: ARG001
             progress.advance(good=True)
 
-        report = api.execute_mutation(plan, store=store, on_result=on_result, reuse=judge["reuse"]).report
+        try:
+            report = api.execute_mutation(
+                plan, store=store, on_result=on_result, reuse=judge["reuse"], resumed=earlier is not None
+            ).report
+        except KeyboardInterrupt:
+            click.echo("\ninterrupted", err=True)
+            command = api.resume_command(plan.plan.info, store)
+            click.echo(f"finished mutants are stored; continue with: {command}", err=True)
+            return exit_codes.INTERRUPTED
     _write(report, json_file, markdown, junit)
     with reader_may_leave():
         api.print_mutation(console(stderr=json_file == _STDOUT), report, quiet=quiet)
     return _exit_code(report, fail_under, max_false_alarms)
+
+
+def _plan(
+    arguments: dict[str, Any], config: Path | None, judges: Judges, concurrency: int, store: str
+) -> MutationPlan | DegradationPlan:
+    """Read and check everything that the arguments name. Raises UsageError."""
+    paths, agent, operators = arguments["paths"], arguments["agent"], arguments["named_operators"] or ()
+    shared: dict[str, Any] = {
+        "seed": arguments["seed"],
+        "sample": arguments["sample"],
+        "only": arguments["only"] or (),
+        "lenient": bool(arguments["lenient"]),
+        "concurrency": concurrency,
+        "judges": judges,
+    }
+    if agent is not None:
+        if arguments["from_run"] is not None or arguments["languages"] or not paths:
+            raise UsageError("--agent needs at least one EVALSET, and takes neither --from-run nor --language")
+        timeout = arguments["reply_timeout"]
+        return api.plan_degradation(paths, agent, config, degradations=operators, reply_timeout=timeout, **shared)
+    if arguments["reply_timeout"] is not None:
+        raise UsageError("--reply-timeout limits an agent, and needs --agent TARGET")
+    return api.plan_mutation(
+        paths or None,
+        config,
+        from_run=arguments["from_run"],
+        operators=operators,
+        languages=arguments["languages"] or (),
+        store=store,
+        **shared,
+    )
 
 
 def _refuse_inputs(outputs: Sequence[Path | None], inputs: Sequence[Path]) -> None:

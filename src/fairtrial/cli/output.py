@@ -162,7 +162,7 @@ def run_and_report(
     except KeyboardInterrupt:
         click.echo("\ninterrupted", err=True)
         if url is not None and plan.agent is not None:
-            command = api.resume_command(plan.info.id, url)
+            command = api.resume_command(plan.info, url)
             click.echo(f"finished attempts are stored; continue with: {command}", err=True)
         return exit_codes.INTERRUPTED
     problems = output.write(run)

@@ -13,11 +13,9 @@ from fairtrial.cli import flags, trust_flags
 from fairtrial.cli.dotenv_files import read_environment
 from fairtrial.cli.judge_flags import judge_options, judges_of
 from fairtrial.cli.output import Common, common_options, run_and_report
+from fairtrial.cli.resumption import arguments_of, earlier_run
 from fairtrial.errors import UsageError
 from fairtrial.records.gate import Claim
-from fairtrial.records.run import RunInfo
-
-_ARGUMENTS = ("paths", "agent", "config", "only", "thresholds", "lenient", "allow_code", "reply_timeout")
 
 
 @click.command()
@@ -80,9 +78,9 @@ def run(
         "allow_code": common.allow_code or None,
         "reply_timeout": reply_timeout,
     }
-    earlier = _earlier(common.store, resume) if resume else None
+    earlier = earlier_run(common.store, resume, "run") if resume else None
     if earlier:
-        arguments = _arguments_of(earlier, arguments)
+        arguments = arguments_of(earlier, arguments)
         if not evalset and "-" in arguments["paths"]:
             problem = "the eval set came from standard input, and is not stored; give it again"
             raise UsageError(f"--resume {earlier.id}: {problem}: fairtrial run - --resume {earlier.id} < FILE")
@@ -125,22 +123,3 @@ def run(
         resumed=earlier is not None,
         reuse=judge["reuse"],
     )
-
-
-def _earlier(store: str, run_id: str) -> RunInfo:
-    if store == "none":
-        raise UsageError("--resume needs the store of the run, got --store none")
-    info = api.reread(store, run_id).info
-    if info.kind != "run":
-        raise UsageError(f"--resume {info.id}: is a run of `fairtrial {info.kind}`; start that command again instead")
-    return info
-
-
-def _arguments_of(earlier: RunInfo, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of an earlier run. Arguments that are given again must be equal."""
-    for name in _ARGUMENTS:
-        stored = earlier.config.get(name)
-        if arguments[name] is not None and arguments[name] != stored:
-            problem = f"{name} must be {stored!r} as in the run, got {arguments[name]!r}"
-            raise UsageError(f"--resume {earlier.id}: {problem}")
-    return {name: earlier.config.get(name) for name in _ARGUMENTS}
