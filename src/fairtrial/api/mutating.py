@@ -331,9 +331,17 @@ async def _execute(
             for position, recording in run_store.recordings(run_id)
             if position in passed and recording.mutation is None
         }
-        mutants = plan.mutant_stage(passing, places_to_skip)
+        mutants = _adding_to_cassette(plan.mutant_stage(passing, places_to_skip))
         _, info = await run_plan(mutants, run_store, on_result, reuse=reuse, advice=advice)
         return MutationRun(info, report_of(run_store, info))
+
+
+def _adding_to_cassette(plan: Plan) -> Plan:
+    """Return the plan of the second stage. It keeps the calls of the first stage, which "record" would overwrite."""
+    models = plan.judges.models
+    if models.cassette_mode != "record":
+        return plan
+    return replace(plan, judges=replace(plan.judges, models=replace(models, cassette_mode="auto")))
 
 
 def _is_final(result: CaseResult) -> bool:

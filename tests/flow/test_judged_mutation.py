@@ -1,0 +1,66 @@
+"""Does mutation testing keep to its budget with a judge on a server, and can a cassette play the judge?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from builders import case, turn
+from fairtrial import api
+from fairtrial.judge.judges import Judges
+from fairtrial.llm.budget import Budget
+from fairtrial.llm.model_options import ModelOptions
+from fairtrial.records.case import EvalSet
+from fairtrial.records.mutation import MutationReport
+from loopback import Loopback, Request
+
+REFERENCE = "Order 17 is shipped. It costs $1,250."
+CASES = EvalSet("shop", (case(turn(reply=REFERENCE, query="Where is order 17?"), name="order"),))
+CRITERIA = {
+    "final_response_match_v2": {"threshold": 0.8, "judge_model_options": {"judge_model": "openai/m", "num_samples": 1}}
+}
+OPERATORS = ["number_changed", "refused", "polite_frame"]
+
+
+def strict(request: Request) -> str:
+    """A judge that accepts a reply only if the reference stands in the prompt twice: as expected, and as the reply."""
+    return request.answers("valid" if request.text.count(REFERENCE) > 1 else "invalid")
+
+
+def mutate(models: ModelOptions, url: str, monkeypatch: pytest.MonkeyPatch) -> MutationReport:
+    """Mutate the eval set with a judge at a server."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{url}/v1")
+    return api.mutate(CASES, CRITERIA, operators=OPERATORS, judges=Judges(models=models))
+
+
+def test_a_judge_on_a_server_gets_its_rates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One question for the baseline and one for each mutant, and the report names the criterion as judged."""
+    with Loopback(strict) as server:
+        report = mutate(ModelOptions(budget=Budget(max_calls=50)), server.url, monkeypatch)
+        mutants = report.score.mutants + report.false_alarm_rate.mutants
+        assert len(server.requests) == 1 + mutants
+    (role,) = report.criteria
+    assert (role.judged, role.sensitivity.rate, role.false_alarms.rate) == (True, 1.0, 0.0)
+
+
+def test_mutants_beyond_the_budget_are_unscored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With two calls, the baseline and one mutant are judged. The others are counted, and are in no rate."""
+    with Loopback(strict) as server:
+        report = mutate(ModelOptions(budget=Budget(max_calls=2)), server.url, monkeypatch)
+        assert len(server.requests) == 2
+    overall = [report.score, report.false_alarm_rate]
+    assert sum(rate.mutants for rate in overall) == 1
+    assert sum(rate.unscored for rate in overall) == 2
+
+
+def test_a_cassette_plays_the_judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The replay asks no server, and gives the same rates."""
+    tape = tmp_path / "calls.jsonl"
+    with Loopback(strict) as server:
+        recorded = mutate(ModelOptions(cassette=tape, cassette_mode="record"), server.url, monkeypatch)
+    with Loopback(strict) as server:
+        replayed = mutate(ModelOptions(cassette=tape, cassette_mode="replay"), server.url, monkeypatch)
+        assert server.requests == []
+    assert (replayed.score, replayed.operators) == (recorded.score, recorded.operators)
