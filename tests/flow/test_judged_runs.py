@@ -290,12 +290,12 @@ def command(folder: Path, server: Loopback, *arguments: str) -> subprocess.Popen
 
 
 def test_after_a_kill_nothing_that_was_answered_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kill -9 in the middle of 400 calls, then --resume: asked is what was not committed, no more; equal results.
+    """Kill -9 in the middle of 200 calls, then --resume: asked is what was not committed, no more; equal results.
 
     What is not committed was in flight, as the client sees it: a reply may have left the server without being read.
     """
-    evalset, config = write_case_files(tmp_path, 80)
-    arguments = (str(evalset), "--agent", "echo:reply", "--config", str(config), "--concurrency", "80", "--all-votes")
+    evalset, config = write_case_files(tmp_path, 40)
+    arguments = (str(evalset), "--agent", "echo:reply", "--config", str(config), "--concurrency", "40", "--all-votes")
     store = f"sqlite:///{tmp_path}/k.db"
 
     def say(request: Request) -> Say:
@@ -303,7 +303,7 @@ def test_after_a_kill_nothing_that_was_answered_is_asked_again(tmp_path: Path, m
 
     with Loopback(say) as server:
         first = command(tmp_path, server, *arguments, "--judge-concurrency", "32")
-        while len(server.requests) < 200 and first.poll() is None:
+        while len(server.requests) < 100 and first.poll() is None:
             time.sleep(0.005)
         first.kill()
         first.communicate()
@@ -314,7 +314,7 @@ def test_after_a_kill_nothing_that_was_answered_is_asked_again(tmp_path: Path, m
         second = command(tmp_path, server, "--resume", run_id)
         output, _ = second.communicate()
         assert second.returncode == 0, output.decode()
-        assert len(server.requests) == 400 - committed
+        assert len(server.requests) == 200 - committed
         assert max(Counter(request.text for request in server.requests).values()) <= 5
         undisturbed = evaluate(tmp_path, server, monkeypatch, judges=Judges(all_votes=True))
     resumed = api.reread(store, run_id)

@@ -268,7 +268,7 @@ def test_the_choice_is_by_config_then_environment_and_is_signed(
     with serve(SAFE):
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
-        plan = api.plan_run(tmp_path / "s.evalset.json", str, tmp_path / "config.json")
+        plan = api.plan_run(tmp_path / "s.evalset.json", lambda _: "ok", tmp_path / "config.json")
     assert plan.info.signatures["safety_v1"]["backend"] == backend
 
 
