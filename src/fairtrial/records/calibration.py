@@ -27,7 +27,7 @@ FEWEST_OF_EACH = 5
 """With fewer labels, or with fewer that people pass or that people fail, a judge cannot be called good or bad."""
 
 
-class AgreementTable(Record, frozen=True, omit_defaults=False):
+class AgreementTable(Record, frozen=True):
     """The number of labelled outcomes by the answer of people and of the judge. Weights are not in it."""
 
     people_pass_judge_pass: int = 0
@@ -46,7 +46,7 @@ class AgreementTable(Record, frozen=True, omit_defaults=False):
         return self.people_fail_judge_pass + self.people_fail_judge_fail
 
 
-class Agreement(Record, frozen=True, omit_defaults=False):
+class Agreement(Record, frozen=True):
     """The agreement of a judge with people. A number that does not exist has its reason in `reasons`, by its name.
 
     `accuracy`, `sensitivity`, `specificity`, `youden`, `kappa` and `mcc` are about pass or fail. `quadratic_kappa` and

@@ -12,7 +12,7 @@ FORGED = "forged"
 """The kind of canaries whose reply pretends to be a verdict of the judge."""
 
 
-class RecordedJudge(Record, frozen=True, omit_defaults=False):
+class RecordedJudge(Record, frozen=True):
     """One judge on recorded items with labels, or on one group of the items.
 
     `unreadable` counts the items with a verdict that could not be read.
@@ -51,7 +51,7 @@ class GoldCheck(Record, frozen=True):
     self_agreement: float | None = None
 
 
-class CanaryKind(Record, frozen=True, omit_defaults=False):
+class CanaryKind(Record, frozen=True):
     """The canaries of one kind and language: replies whose right verdict is certain.
 
     `expected` is that verdict. `wrong` are the ids of canaries with the other verdict, `unscored` counts those without
@@ -68,7 +68,7 @@ class CanaryKind(Record, frozen=True, omit_defaults=False):
     wrong: tuple[str, ...] = ()
 
 
-class Probe(Record, frozen=True, omit_defaults=False):
+class Probe(Record, frozen=True):
     """The change of the pass rate when replies are changed in a way that must not matter, over `items` replies.
 
     `effect` is the pass rate after the change less the pass rate before it.

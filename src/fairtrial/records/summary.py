@@ -11,7 +11,7 @@ from fairtrial.records.run_comparison import PassK
 from fairtrial.records.score import Range
 
 
-class Estimate(Record, frozen=True, omit_defaults=False):
+class Estimate(Record, frozen=True):
     """A number with its 95 % interval. Without an interval, `low`, `high` and `method` are None."""
 
     value: float | None = None
