@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from fairtrial.formats.reading import Diagnostics, Place
-from fairtrial.formats.tool_failures import is_failure, stated_failure
+from fairtrial.formats.tool_failures import has_failed, stated_failure
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.trace import (
@@ -176,8 +176,7 @@ def _steps(
     if role in ("tool", "function"):
         call_id = str(message.get("tool_call_id") or "")
         name, response = str(message.get("name") or names.get(call_id, "")), response_of(text)
-        stated = stated_failure(message)
-        return [ToolResult(name, response, call_id, is_error=is_failure(response) if stated is None else stated)]
+        return [ToolResult(name, response, call_id, is_error=has_failed(response, stated_failure(message)))]
     steps: list[Step] = []
     if isinstance(message.get("reasoning_content"), str):
         steps.append(Thought(message["reasoning_content"]))

@@ -23,6 +23,11 @@ def stated_failure(fields: dict[str, Json]) -> bool | None:
     return True if fields.get("status") == "error" else None
 
 
+def has_failed(response: Json, stated: bool | None) -> bool:
+    """Whether a tool failed: as the keys beside its response state, or otherwise as the response itself says."""
+    return is_failure(response) if stated is None else stated
+
+
 def is_failure(response: Json) -> bool:
     """Whether a response itself says that the tool failed, for example `{"error": "no such order"}` of ADK.
 

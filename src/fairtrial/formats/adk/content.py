@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from fairtrial.config.spelling import camel, spellings
 from fairtrial.formats.reading import Diagnostics, Place
-from fairtrial.formats.tool_failures import is_failure, stated_failure
+from fairtrial.formats.tool_failures import has_failed, stated_failure
 from fairtrial.records.record import Json, Record, without_defaults
 from fairtrial.records.trace import Event, Injection, Message, Part, Step, Thought, ToolCall, ToolResult, Usage
 
@@ -227,8 +227,7 @@ def details_json(step: Step, event: dict[str, Any] | None = None) -> dict[str, J
 
 
 def _failed(response: Json, fields: dict[str, Json]) -> bool:
-    stated = stated_failure(fields) if fields else None
-    return is_failure(response) if stated is None else stated
+    return has_failed(response, stated_failure(fields) if fields else None)
 
 
 def call(

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from fairtrial.formats.reading import Diagnostics, Place
-from fairtrial.formats.tool_failures import is_failure
+from fairtrial.formats.tool_failures import has_failed
 from fairtrial.records.record import Json, Record
 from fairtrial.records.trace import (
     About,
@@ -147,7 +147,7 @@ def joined_texts(steps: Iterable[Step]) -> list[Step]:
 
 def result(name: str, response: Json, call_id: str, *, stated: bool | None = None) -> ToolResult:
     """Return the result of a tool. `stated` is the failure that the message states beside the response."""
-    return ToolResult(name, response, call_id, is_error=is_failure(response) if stated is None else stated)
+    return ToolResult(name, response, call_id, is_error=has_failed(response, stated))
 
 
 def thoughts(text: Any) -> list[Step]:
