@@ -7,7 +7,7 @@ from typing import Any
 from fairtrial.formats.chats.assembly import (
     Dialect,
     Entry,
-    Instruction,
+    input_entries,
     joined_texts,
     object_at,
     result,
@@ -15,7 +15,6 @@ from fairtrial.formats.chats.assembly import (
     thoughts,
     unknown_part,
     unknown_role,
-    user_message,
 )
 from fairtrial.formats.messages import arguments_of, response_of
 from fairtrial.formats.reading import Diagnostics, Place
@@ -61,12 +60,7 @@ def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[E
         steps += _steps(part, ((at, "content"), i), reading)
     if role == "assistant":
         return list(joined_texts(steps))
-    messages = [step for step in steps if isinstance(step, Message)]
-    texts = [step.text for step in messages if step.text]
-    if role == "system":
-        return [Instruction("\n".join(texts))]
-    media = [part for step in messages for part in step.parts]
-    return [*(step for step in steps if isinstance(step, ToolResult)), *user_message(texts, media)]
+    return input_entries(steps, is_instruction=role == "system")
 
 
 def _steps(part: Any, at: Place, reading: Diagnostics) -> list[Step]:

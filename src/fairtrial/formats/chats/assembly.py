@@ -128,6 +128,16 @@ def user_message(texts: Sequence[str], media: Sequence[Part]) -> list[Entry]:
     return [UserMessage(Message("\n".join(texts), parts=tuple(media)))] if texts or media else []
 
 
+def input_entries(steps: Sequence[Step], *, is_instruction: bool) -> list[Entry]:
+    """Return the entries of a message to the agent: an instruction, or results of tools before the user's message."""
+    results = [step for step in steps if isinstance(step, ToolResult)]
+    messages = [step for step in steps if isinstance(step, Message)]
+    texts = [step.text for step in messages if step.text]
+    if is_instruction:
+        return [Instruction("\n".join(texts))]
+    return [*results, *user_message(texts, [part for step in messages for part in step.parts])]
+
+
 def joined_texts(steps: Iterable[Step]) -> list[Step]:
     """Return steps with texts that follow one another joined. A provider splits a text, for example at citations."""
     joined: list[Step] = []

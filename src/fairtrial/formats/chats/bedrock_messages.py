@@ -7,7 +7,7 @@ from typing import Any
 from fairtrial.formats.chats.assembly import (
     Dialect,
     Entry,
-    Instruction,
+    input_entries,
     joined_texts,
     number_at,
     object_at,
@@ -16,13 +16,12 @@ from fairtrial.formats.chats.assembly import (
     thoughts,
     unknown_part,
     unknown_role,
-    user_message,
 )
 from fairtrial.formats.messages import arguments_of, response_of
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.tool_failures import stated_failure
 from fairtrial.records.record import Json
-from fairtrial.records.trace import Message, Part, Step, ToolCall, ToolResult, Usage
+from fairtrial.records.trace import Message, Part, Step, ToolCall, Usage
 
 _NAME = "Bedrock messages"
 _MEDIA = ("image", "document", "video", "audio")
@@ -53,12 +52,7 @@ def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[E
         steps += _steps(part, ((at, "content"), i), reading)
     if role == "assistant":
         return [*joined_texts(steps), *_usage(message)]
-    messages = [step for step in steps if isinstance(step, Message)]
-    texts = [step.text for step in messages if step.text]
-    if role == "system":
-        return [Instruction("\n".join(texts))]
-    media = [part for step in messages for part in step.parts]
-    return [*(step for step in steps if isinstance(step, ToolResult)), *user_message(texts, media)]
+    return input_entries(steps, is_instruction=role == "system")
 
 
 def _steps(part: Any, at: Place, reading: Diagnostics) -> list[Step]:

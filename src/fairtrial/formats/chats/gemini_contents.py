@@ -8,16 +8,15 @@ from fairtrial.formats.adk import content
 from fairtrial.formats.chats.assembly import (
     Dialect,
     Entry,
-    Instruction,
+    input_entries,
     joined_texts,
     result,
     text_at,
     unknown_part,
     unknown_role,
-    user_message,
 )
 from fairtrial.formats.reading import Diagnostics, Place
-from fairtrial.records.trace import Message, Step, ToolCall, ToolResult
+from fairtrial.records.trace import Step, ToolCall
 
 _NAME = "Gemini contents"
 _ROLES = ("user", "model", "function", "system")
@@ -44,12 +43,7 @@ def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[E
         steps += _steps(part, ((at, "parts"), i), reading)
     if role == "model":
         return list(joined_texts(steps))
-    messages = [step for step in steps if isinstance(step, Message)]
-    texts = [step.text for step in messages if step.text]
-    if role == "system":
-        return [Instruction("\n".join(texts))]
-    media = [part for step in messages for part in step.parts]
-    return [*(step for step in steps if isinstance(step, ToolResult)), *user_message(texts, media)]
+    return input_entries(steps, is_instruction=role == "system")
 
 
 def _steps(part: Any, at: Place, reading: Diagnostics) -> list[Step]:
