@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import threading
@@ -41,6 +42,15 @@ def test_an_agent_that_ends_the_process_has_an_error_of_its_case(agent: str) -> 
 def test_an_exit_for_which_nobody_waits_is_not_green() -> None:
     """The case passed, yet the agent meant to end the process."""
     assert run("ending_agents:in_a_task_of_its_own") == 1
+
+
+def test_an_exit_is_not_green_before_python_collects_garbage() -> None:
+    """A task that nobody waits for reports its exit when it is collected, which may be long after the run."""
+    gc.disable()
+    try:
+        assert run("ending_agents:in_a_task_of_its_own") == 1
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize(

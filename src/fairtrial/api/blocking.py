@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 import traceback
 from collections.abc import Callable
@@ -53,6 +54,11 @@ def _run(work: Any) -> Any:
     SystemExit of an agent's task does not end the loop. If nobody waits for that task, it is raised at the end.
     """
     unhandled_exits: list[SystemExit] = []
+    number_of_exits = 0
+
+    def count_exit() -> None:
+        nonlocal number_of_exits
+        number_of_exits += 1
 
     def note_exit(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")
@@ -64,13 +70,15 @@ def _run(work: Any) -> Any:
         runner = asyncio.Runner()
         loop = runner.get_loop()
         # mypy: an instance may have a method of its own
-        loop.run_forever = _resumed_after_exits(loop.run_forever)  # type: ignore[method-assign]
+        loop.run_forever = _resumed_after_exits(loop.run_forever, count_exit)  # type: ignore[method-assign]
         loop.set_exception_handler(note_exit)
         threads = ThreadPoolExecutor(thread_name_prefix="fairtrial")
         loop.set_default_executor(threads)
         try:
             result, exit_request = runner.run(_without_exit(work))
         finally:
+            if number_of_exits:
+                gc.collect()  # a task reports an exception that nobody retrieved when it is collected
             unfinished = asyncio.all_tasks(loop)
             for task in unfinished:
                 task.cancel()
@@ -87,7 +95,7 @@ def _run(work: Any) -> Any:
     return result
 
 
-def _resumed_after_exits(run_forever: Callable[[], None]) -> Callable[[], None]:
+def _resumed_after_exits(run_forever: Callable[[], None], count_exit: Callable[[], None]) -> Callable[[], None]:
     """Return `run_forever` of a loop, which then goes on if a task or a callback raises SystemExit.
 
     asyncio ends the loop in that case, and the process would exit with the code of SystemExit, which may be 0. For
@@ -102,6 +110,7 @@ def _resumed_after_exits(run_forever: Callable[[], None]) -> Callable[[], None]:
             except SystemExit as error:
                 if not _from_callback(error):
                     raise  # for example, from the handler of a signal
+                count_exit()
 
     return run
 
