@@ -17,6 +17,7 @@ import json
 import os
 import re
 import runpy
+import shlex
 import shutil
 import subprocess
 import sys
@@ -29,12 +30,14 @@ import pytest
 
 from commands import fairtrial
 from fairtrial import api, cli
+from forked_commands import ForkedCommands, forked_commands
 from known_answers import by_rule, perfect
 from loopback import Loopback, Request
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 _BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.DOTALL | re.MULTILINE)
+_SYNTAX_OF_SHELLS = re.compile(r"[|&;<>$*?`#\\]|^\w+=")
 _LINK = re.compile(r"\]\((?!\w+://)([^)#]*)(?:#([^)]*))?\)")
 
 
@@ -69,10 +72,11 @@ def _first_answer(request: Request) -> str:
 class Reader:
     """Someone who follows a page in a folder, block by block."""
 
-    def __init__(self, folder: Path, server: str) -> None:
+    def __init__(self, folder: Path, server: str, commands: ForkedCommands) -> None:
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         self.folder = folder
         self.stdout = ""
+        self._commands = commands
         self._environment = {**os.environ, "PATH": path, "COLUMNS": "120", "OPENAI_BASE_URL": f"{server}/v1"}
 
     def follow(self, block: Block) -> None:
@@ -81,7 +85,7 @@ class Reader:
             (self.folder / block.title).parent.mkdir(parents=True, exist_ok=True)
             (self.folder / block.title).write_text(block.code, encoding="utf-8")
         elif block.language == "python":
-            done = self._run([sys.executable, "-W", "error", "-c", block.code])
+            done = self._run_forked(["python", "-c", block.code])
             assert done.returncode == 0, f"{block.code}\n{done.stderr}"
         elif block.language == "sh":
             for line in block.code.splitlines():
@@ -94,7 +98,8 @@ class Reader:
     def _command(self, line: str) -> None:
         """Run a command; it exits with 0, or with what the comment behind it says."""
         command, _, code = line.partition("  # exits with ")
-        done = self._run(["bash", "-c", command])
+        is_simple = command.startswith("fairtrial ") and not _SYNTAX_OF_SHELLS.search(command)
+        done = self._run_forked(shlex.split(command)) if is_simple else self._run(["bash", "-c", command])
         assert done.returncode == int(code or 0), f"{command}\n{done.stdout}{done.stderr}"
         self.stdout = done.stdout
 
@@ -115,6 +120,9 @@ class Reader:
             arguments, cwd=self.folder, env=self._environment, capture_output=True, text=True, check=False
         )
 
+    def _run_forked(self, arguments: list[str]) -> subprocess.CompletedProcess[str]:
+        return self._commands.run(arguments, folder=self.folder, environment=self._environment)
+
 
 def comparable(output: str) -> str:
     """An output without the parts that differ between two runs: ids, times, and the widths of columns."""
@@ -123,14 +131,21 @@ def comparable(output: str) -> str:
     return re.sub(r"(?<=\S) {2,}", "  ", re.sub("─+", "─", text)).strip()
 
 
+@pytest.fixture(scope="module")
+def commands() -> Iterator[ForkedCommands]:
+    """A server that runs the commands of all pages."""
+    with forked_commands() as server:
+        yield server
+
+
 @pytest.fixture
-def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reader]:
+def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, commands: ForkedCommands) -> Iterator[Reader]:
     """A reader in a folder with the examples, and with a server that plays models."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
     with Loopback(_first_answer) as server:
         server.models = ["gpt-4o-mini"]
-        yield Reader(tmp_path, server.url)
+        yield Reader(tmp_path, server.url, commands)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
