@@ -96,7 +96,9 @@ def _leave(*request: Any) -> NoReturn:
         code = error.code or 0
     except BaseException:  # noqa: BLE001  (as Python does at the end of a script)
         traceback.print_exc()
-    threading._shutdown()
+    for thread in threading.enumerate():
+        if not thread.daemon and thread is not threading.current_thread():
+            thread.join()
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
