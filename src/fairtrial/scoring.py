@@ -131,7 +131,9 @@ async def _outcome(criterion: Criterion, trace: Trace, case: EvalCase, ballots: 
 def _has_action(invocation: Invocation) -> bool:
     """Whether the agent did anything in an invocation, or the recording does not say."""
     reply = invocation.final_response
-    return invocation.steps is None or bool(invocation.steps) or (reply is not None and bool(reply.text or reply.parts))
+    if invocation.steps is None or invocation.steps:
+        return True
+    return reply is not None and bool(reply.text or reply.parts or reply.withheld)
 
 
 async def _call_metric(criterion: Criterion, trace: Trace, case: EvalCase) -> Score:
@@ -211,7 +213,7 @@ def _warnings(trace: Trace, planned_case: PlannedCase) -> Iterator[str]:
     if expected is None:
         return
     for number, (ours, theirs) in enumerate(zip(trace.invocations, expected, strict=False), 1):
-        if ours.query.strip() != theirs.query.strip():
+        if ours.query.strip() != theirs.query.strip() and not ours.user.withheld:
             messages = f"{shortened(ours.query, 60)!r} recorded, {shortened(theirs.query, 60)!r} expected"
             yield f"the user's message of invocation {number} differs: {messages}"
             break

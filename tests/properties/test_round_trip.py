@@ -98,6 +98,8 @@ EVERY_FIELD = (
     Thought("hm", "shop", model="m", **TIMED),
     Message("look", "shop", model="m", **TIMED),
     Message("", "shop", parts=(Part("image/png", data="AA==", name="a.png"),), span_id="b2"),
+    Message("", "shop", withheld="capture is off"),
+    ToolCall("get", author="shop", withheld="capture is off", beginning='{"id": '),
 )
 
 

@@ -17,6 +17,7 @@ from loading import written
 
 CASE = case(turn(call("f", x=1), reply="hello"), name="order_status")
 TIMES = {"started", "seconds", "span_id", "parent_id"}
+CAPTURE = {"withheld", "beginning"}
 IMAGE = Part("image/png", "photo.png")
 SHOP, BANK = EvalSet("shop", (CASE,)), EvalSet("bank", (CASE,))
 
@@ -94,10 +95,10 @@ def test_every_field_of_a_case_counts_or_is_known_not_to() -> None:
     not_counted = {
         EvalCase: {"id", "extra", "created"},
         Invocation: {"id", "usages", "durations", "about", "events", "extra", "created", "unreported_injections"},
-        Message: {"author", "extra", "model"} | TIMES,
-        Thought: {"author", "extra", "model"} | TIMES,
-        ToolCall: {"id", "author", "extra", "model"} | TIMES,
-        ToolResult: {"id", "author", "extra", "injected"} | TIMES,
+        Message: {"author", "extra", "model"} | TIMES | CAPTURE,
+        Thought: {"author", "extra", "model"} | TIMES | CAPTURE,
+        ToolCall: {"id", "author", "extra", "model"} | TIMES | CAPTURE,
+        ToolResult: {"id", "author", "extra", "injected"} | TIMES | CAPTURE,
         Rubric: {"extra"},
         Scenario: {"extra"},
         Persona: {"extra"},

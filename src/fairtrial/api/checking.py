@@ -10,6 +10,7 @@ from fairtrial.api.simulation import check_names
 from fairtrial.errors import FormatError, collecting
 from fairtrial.formats.recognise import Loaded
 from fairtrial.llm.model_options import ModelOptions
+from fairtrial.records.contents import withheld_contents
 from fairtrial.records.record import Record
 from fairtrial.reports.numbers import count
 from fairtrial.simulate.user import check_persona
@@ -66,4 +67,5 @@ def _counts(loaded: Loaded) -> str:
         counts.append(count(len(loaded.eval_set.cases), "case"))
     if loaded.recordings:
         counts.append(count(len(loaded.recordings), "recording"))
-    return ", ".join(counts)
+    withheld = withheld_contents(invocation for each in loaded.recordings for invocation in each.trace.invocations)
+    return ", ".join(counts) + (f"; not recorded: {', '.join(withheld)}" if withheld else "")

@@ -165,12 +165,16 @@ def show(rows: list[Row]) -> tuple[str, tuple[Quote, ...]]:
 
 def _texts(row: Row) -> tuple[str, str]:
     """Return the expected and the actual call as text, or empty texts for missing calls."""
-    ours = call_text(row.actual.name, row.actual.args) if row.actual else ""
+    ours = _call_text(row.actual) if row.actual else ""
     if row.expected is None:
         return "", ours
-    if row.actual and not row.fault and row.actual.args == row.expected.args:
+    if row.actual and not row.fault and not row.actual.withheld and row.actual.args == row.expected.args:
         return ours, ours  # equal calls are written out only once, which takes most of the time
-    return call_text(row.expected.name, row.expected.args), ours
+    return _call_text(row.expected), ours
+
+
+def _call_text(call: ToolCall) -> str:
+    return visible_line(f"{call.name}(not recorded)") if call.withheld else call_text(call.name, call.args)
 
 
 def _line(texts: list[str], first: int) -> str:

@@ -133,11 +133,15 @@ class Pattern:
 
 
 class CallMatcher:
-    """Decides whether two calls are the same, by the option `match` of a criterion: per tool and per argument."""
+    """Decides whether two calls are the same, by the option `match` of a criterion: per tool and per argument.
 
-    def __init__(self, match: Mapping[str, Any], *, ignore_args: bool) -> None:
+    `withheld_match` is the answer for arguments that are not recorded: they may be the expected arguments or not.
+    """
+
+    def __init__(self, match: Mapping[str, Any], *, ignore_args: bool, withheld_match: bool = True) -> None:
         self.by_equality = not match
         self._ignore_args = ignore_args
+        self._withheld_match = withheld_match
         self._tools = {tool: _tool(rules) for tool, rules in match.items()}
 
     def __call__(self, actual: ToolCall, expected: ToolCall) -> bool:
@@ -146,6 +150,8 @@ class CallMatcher:
             return False
         if self._ignore_args:
             return True
+        if actual.withheld:
+            return self._withheld_match or self._rules(expected) is _ignore
         if self.by_equality:
             return equal_json(actual.args, expected.args)
         rules = self._rules(expected)
@@ -167,7 +173,7 @@ class CallMatcher:
 
     def in_pairs(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall]) -> bool:
         """Return whether both lists are equally long, and each call matches the call at the same position."""
-        if not self.by_equality:
+        if not self.by_equality or any(call.withheld for call in actual):
             return len(actual) == len(expected) and all(map(self, actual, expected))
         if [call.name for call in actual] != [call.name for call in expected]:
             return False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from math import inf
 
 from msgspec.structs import replace
@@ -20,6 +20,7 @@ from fairtrial.metrics.pairing import (
 )
 from fairtrial.records.ballot import Ballot, JudgeAnswer
 from fairtrial.records.case import EvalCase
+from fairtrial.records.contents import DIALOGUE, Content, withheld_reason
 from fairtrial.records.score import PartKey, Quote, Score, invocation_key, mean_of
 from fairtrial.records.trace import Invocation, Trace
 
@@ -58,10 +59,12 @@ async def judge_pairs(
     judge: Callable[[Invocation, Invocation], Awaitable[Score]],
     *,
     worst: float = 0.0,
+    reads: Collection[Content] = DIALOGUE,
 ) -> Score:
     """Return the mean over the invocations of a fixed conversation that have a reference, all judged at once.
 
-    `judge(actual, expected)` scores a pair. An invocation that was never reached counts as `worst`.
+    `judge(actual, expected)` scores a pair. An invocation that was never reached counts as `worst`. If a content that
+    the judge `reads` is not recorded, the invocation is unscored.
     """
     conversation = case.conversation
     if not conversation:
@@ -71,28 +74,51 @@ async def judge_pairs(
         structural = structural_score(trace, case, index, excluded=no_reference, worst=worst)
         if structural is not None:
             return structural
-        judged_score = await judge(trace.invocations[index], conversation[index])
+        actual = trace.invocations[index]
+        judged_score = _withheld([actual], reads) or await judge(actual, conversation[index])
         return replace(judged_score, key=invocation_key(index))
 
     return mean_of(await asyncio.gather(*map(score, positions(trace, case))))
 
 
-async def judge_each(trace: Trace, judge: Callable[[Invocation, int], Awaitable[Score]]) -> Score:
+async def judge_each(
+    trace: Trace,
+    judge: Callable[[Invocation, int], Awaitable[Score]],
+    *,
+    reads: Collection[Content] = DIALOGUE,
+    reads_before: Collection[Content] = (),
+) -> Score:
     """Return the mean over the recorded invocations, all judged at once.
 
-    `judge(invocation, index)` scores one of them. Its index counts from 0.
+    `judge(invocation, index)` scores one of them. Its index counts from 0. If a content that the judge `reads` of the
+    invocation is not recorded, the invocation is unscored. `reads_before` are contents of all earlier invocations.
     """
 
     async def score(index: int) -> Score:
-        judged_score = broke_here(trace, index) or await judge(trace.invocations[index], index)
+        invocation = trace.invocations[index]
+        judged_score = (
+            broke_here(trace, index)
+            or _withheld([invocation], reads)
+            or _withheld(trace.invocations[:index], reads_before)
+            or await judge(invocation, index)
+        )
         return replace(judged_score, key=invocation_key(index))
 
     parts = await asyncio.gather(*map(score, range(len(trace.invocations))))
     return mean_of(parts) if parts else nothing_recorded(trace)
 
 
-def unfit(trace: Trace) -> Score | None:
-    """Return the score of a conversation that cannot be judged as a whole: broken, or empty."""
+def unfit(trace: Trace, *, reads: Collection[Content] = DIALOGUE) -> Score | None:
+    """Return the score of a conversation that cannot be judged as a whole: broken, empty, or not recorded in full.
+
+    `reads` are the contents that the judge needs.
+    """
     if trace.broken:
         return Score(None, f"the conversation broke: {trace.broken}")
-    return None if trace.invocations else Score(None, "no invocation is recorded")
+    return _withheld(trace.invocations, reads) if trace.invocations else Score(None, "no invocation is recorded")
+
+
+def _withheld(invocations: Iterable[Invocation], contents: Collection[Content]) -> Score | None:
+    """Return the score for contents that are not recorded, or None if they are recorded."""
+    reason = withheld_reason(invocations, contents)
+    return Score(None, reason, side="infrastructure") if reason else None

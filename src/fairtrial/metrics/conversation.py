@@ -10,6 +10,7 @@ from fairtrial.metrics.asking import scored, unfit
 from fairtrial.metrics.judge_context import agents_at, all_replies, instructions, tools, whole
 from fairtrial.metrics.judged_metric import RUBRIC, JudgedMetric, scale
 from fairtrial.records.case import EvalCase
+from fairtrial.records.contents import DIALOGUE, Content
 from fairtrial.records.score import PartKey, Score, mean_of
 from fairtrial.records.trace import Trace
 
@@ -42,10 +43,11 @@ class _Conversation(JudgedMetric):
     scale = RUBRIC
     templates = ("conversation",)
     questions: ClassVar[dict[str, str]]
+    reads: ClassVar[tuple[Content, ...]] = DIALOGUE
 
     async def __call__(self, trace: Trace, case: EvalCase) -> Score:  # noqa: ARG002 - every metric has two arguments
         """Judge the conversation as a whole."""
-        if unfit_score := unfit(trace):
+        if unfit_score := unfit(trace, reads=self.reads):
             return unfit_score
         ballot = await self.judge(self.ask_about(trace))
         return mean_of(scored(ballot, item, self.scale, PartKey("question", id=item)) for item in self.questions)
@@ -79,3 +81,4 @@ class ToolUseQuality(_Conversation):
     """`multi_turn_tool_use_quality_v1`: the share of five questions about the calls that are answered yes, 0..1."""
 
     questions = TOOL_USE
+    reads = ("user", "args", "results")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import msgspec
 from msgspec import Meta
@@ -19,6 +19,7 @@ from fairtrial.metrics.judge_context import Texts, actions, agents_at, earlier, 
 from fairtrial.metrics.judged_metric import TEMPLATES, JudgedMetric, scale
 from fairtrial.records.ballot import Ballot, JudgeAnswer
 from fairtrial.records.case import EvalCase
+from fairtrial.records.contents import Content
 from fairtrial.records.score import PartKey, Quote, Score, mean_of
 from fairtrial.records.trace import Invocation, Message, Trace
 from fairtrial.text.language import language_of
@@ -75,6 +76,7 @@ class Hallucinations(JudgedMetric):
 
     scale = LABELS
     templates = ("hallucinations", "segments")
+    evidence_contents: ClassVar[tuple[Content, ...]] = ("user", "results")
 
     async def __call__(self, trace: Trace, case: EvalCase) -> Score:
         """Label every sentence of every reply, and take the mean."""
@@ -86,7 +88,9 @@ class Hallucinations(JudgedMetric):
             # Without interim messages the sentences stand directly below their invocation.
             return parts[0] if len(parts) == 1 else mean_of(parts)
 
-        return await judge_each(trace, score)
+        interim: tuple[Content, ...] = ("messages",) if self.evaluate_intermediate_nl_responses else ()
+        evidence = self.evidence_contents
+        return await judge_each(trace, score, reads=("reply", *interim, *evidence), reads_before=evidence)
 
     def context_before(self, trace: Trace, case: EvalCase, index: int) -> Texts:
         """Return the evidence that the agent had when the invocation at `index` began."""
@@ -175,6 +179,8 @@ class Grounding(Hallucinations):
     Instructions, tools, results of calls and messages of the user are not evidence. Without a context the criterion is
     not applicable.
     """
+
+    evidence_contents = ()
 
     async def __call__(self, trace: Trace, case: EvalCase) -> Score:
         """Label every sentence of every reply against the context of the case, and take the mean."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate
 
+from fairtrial.records.contents import cut_off, shown
 from fairtrial.records.record import Json
 from fairtrial.records.trace import AgentDetails, Invocation, Message, ToolCall, ToolResult, Trace
 from fairtrial.text.display import compact
@@ -37,9 +38,14 @@ def tools(agents: Sequence[AgentDetails]) -> Texts:
     }
 
 
+def opening(trace: Trace) -> Texts:
+    """Return the messages of the agent before the first message of the user."""
+    return {f"opening message {number}": shown(message) for number, message in enumerate(trace.opening, 1)}
+
+
 def user_message(invocation: Invocation, index: int) -> Texts:
     """Return the user's message of the invocation at `index`."""
-    return {f"user message {index + 1}": invocation.query}
+    return {f"user message {index + 1}": shown(invocation.user)}
 
 
 def actions(invocation: Invocation, index: int, *, messages: bool, before_step: int | None = None) -> Texts:
@@ -51,11 +57,13 @@ def actions(invocation: Invocation, index: int, *, messages: bool, before_step: 
     number = index + 1
     for place, step in enumerate((invocation.steps or ())[:before_step], 1):
         if isinstance(step, ToolCall):
-            texts[f"tool call {number}.{place}"] = compact({"tool": step.name, "args": step.args})
+            args = cut_off(step) if step.withheld else step.args
+            texts[f"tool call {number}.{place}"] = compact({"tool": step.name, "args": args})
         elif isinstance(step, ToolResult):
-            texts[f"tool result {number}.{place}"] = compact({"tool": step.name, "response": step.response})
+            response = cut_off(step) if step.withheld else step.response
+            texts[f"tool result {number}.{place}"] = compact({"tool": step.name, "response": response})
         elif isinstance(step, Message) and messages:
-            texts[f"interim message {number}.{place}"] = step.text
+            texts[f"interim message {number}.{place}"] = shown(step)
     for place, grounding in enumerate(_grounding(invocation, before_step), 1):
         texts[f"grounding {number}.{place}"] = compact(grounding)
     return texts
@@ -79,13 +87,13 @@ def reply(invocation: Invocation, index: int, *, interim: bool = False) -> Texts
 
 def full_reply(invocation: Invocation, *, interim: bool) -> str:
     """Return the text of the reply, behind the agent's earlier messages if `interim`, one message a line."""
-    messages = [step.text for step in invocation.steps or () if isinstance(step, Message)] if interim else []
-    return "\n".join([*messages, invocation.reply])
+    messages = [shown(step) for step in invocation.steps or () if isinstance(step, Message)] if interim else []
+    return "\n".join([*messages, shown(invocation.final_response)])
 
 
 def earlier(trace: Trace, index: int, *, with_actions: bool = True, with_replies: bool = True) -> Texts:
     """Return the conversation before the invocation at `index`: messages, calls, results and replies in order."""
-    texts: Texts = {}
+    texts = opening(trace) if with_replies else {}
     for place, invocation in enumerate(trace.invocations[:index]):
         texts |= user_message(invocation, place)
         if with_actions:
@@ -97,12 +105,12 @@ def earlier(trace: Trace, index: int, *, with_actions: bool = True, with_replies
 
 def all_replies(trace: Trace) -> str:
     """Return the replies of a conversation, one a line."""
-    return "\n".join(invocation.reply for invocation in trace.invocations)
+    return "\n".join(shown(invocation.final_response) for invocation in trace.invocations)
 
 
 def whole(trace: Trace) -> Texts:
     """Return the whole conversation."""
-    texts: Texts = {}
+    texts = opening(trace)
     for index, invocation in enumerate(trace.invocations):
         texts |= user_message(invocation, index) | actions(invocation, index, messages=True) | reply(invocation, index)
     return texts

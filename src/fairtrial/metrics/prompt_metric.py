@@ -21,6 +21,7 @@ from fairtrial.metrics.asking import unfit
 from fairtrial.metrics.instance_metric import instance_of
 from fairtrial.metrics.judged_metric import TEMPLATES, JudgedMetric, Scale
 from fairtrial.records.case import EvalCase
+from fairtrial.records.contents import ALL, DIALOGUE
 from fairtrial.records.record import Json
 from fairtrial.records.score import Score
 from fairtrial.records.trace import Trace
@@ -86,10 +87,10 @@ class PromptMetric(JudgedMetric):
 
     async def __call__(self, trace: Trace, case: EvalCase) -> Score:
         """Ask about the whole conversation. A placeholder whose text the case lacks makes the metric inapplicable."""
-        broken = unfit(trace)
-        if broken is not None:
-            return broken
         names = dict.fromkeys(_PLACEHOLDER.findall(self.template))
+        unfit_score = unfit(trace, reads=ALL if "agent_data" in names else DIALOGUE)
+        if unfit_score is not None:
+            return unfit_score
         texts = {name: text for name, text in _texts(trace, case).items() if name in names}
         missing = [name for name in ("reference", "context") if name in names and not texts[name]]
         if missing:

@@ -12,6 +12,7 @@ from fairtrial.config.reader import check_options
 from fairtrial.metrics.expectations import blank_references
 from fairtrial.metrics.pairing import compare_each, no_reference
 from fairtrial.records.case import EvalCase
+from fairtrial.records.contents import not_recorded
 from fairtrial.records.score import PartKey, Quote, Score
 from fairtrial.records.trace import Invocation, Trace
 from fairtrial.text import rouge
@@ -50,6 +51,9 @@ class ResponseMatch:
         return tuple(blank_references(case))
 
     def _compare(self, actual: Invocation, expected: Invocation, key: PartKey) -> Score:
+        message = actual.final_response
+        if message is not None and message.withheld:
+            return Score(None, not_recorded(message, "reply"), side="infrastructure", key=key)
         reply, reference = actual.reply, expected.reply
         value = self._value(reply, reference)
         if value == 1:

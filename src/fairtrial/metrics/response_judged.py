@@ -13,6 +13,7 @@ from fairtrial.metrics.expectations import blank_references
 from fairtrial.metrics.judge_context import full_reply
 from fairtrial.metrics.judged_metric import VALIDITY, JudgedMetric
 from fairtrial.records.case import EvalCase
+from fairtrial.records.contents import DIALOGUE, Content
 from fairtrial.records.score import Score
 from fairtrial.records.trace import Invocation, Trace
 
@@ -33,7 +34,8 @@ class FinalResponseMatch(JudgedMetric):
 
     async def __call__(self, trace: Trace, case: EvalCase) -> Score:
         """Judge each invocation that has a reference, and take the mean."""
-        return await judge_pairs(trace, case, self._compare)
+        interim: tuple[Content, ...] = ("messages",) if self.include_intermediate_responses_in_final else ()
+        return await judge_pairs(trace, case, self._compare, reads=(*DIALOGUE, *interim))
 
     def expectation_problems(self, trace: Trace, case: EvalCase) -> tuple[str, ...]:  # noqa: ARG002
         """Return a problem for each reference that is blank."""

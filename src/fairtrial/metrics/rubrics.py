@@ -29,6 +29,7 @@ from fairtrial.metrics.judge_context import (
 )
 from fairtrial.metrics.judged_metric import RUBRIC, TEMPLATES, JudgedMetric
 from fairtrial.records.case import EvalCase
+from fairtrial.records.contents import DIALOGUE, Content
 from fairtrial.records.record import Json
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.score import PartKey, Score, mean_of
@@ -151,6 +152,11 @@ class _InvocationRubrics(_RubricMetric):
     ] = False
 
     @property
+    def reads(self) -> tuple[Content, ...]:
+        """The contents of an invocation that must be recorded."""
+        return DIALOGUE
+
+    @property
     def prompts(self) -> dict[str, Json]:
         """The versions of the templates, also of the template for adaptive rubrics if it is used."""
         adaptive: dict[str, Json] = {TEMPLATE: TEMPLATES.version(TEMPLATE)} if self.adaptive_rubrics else {}
@@ -179,7 +185,7 @@ class _InvocationRubrics(_RubricMetric):
             question = self.ask_about(rubrics, context, subject, sample=invocation.reply or invocation.query)
             return await self.score_rubrics(rubrics, notes, question)
 
-        return await judge_each(trace, score)
+        return await judge_each(trace, score, reads=self.reads)
 
     def show(self, trace: Trace, index: int) -> tuple[Texts, Texts]:
         """Return the texts for the invocation at `index`: the context, and the subject of the judgement."""
@@ -202,6 +208,11 @@ class FinalResponseRubrics(_InvocationRubrics):
     kind = FINAL_RESPONSE
     aspect = "reply"
 
+    @property
+    def reads(self) -> tuple[Content, ...]:
+        """The contents of an invocation that must be recorded."""
+        return (*DIALOGUE, "messages") if self.include_intermediate_responses_in_final else DIALOGUE
+
     def show(self, trace: Trace, index: int) -> tuple[Texts, Texts]:
         """Return everything that the agent was given and did as the context, and its reply as the subject."""
         return reply_in_context(trace, index, interim=self.include_intermediate_responses_in_final)
@@ -221,6 +232,11 @@ class ToolUseRubrics(_InvocationRubrics):
     templates = ("rubric_tool_use",)
     kind = TOOL_USE
     aspect = "tool use"
+
+    @property
+    def reads(self) -> tuple[Content, ...]:
+        """The contents of an invocation that must be recorded."""
+        return ("user", "args", "results")
 
     def show(self, trace: Trace, index: int) -> tuple[Texts, Texts]:
         """Return the tools and the conversation as the context, and the calls with their results as the subject."""

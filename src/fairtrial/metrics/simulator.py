@@ -16,6 +16,7 @@ from fairtrial.metrics.judge_context import Texts, earlier
 from fairtrial.metrics.judged_metric import VALIDITY, JudgedMetric
 from fairtrial.metrics.pairing import broke_here
 from fairtrial.records.case import EvalCase, Scenario
+from fairtrial.records.contents import DIALOGUE, withheld_reason
 from fairtrial.records.score import Score, invocation_key, mean_of
 from fairtrial.records.trace import Trace
 from fairtrial.simulate.personas import persona_of
@@ -46,6 +47,8 @@ class UserSimulatorQuality(JudgedMetric):
             return Score(applicable=False, reason="the case has no scenario")
         if not trace.invocations and (empty := unfit(trace)):
             return empty
+        if withheld := withheld_reason(trace.invocations, DIALOGUE):
+            return Score(None, withheld, side="infrastructure")
         last = len(trace.invocations) - 1
         scores = (self._message(scenario, trace, index) for index in range(last))
         parts = await asyncio.gather(*scores, self._last(scenario, trace))

@@ -16,6 +16,7 @@ from fairtrial.metrics.argument_matching import CallMatcher, assignment, read_ru
 from fairtrial.metrics.expectations import conflicting_counts, forbidden_tools, undeclared_tools
 from fairtrial.metrics.pairing import compare_each
 from fairtrial.records.case import EvalCase
+from fairtrial.records.contents import not_recorded
 from fairtrial.records.score import PartKey, Score
 from fairtrial.records.trace import Invocation, ToolCall, Trace
 
@@ -66,17 +67,20 @@ class ToolTrajectory:
         Meta(description="partial credit: `f1` of the matched calls, or 1 - `edit` distance / longer length"),
     ] = None
     _matcher: CallMatcher = field(init=False, repr=False, compare=False)
+    _strict_matcher: CallMatcher = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_options(self)
-        matcher = CallMatcher(self.match or {}, ignore_args=self.ignore_args)
-        object.__setattr__(self, "_matcher", matcher)
+        for name, withheld_match in (("_matcher", True), ("_strict_matcher", False)):
+            matcher = CallMatcher(self.match or {}, ignore_args=self.ignore_args, withheld_match=withheld_match)
+            object.__setattr__(self, name, matcher)
 
     def __call__(self, trace: Trace, case: EvalCase) -> Score:
         """Score each invocation, or the whole conversation, against the expected calls.
 
         Calls in a surplus invocation count against the agent if they are forbidden, or if the match type does not allow
-        surplus calls. If the calls of an invocation are not recorded, it cannot have the full score.
+        surplus calls. If the calls of an invocation are not recorded, it cannot have the full score. If the arguments
+        of a call are not recorded, the invocation is unscored, unless its score is the same for all arguments.
         """
         if self.scope == "conversation":
             return self._conversation(trace, case)
@@ -122,7 +126,9 @@ class ToolTrajectory:
         if self.optional_tools:
             actual = [call for call in actual if call.name not in self.optional_tools]
             expected = [call for call in expected if call.name not in self.optional_tools]
-        value = 0.0 if forbidden else self._value(actual, expected)
+        value = 0.0 if forbidden else self._value(actual, expected, self._matcher)
+        if value and (withheld := self._withheld(actual, expected, value)):
+            return Score(None, withheld, side="infrastructure", key=key)
         if value == 1:
             return Score(1.0, key=key)
         rows = align(actual, expected, self._matcher, match_type=self.match_type)
@@ -131,8 +137,15 @@ class ToolTrajectory:
         lines, quotes = show(rows)
         return Score(value, f"{reason}\n{lines}", quotes=quotes, key=key)
 
-    def _value(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall]) -> float:
-        match, ordered = self._matcher, self.match_type != "ANY_ORDER"
+    def _withheld(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall], highest: float) -> str:
+        """Return a reason if arguments that are not recorded decide about the value, otherwise an empty text."""
+        call = next((call for call in actual if call.withheld), None)
+        if call is None or self._value(actual, expected, self._strict_matcher) == highest:
+            return ""
+        return not_recorded(call, "args")
+
+    def _value(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: CallMatcher) -> float:
+        ordered = self.match_type != "ANY_ORDER"
         if match.in_pairs(actual, expected):
             return 1.0  # EXACT implies everything else
         if self.partial == "edit":

@@ -21,6 +21,18 @@ class Timed(Record, frozen=True, kw_only=True):
     parent_id: str = ""
 
 
+class Captured(Timed, frozen=True, kw_only=True):
+    """How much of the content of a step was recorded: its text, its arguments or its response.
+
+    `withheld` is the reason if the content is not in the recording, for example because the capture of contents was
+    off. The content is then empty, which says nothing: it must not be compared, and no judge may see it as an empty
+    text. `beginning` is the beginning of a content that was cut off, as text.
+    """
+
+    withheld: str = ""
+    beginning: str = ""
+
+
 class Part(Record, frozen=True):
     """Content of a message that is not text, for example an image.
 
@@ -33,7 +45,7 @@ class Part(Record, frozen=True):
     name: str = ""
 
 
-class Message(Timed, frozen=True, tag_field="kind", tag="message"):
+class Message(Captured, frozen=True, tag_field="kind", tag="message"):
     """A message in natural language. `author` is the agent's name, or empty if the user wrote the message."""
 
     text: str
@@ -43,7 +55,7 @@ class Message(Timed, frozen=True, tag_field="kind", tag="message"):
     model: str = ""
 
 
-class Thought(Timed, frozen=True, tag_field="kind", tag="thought"):
+class Thought(Captured, frozen=True, tag_field="kind", tag="thought"):
     """Reasoning that the agent showed. A thought is never part of a reply."""
 
     text: str
@@ -52,7 +64,7 @@ class Thought(Timed, frozen=True, tag_field="kind", tag="thought"):
     model: str = ""
 
 
-class ToolCall(Timed, frozen=True, tag_field="kind", tag="tool_call"):
+class ToolCall(Captured, frozen=True, tag_field="kind", tag="tool_call"):
     """A call of a tool by its exact name, with its JSON arguments. Absent arguments equal empty arguments."""
 
     name: str
@@ -75,7 +87,7 @@ class Injection(Record, frozen=True):
     invalidates: bool = False
 
 
-class ToolResult(Timed, frozen=True, tag_field="kind", tag="tool_result"):
+class ToolResult(Captured, frozen=True, tag_field="kind", tag="tool_result"):
     """The answer of a tool. `id` is the id of the call if the recording has ids.
 
     `is_error` says that the tool failed. Each reader and each agent decides it from the marks of its own format, for
@@ -236,7 +248,8 @@ class Trace(Record, frozen=True):
     `broken` is the cause of the failure that ended the conversation, or empty if nothing failed. If the last
     invocation of a broken trace has no reply, that invocation failed. `ended_by` names the way in which the
     conversation ended. `reward` is the number that a benchmark gave to the conversation, for example 1.0 in tau-bench.
-    `outcome` says whether the agent reached its goal. All are empty or None if the recording does not say.
+    `outcome` says whether the agent reached its goal. All are empty or None if the recording does not say. `opening`
+    are messages of the agent before the first message of the user, for example a greeting. They are not an invocation.
     """
 
     invocations: tuple[Invocation, ...] = ()
@@ -247,6 +260,7 @@ class Trace(Record, frozen=True):
     extra: Extra = None
     reward: float | None = None
     outcome: Literal["", "success", "failure"] = ""
+    opening: tuple[Message, ...] = ()
 
     @property
     def agents(self) -> tuple[AgentDetails, ...]:

@@ -79,4 +79,5 @@ def _answers(steps: Iterable[Step]) -> Iterator[tuple[str, dict[str, Json], Json
             if same or named:
                 call = (same or named)[0]
                 waiting.remove(call)
-                yield call.name, call.args, step.response
+                if not (call.withheld or step.withheld):
+                    yield call.name, call.args, step.response

@@ -10,6 +10,7 @@ import msgspec
 
 from fairtrial.errors import CaseError
 from fairtrial.formats import knowledgepulse
+from fairtrial.records.contents import EVERYTHING, withheld_reason
 from fairtrial.records.reasoning import (
     ReasoningMetadata,
     ReasoningOutcome,
@@ -40,7 +41,7 @@ def from_trace(
     line, and the result is the last reply. A trace that was loaded from a ReasoningTrace is returned unchanged. The
     new trace is private. Its id is `name`, or the id of the session, or a hash of its content. Success is the `verdict`
     of a run, or the reward or outcome of the trace, or `success`. Raises CaseError if confidence or success is unknown,
-    because a guess would falsify the value, or if the objective or the steps are missing.
+    because a guess would falsify the value, or if the objective or the steps are missing or not recorded in full.
     """
     original = knowledgepulse.original(trace)
     if original is not None:
@@ -53,6 +54,8 @@ def from_trace(
         raise CaseError(f"the trace does not state its {missing}; give it, because it is never guessed")
     if not 0.0 <= confidence <= 1.0:
         raise CaseError(f"confidence: must be a number from 0 to 1, got {confidence!r}")
+    if withheld := withheld_reason(trace.invocations, EVERYTHING):
+        raise CaseError(withheld)
     objective = "\n".join(invocation.query for invocation in trace.invocations if invocation.query.strip())
     steps = tuple(_numbered(trace))
     if not objective:

@@ -63,6 +63,8 @@ class StepDetails(Record, frozen=True, forbid_unknown_fields=True):
     span_id: str = ""
     parent_id: str = ""
     model: str = ""
+    withheld: str = ""
+    beginning: str = ""
 
 
 def message(raw: Any, at: Place, reading: Diagnostics, *, role: str) -> Message:
@@ -221,6 +223,8 @@ def details_json(step: Step, event: dict[str, Any] | None = None) -> dict[str, J
         step.span_id,
         step.parent_id,
         "" if isinstance(step, ToolResult) or step.model == version else step.model,
+        step.withheld,
+        step.beginning,
     )
     fields: dict[str, Json] = without_defaults(details)
     return fields

@@ -1,0 +1,85 @@
+"""Which contents of a conversation are not in its recording, and for which reason?"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import Literal
+
+from fairtrial.records.trace import Invocation, Message, Step, Thought, ToolCall
+
+Content = Literal["user", "reply", "messages", "thoughts", "args", "results"]
+"""A kind of content. `messages` are messages of the agent before its reply."""
+
+DIALOGUE: tuple[Content, ...] = ("user", "reply")
+"""The contents of a judgement on a reply."""
+
+ALL: tuple[Content, ...] = ("user", "reply", "messages", "args", "results")
+"""The contents that a criterion may compare, or show to a judge. Thoughts are not among them."""
+
+EVERYTHING: tuple[Content, ...] = (*ALL, "thoughts")
+"""All contents."""
+
+_WORDS: dict[Content, str] = {
+    "user": "user messages",
+    "reply": "replies",
+    "messages": "messages before replies",
+    "thoughts": "thoughts",
+    "args": "arguments",
+    "results": "results",
+}
+
+
+def withheld_reason(invocations: Iterable[Invocation], contents: Collection[Content] = ALL) -> str:
+    """Return which content is not recorded, and the reason, or an empty text if all `contents` are recorded.
+
+    Only the first such content is named.
+    """
+    for invocation in invocations:
+        for content, step in _steps(invocation):
+            if step.withheld and content in contents:
+                return not_recorded(step, content)
+    return ""
+
+
+def not_recorded(step: Step, content: Content) -> str:
+    """Return that a content is not recorded, with its reason. For example, "the reply is not recorded: ..."."""
+    if isinstance(step, Message | Thought):
+        words = {"user": "the user's message", "reply": "the reply", "messages": "a message before the reply"}
+        subject = f"{words.get(content, 'a thought')} is"
+    else:
+        subject = f"the arguments of {step.name} are" if content == "args" else f"the result of {step.name} is"
+    return f"{subject} not recorded: {step.withheld}"
+
+
+def withheld_contents(invocations: Iterable[Invocation]) -> tuple[str, ...]:
+    """Return in words which kinds of contents are not recorded, for example `("user messages", "arguments")`."""
+    kinds = {content for invocation in invocations for content, step in _steps(invocation) if step.withheld}
+    return tuple(words for content, words in _WORDS.items() if content in kinds)
+
+
+def _steps(invocation: Invocation) -> Iterator[tuple[Content, Step]]:
+    yield "user", invocation.user
+    for step in invocation.steps or ():
+        yield _content_of(step), step
+    if invocation.final_response is not None:
+        yield "reply", invocation.final_response
+
+
+def _content_of(step: Step) -> Content:
+    if isinstance(step, ToolCall):
+        return "args"
+    if isinstance(step, Message):
+        return "messages"
+    return "thoughts" if isinstance(step, Thought) else "results"
+
+
+def shown(message: Message | None) -> str:
+    """Return the text of a message as people and judges see it. Without a message it is empty."""
+    if message is None:
+        return ""
+    return cut_off(message) if message.withheld else message.text
+
+
+def cut_off(step: Step) -> str:
+    """Return the text that stands for a content that is not recorded: its beginning if that is known, and a note."""
+    return f"{step.beginning}… (the rest is not recorded)" if step.beginning else "(not recorded)"
