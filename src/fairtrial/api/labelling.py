@@ -17,7 +17,7 @@ from fairtrial.api.stored_runs import Run, open_store
 from fairtrial.errors import FormatError, UsageError, nearest
 from fairtrial.formats.labels import LabelRow, read_label, read_rows, read_weight, write_rows
 from fairtrial.records.case import EvalCase
-from fairtrial.records.contents import shown
+from fairtrial.records.contents import readable
 from fairtrial.records.keys import CaseKey, outcome_key
 from fairtrial.records.label import Label
 from fairtrial.records.result import Outcome, Verdict
@@ -97,8 +97,8 @@ def _rows(store: Store, run: str, criterion: str, sample: dict[Place, float]) ->
                 "case": case.name or case.case.id,
                 "attempt": attempt,
                 "criterion": criterion,
-                "question": _numbered([shown(invocation.user) for invocation in trace.invocations]),
-                "reply": _numbered([shown(invocation.final_response) for invocation in trace.invocations]),
+                "question": _numbered([readable(invocation.user) for invocation in trace.invocations]),
+                "reply": _numbered([readable(invocation.final_response) for invocation in trace.invocations]),
                 "reference": _numbered([invocation.reply for invocation in _expected(case.case)]),
                 "label": "",
                 "labeler": "",

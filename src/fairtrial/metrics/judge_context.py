@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate
 
-from fairtrial.records.contents import cut_off, shown
+from fairtrial.records.contents import placeholder, readable
 from fairtrial.records.record import Json
 from fairtrial.records.trace import AgentDetails, Invocation, Message, ToolCall, ToolResult, Trace
 from fairtrial.text.display import compact
@@ -40,12 +40,12 @@ def tools(agents: Sequence[AgentDetails]) -> Texts:
 
 def opening(trace: Trace) -> Texts:
     """Return the messages of the agent before the first message of the user."""
-    return {f"opening message {number}": shown(message) for number, message in enumerate(trace.opening, 1)}
+    return {f"opening message {number}": readable(message) for number, message in enumerate(trace.opening, 1)}
 
 
 def user_message(invocation: Invocation, index: int) -> Texts:
     """Return the user's message of the invocation at `index`."""
-    return {f"user message {index + 1}": shown(invocation.user)}
+    return {f"user message {index + 1}": readable(invocation.user)}
 
 
 def actions(invocation: Invocation, index: int, *, messages: bool, before_step: int | None = None) -> Texts:
@@ -57,13 +57,13 @@ def actions(invocation: Invocation, index: int, *, messages: bool, before_step: 
     number = index + 1
     for place, step in enumerate((invocation.steps or ())[:before_step], 1):
         if isinstance(step, ToolCall):
-            args = cut_off(step) if step.withheld else step.args
+            args = placeholder(step) if step.withheld else step.args
             texts[f"tool call {number}.{place}"] = compact({"tool": step.name, "args": args})
         elif isinstance(step, ToolResult):
-            response = cut_off(step) if step.withheld else step.response
+            response = placeholder(step) if step.withheld else step.response
             texts[f"tool result {number}.{place}"] = compact({"tool": step.name, "response": response})
         elif isinstance(step, Message) and messages:
-            texts[f"interim message {number}.{place}"] = shown(step)
+            texts[f"interim message {number}.{place}"] = readable(step)
     for place, grounding in enumerate(_grounding(invocation, before_step), 1):
         texts[f"grounding {number}.{place}"] = compact(grounding)
     return texts
@@ -87,8 +87,8 @@ def reply(invocation: Invocation, index: int, *, interim: bool = False) -> Texts
 
 def full_reply(invocation: Invocation, *, interim: bool) -> str:
     """Return the text of the reply, behind the agent's earlier messages if `interim`, one message a line."""
-    messages = [shown(step) for step in invocation.steps or () if isinstance(step, Message)] if interim else []
-    return "\n".join([*messages, shown(invocation.final_response)])
+    messages = [readable(step) for step in invocation.steps or () if isinstance(step, Message)] if interim else []
+    return "\n".join([*messages, readable(invocation.final_response)])
 
 
 def earlier(trace: Trace, index: int, *, with_actions: bool = True, with_replies: bool = True) -> Texts:
@@ -105,7 +105,7 @@ def earlier(trace: Trace, index: int, *, with_actions: bool = True, with_replies
 
 def all_replies(trace: Trace) -> str:
     """Return the replies of a conversation, one a line."""
-    return "\n".join(shown(invocation.final_response) for invocation in trace.invocations)
+    return "\n".join(readable(invocation.final_response) for invocation in trace.invocations)
 
 
 def whole(trace: Trace) -> Texts:

@@ -21,7 +21,7 @@ from fairtrial.metrics.asking import unfit
 from fairtrial.metrics.instance_metric import instance_of
 from fairtrial.metrics.judged_metric import TEMPLATES, JudgedMetric, Scale
 from fairtrial.records.case import EvalCase
-from fairtrial.records.contents import ALL, DIALOGUE
+from fairtrial.records.contents import COMPARABLE, DIALOGUE
 from fairtrial.records.record import Json
 from fairtrial.records.score import Score
 from fairtrial.records.trace import Trace
@@ -88,7 +88,7 @@ class PromptMetric(JudgedMetric):
     async def __call__(self, trace: Trace, case: EvalCase) -> Score:
         """Ask about the whole conversation. A placeholder whose text the case lacks makes the metric inapplicable."""
         names = dict.fromkeys(_PLACEHOLDER.findall(self.template))
-        unfit_score = unfit(trace, reads=ALL if "agent_data" in names else DIALOGUE)
+        unfit_score = unfit(trace, reads=COMPARABLE if "agent_data" in names else DIALOGUE)
         if unfit_score is not None:
             return unfit_score
         texts = {name: text for name, text in _texts(trace, case).items() if name in names}

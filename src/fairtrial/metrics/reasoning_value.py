@@ -12,7 +12,7 @@ from msgspec import Meta
 from fairtrial.config.reader import check_options
 from fairtrial.errors import CaseError, UsageError
 from fairtrial.records.case import EvalCase
-from fairtrial.records.contents import EVERYTHING, withheld_reason
+from fairtrial.records.contents import CONTENTS, withheld_reason
 from fairtrial.records.score import Score
 from fairtrial.records.trace import Trace
 from fairtrial.records.value_row import Nearest
@@ -49,7 +49,7 @@ class ReasoningValue:
             reasoning = from_trace(trace, confidence=self.confidence, success=self.success, name=case.id)
             nearest, embedder_name = self._nearest(reasoning.text)
         except CaseError as error:
-            is_withheld = bool(withheld_reason(trace.invocations, EVERYTHING))
+            is_withheld = bool(withheld_reason(trace.invocations, CONTENTS))
             return Score(None, str(error), side="infrastructure" if is_withheld else None)
         except UsageError as error:  # the index, or the embedder that made it, cannot be used
             return Score(None, str(error), side="infrastructure")

@@ -8,7 +8,7 @@ from fairtrial.judge.service import Service
 from fairtrial.metrics.asking import judge_each, judge_pairs, unfit
 from fairtrial.metrics.expectations import blank_references
 from fairtrial.records.case import EvalCase
-from fairtrial.records.contents import ALL
+from fairtrial.records.contents import COMPARABLE
 from fairtrial.records.record import Json
 from fairtrial.records.score import Range, Score
 from fairtrial.records.trace import AgentDetails, Invocation, Message, Step, Thought, ToolCall, Trace
@@ -62,7 +62,7 @@ class VertexConversation:
 
     async def __call__(self, trace: Trace, case: EvalCase) -> Score:  # noqa: ARG002 - every metric has two arguments
         """Have the conversation evaluated as a whole."""
-        if unfit_score := unfit(trace, reads=ALL):
+        if unfit_score := unfit(trace, reads=COMPARABLE):
             return unfit_score
         agents: dict[str, Json] = {agent.name: _agent(agent) for agent in trace.agents}
         turns: list[Json] = [

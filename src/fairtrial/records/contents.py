@@ -13,10 +13,10 @@ Content = Literal["user", "reply", "messages", "thoughts", "args", "results"]
 DIALOGUE: tuple[Content, ...] = ("user", "reply")
 """The contents of a judgement on a reply."""
 
-ALL: tuple[Content, ...] = ("user", "reply", "messages", "args", "results")
+COMPARABLE: tuple[Content, ...] = ("user", "reply", "messages", "args", "results")
 """The contents that a criterion may compare, or show to a judge. Thoughts are not among them."""
 
-EVERYTHING: tuple[Content, ...] = (*ALL, "thoughts")
+CONTENTS: tuple[Content, ...] = (*COMPARABLE, "thoughts")
 """All contents."""
 
 _WORDS: dict[Content, str] = {
@@ -29,7 +29,7 @@ _WORDS: dict[Content, str] = {
 }
 
 
-def withheld_reason(invocations: Iterable[Invocation], contents: Collection[Content] = ALL) -> str:
+def withheld_reason(invocations: Iterable[Invocation], contents: Collection[Content] = COMPARABLE) -> str:
     """Return which content is not recorded, and the reason, or an empty text if all `contents` are recorded.
 
     Only the first such content is named.
@@ -73,13 +73,13 @@ def _content_of(step: Step) -> Content:
     return "thoughts" if isinstance(step, Thought) else "results"
 
 
-def shown(message: Message | None) -> str:
+def readable(message: Message | None) -> str:
     """Return the text of a message as people and judges see it. Without a message it is empty."""
     if message is None:
         return ""
-    return cut_off(message) if message.withheld else message.text
+    return placeholder(message) if message.withheld else message.text
 
 
-def cut_off(step: Step) -> str:
+def placeholder(step: Step) -> str:
     """Return the text that stands for a content that is not recorded: its beginning if that is known, and a note."""
     return f"{step.beginning}… (the rest is not recorded)" if step.beginning else "(not recorded)"

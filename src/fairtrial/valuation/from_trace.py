@@ -10,7 +10,7 @@ import msgspec
 
 from fairtrial.errors import CaseError
 from fairtrial.formats import knowledgepulse
-from fairtrial.records.contents import EVERYTHING, withheld_reason
+from fairtrial.records.contents import CONTENTS, withheld_reason
 from fairtrial.records.reasoning import (
     ReasoningMetadata,
     ReasoningOutcome,
@@ -54,7 +54,7 @@ def from_trace(
         raise CaseError(f"the trace does not state its {missing}; give it, because it is never guessed")
     if not 0.0 <= confidence <= 1.0:
         raise CaseError(f"confidence: must be a number from 0 to 1, got {confidence!r}")
-    if withheld := withheld_reason(trace.invocations, EVERYTHING):
+    if withheld := withheld_reason(trace.invocations, CONTENTS):
         raise CaseError(withheld)
     objective = "\n".join(invocation.query for invocation in trace.invocations if invocation.query.strip())
     steps = tuple(_numbered(trace))
