@@ -1,8 +1,9 @@
-"""The same simulated runs through truescore 0.7 and AgentAssay 0.2: coverage, false claims under peeking, time.
+"""The same simulated runs through four other tools: coverage, false claims under peeking, time.
 
     python benchmarks/comparison_peers.py PYTHON
 
-PYTHON is the Python of an environment with both packages. `run.py` does not run this bench.
+PYTHON is the Python of an environment with the packages truescore, agentassay, mlflow (3.18) and inspect-ai. `run.py`
+does not run this bench.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import random
 import subprocess
 import sys
 import time
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -23,6 +26,7 @@ import measuring
 import paired_situations as situations
 from fairtrial.stats.difference import paired_difference
 from fairtrial.stats.evidence import Evidence
+from fairtrial.stats.interval import bounded_interval
 
 REPETITIONS = 400
 SIDE = Path(__file__).parent / "sides" / "statistics_peers.py"
@@ -47,24 +51,38 @@ def main(python: str) -> None:
         "no regression, hard cases first": [stream(source, 0.6, hard_first=True) for _ in range(REPETITIONS)],
         "regression to 0.7, shuffled": [stream(source, 0.4, hard_first=False) for _ in range(REPETITIONS)],
     }
-    arrivals = {name: [[value for _, value in run] for run in runs] for name, runs in streams.items()}
-    question = json.dumps({"comparisons": comparisons, "streams": arrivals})
+    runs = {
+        f"pass rate 0.9, {cases} cases, 4 attempts, k = {size}": [run(source, cases, size) for _ in range(REPETITIONS)]
+        for cases, size in ((20, 0.1), (20, 1), (100, 1))
+    }
+    arrivals = {name: [[value for _, value in attempts] for attempts in each] for name, each in streams.items()}
+    question = json.dumps({"comparisons": comparisons, "streams": arrivals, "runs": runs})
     done = subprocess.run([python, str(SIDE)], input=question, capture_output=True, text=True, check=True)
     theirs = json.loads(done.stdout)
     measuring.heading(f"the same simulated runs, {REPETITIONS} repetitions")
-    print("\n  | coverage of the difference | fairtrial | truescore, bootstrap |\n  |---|---|---|")
-    seconds = [0.0, 0.0]
-    for each in chosen:
-        started = time.perf_counter()
-        ours = [coverage(each.truth, pair) for pair in comparisons[each.name]]
-        seconds[0] += time.perf_counter() - started
-        intervals, spent = theirs["bootstrap"][each.name]
-        seconds[1] += spent
-        peer = [low <= each.truth <= high for low, high in intervals]
-        print(f"  | {each.name}, {each.cases} cases | {fmean(ours):.3f} | {fmean(peer):.3f} |")
-    count = REPETITIONS * len(chosen)
-    print(f"  | milliseconds a comparison | {1000 * seconds[0] / count:.2f} | {1000 * seconds[1] / count:.2f} |")
+    truths = {each.name: each.truth for each in chosen}
+    peers = {"truescore, bootstrap": theirs["bootstrap"], "MLflow, BCa bootstrap": theirs["bca"]}
+    _print_coverage("the difference", difference, comparisons, truths, peers)
+    peers = {"Inspect, clustered by case": theirs["clustered"]}
+    _print_coverage("the mean", pass_rate, runs, dict.fromkeys(runs, 0.9), peers)
     _print_claims(streams, theirs)
+
+
+def _print_coverage(
+    name: str, interval: Any, inputs: dict[str, list[Any]], truths: dict[str, float], peers: dict[str, Any]
+) -> None:
+    """Print how often the interval of each side holds the truth, and the time of one interval."""
+    print(f"\n  | coverage of {name} | fairtrial | {' | '.join(peers)} |\n  |---|---|{'---|' * len(peers)}")
+    started = time.perf_counter()
+    ours = {situation: list(map(interval, each)) for situation, each in inputs.items()}
+    seconds = [time.perf_counter() - started]
+    seconds += [sum(spent for _, spent in peer.values()) for peer in peers.values()]
+    for situation, truth in truths.items():
+        sides = [ours[situation], *(peer[situation][0] for peer in peers.values())]
+        shares = [fmean(low <= truth <= high for low, high in side) for side in sides]
+        print(f"  | {situation} | {' | '.join(f'{share:.3f}' for share in shares)} |")
+    count = sum(map(len, inputs.values()))
+    print(f"  | milliseconds an interval | {' | '.join(f'{1000 * spent / count:.2f}' for spent in seconds)} |")
 
 
 def _print_claims(streams: dict[str, list[Stream]], theirs: dict[str, Any]) -> None:
@@ -92,11 +110,21 @@ def stream(source: random.Random, hard: float, *, hard_first: bool) -> Stream:
     return attempts
 
 
-def coverage(truth: float, pair: list[Any]) -> bool:
+def run(source: random.Random, cases: int, size: float) -> Stream:
+    """Return four attempts at each case, with chances from Beta(0.9 k, 0.1 k)."""
+    chances = [source.betavariate(0.9 * size, 0.1 * size) for _ in range(cases)]
+    return [(case, float(source.random() < chance)) for case, chance in enumerate(chances) for _ in range(4)]
+
+
+def difference(pair: Any) -> tuple[float, float]:
     base, candidate = pair
     found = paired_difference([after - before for before, after in zip(base, candidate, strict=True)])
-    low, high = found.interval() if found else (1.0, 0.0)
-    return low <= truth <= high
+    return found.interval() if found else (1.0, 0.0)
+
+
+def pass_rate(attempts: Stream) -> tuple[float, float]:
+    shares = [fmean(value for _, value in each) for _, each in groupby(attempts, key=itemgetter(0))]
+    return bounded_interval(shares, attempts=len(attempts)) or (1.0, 0.0)
 
 
 def claim(attempts: Stream) -> int | None:

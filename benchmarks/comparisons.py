@@ -17,6 +17,7 @@ sys.path.append(str(Path(__file__).parent.parent / "tests"))
 import paired_situations as situations
 
 SEED = 1
+REPETITIONS = 4000
 
 
 def main(peer: str) -> None:  # noqa: ARG001
@@ -39,8 +40,8 @@ def _grouped(every: Iterable[tuple[str, tuple[float, ...]]]) -> dict[str, list[t
 
 
 def paired() -> None:
-    measuring.heading("coverage of the difference of two runs, 2,000 repetitions; 10, 20, 50 and 200 cases")
-    groups = _grouped((each.name, each.shares(2000, seed=SEED)) for each in situations.comparisons())
+    measuring.heading(f"coverage of the difference of two runs, {REPETITIONS:,} repetitions; 10, 20, 50 and 200 cases")
+    groups = _grouped((each.name, each.shares(REPETITIONS, seed=SEED)) for each in situations.comparisons())
     columns = ("lowest", "mean", "one-sided error at 5 %, highest", "plain t, lowest")
     rows = []
     for name, shares in groups.items():
@@ -52,8 +53,8 @@ def paired() -> None:
 
 
 def fixed() -> None:
-    measuring.heading("coverage about these cases, 1,000 repetitions; 10, 50 and 200 cases")
-    groups = _grouped((each.name, each.shares(1000, seed=SEED)) for each in situations.fixed_cases())
+    measuring.heading(f"coverage about these cases, {REPETITIONS:,} repetitions; 10, 50 and 200 cases")
+    groups = _grouped((each.name, each.shares(REPETITIONS, seed=SEED)) for each in situations.fixed_cases())
     rows = []
     for name, shares in groups.items():
         single, pairs = zip(*shares, strict=True)
@@ -64,8 +65,10 @@ def fixed() -> None:
 
 
 def pass_k() -> None:
-    measuring.heading("coverage of pass^k, 1,000 repetitions; 20, 50 and 200 cases, k = 1, 2 and all attempts")
-    groups = _grouped((each.name, each.shares(1000, seed=SEED)) for each in situations.pass_ks())
+    measuring.heading(
+        f"coverage of pass^k, {REPETITIONS:,} repetitions; 20, 50 and 200 cases, k = 1, 2 and all attempts"
+    )
+    groups = _grouped((each.name, each.shares(REPETITIONS, seed=SEED)) for each in situations.pass_ks())
     rows = []
     for name, shares in groups.items():
         held, usual = zip(*shares, strict=True)
@@ -75,20 +78,22 @@ def pass_k() -> None:
 
 
 def looks() -> None:
-    measuring.heading("false claims under peeking: the mean is at the limit, and somebody looks after every wave")
+    measuring.heading(
+        f"false claims under peeking, {REPETITIONS:,} repetitions: the mean is at the limit, and somebody looks after every wave"
+    )
     rows = []
-    for cases, repetitions in ((50, 2000), (200, 500)):
+    for cases in (50, 200):
         chances = [(0.6, 1.0)[number % 2] for number in range(cases)]
-        shares = situations.false_claims(chances, 0.8, 20, repetitions, seed=SEED)
+        shares = situations.false_claims(chances, 0.8, 20, REPETITIONS, seed=SEED)
         rows.append((f"{cases} cases, chances 0.6 and 1, 20 looks", list(shares)))
     for limit in (0.5, 0.8, 0.95):
-        shares = situations.false_claims([limit], limit, 2000, 200, seed=SEED)
+        shares = situations.false_claims([limit], limit, 2000, REPETITIONS, seed=SEED)
         rows.append((f"single attempts, limit {limit}, 2,000 looks", list(shares)))
     _print("ever claimed", rows, ("evidence", "Wilson at each look"))
     measuring.target("highest share of false claims", max(row[1][0] for row in rows), "", at_most=0.05)
     speed = [
-        ("0.9 against 0.8, all cases alike", situations.waves_to_decide(9000, 1000, 0.8, 50, 1000, seed=SEED)),
-        ("0.85 against 0.8, k = 0.3", situations.waves_to_decide(0.255, 0.045, 0.8, 50, 300, seed=SEED)),
+        ("0.9 against 0.8, all cases alike", situations.waves_to_decide(9000, 1000, 0.8, 50, REPETITIONS, seed=SEED)),
+        ("0.85 against 0.8, k = 0.3", situations.waves_to_decide(0.255, 0.045, 0.8, 50, REPETITIONS, seed=SEED)),
     ]
     _print("50 cases, waves until decided", [(name, [waves]) for name, waves in speed], ("mean",))
     measuring.target("waves, 0.9 against 0.8", speed[0][1], "", at_most=3.2)
@@ -96,11 +101,11 @@ def looks() -> None:
 
 
 def power() -> None:
-    measuring.heading("power of planned comparisons, 2,000 repetitions; 0.8 was asked for")
+    measuring.heading(f"power of planned comparisons, {REPETITIONS:,} repetitions; 0.8 was asked for")
     rows = []
     for before, after in ((0.8, 0.6), (0.8, 0.7), (0.7, 0.75), (0.9, 0.85)):
         for attempts in (1, 4):
-            cases, share, usual = situations.power(before, after, attempts, 2000, seed=SEED)
+            cases, share, usual = situations.power(before, after, attempts, REPETITIONS, seed=SEED)
             rows.append((f"{before} -> {after}, {attempts} attempts, {cases} cases", [share, usual]))
     _print("planned", rows, ("power", "plain t"))
     measuring.target("lowest power", min(row[1][0] for row in rows), "", at_least=0.78)

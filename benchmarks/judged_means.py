@@ -12,7 +12,7 @@ sys.path.append(str(Path(__file__).parent.parent / "tests"))
 
 from judge_situations import agreements, corrections, graded_correction
 
-REPETITIONS = 1000
+REPETITIONS = 4000
 
 
 def main(peer: str) -> None:  # noqa: ARG001
