@@ -78,9 +78,7 @@ def pass_k() -> None:
 
 
 def looks() -> None:
-    measuring.heading(
-        f"false claims under peeking, {REPETITIONS:,} repetitions: the mean is at the limit, and somebody looks after every wave"
-    )
+    measuring.heading(f"false claims if somebody looks after every wave, {REPETITIONS:,} repetitions")
     rows = []
     for cases in (50, 200):
         chances = [(0.6, 1.0)[number % 2] for number in range(cases)]
