@@ -157,6 +157,15 @@ class RefusesEnvironment(Protocol):
 
 
 @runtime_checkable
+class ChecksTarget(Protocol):
+    """An optional capability of an agent: it can find out before a run whether its server answers."""
+
+    async def check_target(self) -> None:
+        """Raise UsageError if the server does not answer."""
+        ...
+
+
+@runtime_checkable
 class Documented(Protocol):
     """An optional capability of an agent: it has a description for people."""
 

@@ -6,7 +6,7 @@ import asyncio
 import os
 import time
 import traceback
-from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterable, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +15,8 @@ from typing import TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from fairtrial.agents.outages import outage_of
+from fairtrial.agents.restarts import FirstCall, Restarts
 from fairtrial.concurrency import concurrently, ends_the_run
 from fairtrial.errors import AgentError, CaseError, SimulatedToolError, SimulatorError, StoreError, UsageError
 from fairtrial.formats.tool_failures import is_failure
@@ -54,6 +56,7 @@ async def record(
     concurrency: int = 8,
     reply_timeout: float | None = None,
     skip: Collection[tuple[int, int]] = (),
+    note: Callable[[str], None] = lambda _: None,
 ) -> AsyncIterator[Pair]:
     """Yield a recording of each attempt at each case, in the order of completion, at most `concurrency` at once.
 
@@ -61,7 +64,11 @@ async def record(
     `reply_timeout` is in seconds. Each result of a tool lists the injections of a simulated environment. If the
     environment fails, its conversation ends. Pairs of position and attempt in `skip` are left out. An error of an
     agent or a simulator ends its own conversation only.
+
+    If the first call of a conversation fails with a status that may pass, the conversation begins again. `note`
+    receives how often that happened, at the end.
     """
+    restarts = Restarts()
 
     async def plan_attempts() -> AsyncIterator[tuple[PlannedCase, int]]:
         for planned_case in planned_cases:
@@ -72,13 +79,15 @@ async def record(
 
     async def record_attempt(plan: tuple[PlannedCase, int]) -> Pair:
         planned_case, attempt = plan
-        conversation = _Conversation(planned_case, attempt, reply_timeout)
+        conversation = _Conversation(planned_case, attempt, reply_timeout, restarts)
         script = planned_case.case.conversation
         requests = _scripted(script) if script is not None else _simulated(planned_case, attempt, conversation)
         return planned_case, await conversation.record(agent, requests)
 
     async for pair in concurrently(plan_attempts(), record_attempt, limit=concurrency):
         yield pair
+    if restarts.summary:
+        note(restarts.summary)
 
 
 async def _scripted(script: Iterable[Invocation]) -> AsyncIterator[Invocation]:
@@ -110,7 +119,9 @@ async def _simulated(planned_case: PlannedCase, attempt: int, conversation: _Con
 class _Conversation:
     """One conversation, up to its current invocation. If it breaks, the invocations so far are recorded."""
 
-    def __init__(self, planned_case: PlannedCase, attempt: int, reply_timeout: float | None) -> None:
+    def __init__(
+        self, planned_case: PlannedCase, attempt: int, reply_timeout: float | None, restarts: Restarts
+    ) -> None:
         self.invocations: list[Invocation] = []
         self.ending: EndedBy = "script"
         self.user: Simulator | None = None
@@ -118,6 +129,7 @@ class _Conversation:
         self._planned_case = planned_case
         self._attempt = attempt
         self._reply_timeout = reply_timeout
+        self._first_call = FirstCall(restarts)
         self._request: Invocation | None = None
         self._builder = _InvocationBuilder()
         self._environment: ObservedEnvironment | None = None
@@ -145,11 +157,11 @@ class _Conversation:
         try:
             self._environment = self._open_environment()
             async with AsyncExitStack() as stack:
-                async with self._time_limit():
-                    session = await stack.enter_async_context(agent(self._planned_case.case, self._environment))
+                session = await self._open(agent, stack)
                 async for request in requests:
-                    self._request, self._builder = request, _InvocationBuilder(self._environment)
-                    self.invocations.append(await self._reply(session, request))
+                    self._request = request
+                    session, invocation = await self._reply_or_restart(agent, stack, session, request)
+                    self.invocations.append(invocation)
                     self._request = None
                     self._add_about(session.about)
         except BaseException as error:
@@ -161,6 +173,35 @@ class _Conversation:
             # This is the boundary around the user's code: any other exception is a failure of this conversation.
             return self._record_failure(failure or error)
         return self._recording(None, self.ending)
+
+    async def _open(self, agent: Agent, stack: AsyncExitStack) -> Session:
+        """Open a session. A failure with a status that may pass is tried again."""
+        while True:
+            try:
+                async with self._time_limit():
+                    return await stack.enter_async_context(agent(self._planned_case.case, self._environment))
+            except Exception as error:
+                if type(error) in _SIDES or not await self._first_call.wait_for_next_try(error):
+                    raise
+
+    async def _reply_or_restart(
+        self, agent: Agent, stack: AsyncExitStack, session: Session, request: Invocation
+    ) -> tuple[Session, Invocation]:
+        """Send a message, and return the finished invocation and its session.
+
+        A conversation whose first call failed begins again with a new session. Later calls are not repeated, because
+        the tools may have changed the world already.
+        """
+        while True:
+            self._builder = _InvocationBuilder(self._environment)
+            try:
+                return session, await self._reply(session, request)
+            except Exception as error:
+                is_first = not self.invocations and self._builder.is_empty and type(error) not in _SIDES
+                if not is_first or not await self._first_call.wait_for_next_try(error):
+                    raise
+            await stack.aclose()
+            session = await self._open(agent, stack)
 
     async def _reply(self, session: Session, request: Invocation) -> Invocation:
         """Send a message and return the finished invocation."""
@@ -231,10 +272,10 @@ class _Conversation:
             )
 
     def _record_failure(self, error: BaseException) -> Recording:
+        tries = "" if self.invocations else self._first_call.tries
         if self._request is not None:
             self.invocations.append(self._builder.without_reply(self._request))
-        side: Side = _SIDES.get(type(error), "agent")
-        failure = Failure(side, _cause(error), _traceback(error))
+        failure = Failure(_side_of(error), f"{_cause(error)}{tries}", _traceback(error))
         return self._recording(failure, "failure")
 
 
@@ -262,6 +303,12 @@ class _InvocationBuilder:
         else:
             self.steps.append(item)
         self.check()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the agent has reported nothing, and has called no tool that the environment answers."""
+        called_tools = self.environment is not None and self.environment.has_unreported_results
+        return not (self.steps or self.usages or called_tools)
 
     def check(self) -> None:
         """Raise the failure of the environment, if it has failed.
@@ -332,6 +379,11 @@ def _as_stored(item: N) -> N:
         return msgspec.json.decode(msgspec.json.encode(item), type=type(item))
     except Exception as error:
         raise AgentError(f"a {type(item).__name__} must be JSON: {described(error)}") from error
+
+
+def _side_of(error: BaseException) -> Side:
+    """Return the side that is responsible for an exception: the infrastructure, if a server did not answer."""
+    return _SIDES.get(type(error)) or ("agent" if outage_of(error) is None else "infrastructure")
 
 
 def _cause(error: BaseException) -> str:

@@ -17,6 +17,35 @@ RELEASED = threading.Event()
 """What the tool waits for that looks up C-99."""
 
 
+class ProviderError(RuntimeError):
+    """What the client of a provider raises, with the status of the response."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"HTTP {status}")
+        self.status_code = status
+
+
+class Outage:
+    """The state of the model's provider: the status of its next answers."""
+
+    status = 503
+    left = 0
+    calls = 0
+
+    @classmethod
+    def begin(cls, status: int, calls: int = 1_000_000) -> None:
+        """Let so many calls fail."""
+        cls.status, cls.left, cls.calls = status, calls, 0
+
+    @classmethod
+    def note_call(cls) -> None:
+        """Count a call of the model; fail if the provider is down."""
+        cls.calls += 1
+        if cls.left > 0:
+            cls.left -= 1
+            raise ProviderError(cls.status)
+
+
 def get_order(order_id: str) -> dict[str, str]:
     """Look up an order."""
     if order_id == "C-99":
@@ -49,6 +78,7 @@ class Move:
 
 _MOVES = {
     "break": (Move(call="get_order", order_id="A-17"),),
+    "later": (Move(call="get_order", order_id="A-17"), Move("It is here.")),
     "A-17": (Move(call="get_order", order_id="A-17"), Move("Your teapot is shipped.")),
     "C-99": (Move(call="get_order", order_id="C-99"), Move("I waited.")),
     "B-42": (
@@ -63,6 +93,8 @@ _MOVES = {
 
 def move(query: str, results: int) -> Move:
     """Return what the model does next, after so many results of tools since the user's message; deterministic."""
+    if "outage" in query or ("later" in query and results):
+        Outage.note_call()
     if "break" in query and results:
         raise RuntimeError("the model is broken")
     moves = next((moves for word, moves in _MOVES.items() if word in query), (Move(f"You said: {query}"),))

@@ -83,18 +83,19 @@ def test_a_key_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize(
-    ("answer", "cause"),
+    ("answer", "cause", "side"),
     [
-        (Reset(), "Error"),
-        (500, "HTTP 500: it broke"),
-        (b'{"choices": [', "replied no JSON"),
-        (b"[1]", "must reply an object with 'choices'"),
-        ({"choices": []}, "must reply an object with 'choices'"),
-        ({"choices": [{"message": {"tool_calls": [{"id": 1}]}}]}, "must be a call"),
-        ({"messages": [7]}, "must be a message"),
+        (Reset(), "Error", "infrastructure"),
+        (500, "HTTP 500: it broke", "infrastructure"),
+        (400, "HTTP 400: it broke", "agent"),
+        (b'{"choices": [', "replied no JSON", "agent"),
+        (b"[1]", "must reply an object with 'choices'", "agent"),
+        ({"choices": []}, "must reply an object with 'choices'", "agent"),
+        ({"choices": [{"message": {"tool_calls": [{"id": 1}]}}]}, "must be a call", "agent"),
+        ({"messages": [7]}, "must be a message", "agent"),
     ],
 )
-def test_a_fault_is_the_failure_of_its_case(answer: Answer, cause: str) -> None:
+def test_a_fault_is_the_failure_of_its_case(answer: Answer, cause: str, side: str) -> None:
     """What breaks in the second turn is told, and the first turn is kept."""
 
     def script(body: dict[str, Any]) -> Answer:
@@ -102,7 +103,7 @@ def test_a_fault_is_the_failure_of_its_case(answer: Answer, cause: str) -> None:
 
     one = answered(script, "hello", "again")
     assert one.failure is not None
-    assert one.failure.side == "agent"
+    assert one.failure.side == side
     assert cause in one.failure.cause
     assert [invocation.reply for invocation in one.trace.invocations] == ["You said: hello", ""]
 

@@ -54,6 +54,16 @@ def test_what_broke_is_written_and_told(folder: Path) -> None:
     assert one.failure.cause == "RuntimeError: no luck"
 
 
+def test_an_outage_is_not_the_agents(folder: Path) -> None:
+    """Exit code 3 if nothing but the infrastructure broke conversations."""
+    (folder / "down.py").write_text("def reply(trace):\n    raise ConnectionRefusedError('nobody is here')\n")
+    done = fairtrial("record", "examples", "--agent", "down:reply", "-o", "a.jsonl", "--only", "order_status")
+    assert done.code == 3
+    (one,) = package.load_recordings("a.jsonl")
+    assert one.failure is not None
+    assert one.failure.side == "infrastructure"
+
+
 def test_an_interruption_keeps_what_is_finished(folder: Path) -> None:
     """Exit code 130, and the conversations that ended are in the file."""
     (folder / "stopping.py").write_text(

@@ -20,6 +20,7 @@ from fairtrial.records.case import EvalCase
 from fairtrial.records.trace import About, Message, Part, Step, Thought, ToolCall, ToolResult
 
 EXTRA = "agents-a2a"
+_CARD_SECONDS = 10.0
 _FAILURES = ("TASK_STATE_FAILED", "TASK_STATE_REJECTED", "TASK_STATE_CANCELED")
 _UNFINISHED = ("TASK_STATE_INPUT_REQUIRED", "TASK_STATE_AUTH_REQUIRED")
 
@@ -46,6 +47,18 @@ class A2AAgent:
     refuses_environment: ClassVar[str] = (
         "an A2A agent runs its tools itself, and an environment cannot answer the calls"
     )
+
+    async def check_target(self) -> None:
+        """Raise UsageError if the card of the agent cannot be read."""
+        httpx = import_extra("httpx", EXTRA)
+        client = import_extra("a2a.client", EXTRA)
+        errors = import_extra("a2a.client.errors", EXTRA)
+        async with httpx.AsyncClient(timeout=_CARD_SECONDS, verify=_certificates()) as connections:
+            try:
+                await client.A2ACardResolver(connections, self.url).get_agent_card()
+            except errors.A2AClientError as error:
+                problem = f"{self.url} does not answer with the card of an agent: {error}; is the server running?"
+                raise UsageError(problem) from error
 
     @asynccontextmanager
     async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[A2ASession]:  # noqa: ARG002

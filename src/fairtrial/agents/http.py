@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from fairtrial.agents.urls import parts_of
+from fairtrial.agents.urls import HttpStatusError, check_answers, parts_of
 from fairtrial.errors import AgentError, UsageError
 from fairtrial.formats.messages import steps_of
 from fairtrial.formats.reading import Diagnostics
@@ -24,6 +24,7 @@ from fairtrial.text.display import shortened
 KEY = "FAIRTRIAL_AGENT_API_KEY"
 _ENDPOINT = "/chat/completions"
 _SHOWN = 300
+_CONNECT_SECONDS = 10.0
 
 
 def agent_at(target: str) -> ChatAgent:
@@ -47,8 +48,7 @@ class ChatAgent:
     """An agent that answers chat completions: each request carries the conversation so far.
 
     The agent runs its tools itself. It reports calls in the reply's `tool_calls`, or calls and results in a list
-    `messages` beside `choices`. If a reply has `messages`, the list holds every step of the agent. A request is never
-    repeated.
+    `messages` beside `choices`. If a reply has `messages`, the list holds every step of the agent.
     """
 
     url: str
@@ -56,6 +56,12 @@ class ChatAgent:
     refuses_environment: ClassVar[str] = (
         "a chat endpoint runs its tools itself, and an environment cannot answer the calls"
     )
+
+    async def check_target(self) -> None:
+        """Raise UsageError if no server accepts connections at the URL. Any response is good enough."""
+        httpx = import_extra("httpx2", "http")
+        async with httpx.AsyncClient(timeout=_CONNECT_SECONDS, verify=_verify(self.url)) as client:
+            await check_answers(client, httpx, self.url)
 
     @asynccontextmanager
     async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[ChatSession]:  # noqa: ARG002
@@ -109,7 +115,8 @@ class ChatSession:
         except self._http_error as error:
             raise AgentError(f"{self._url}: {type(error).__name__}: {error}".rstrip(": ")) from error
         if response.status_code != 200:
-            raise AgentError(f"{self._url}: HTTP {response.status_code}: {shortened(response.text, _SHOWN)}")
+            problem = f"{self._url}: HTTP {response.status_code}: {shortened(response.text, _SHOWN)}"
+            raise HttpStatusError(problem, response)
         try:
             reply = msgspec.json.decode(response.content)
         except (ValueError, RecursionError) as error:

@@ -1,10 +1,19 @@
-"""Is a text the URL of an agent?"""
+"""Is a text the URL of an agent, and does a server answer there?"""
 
 from __future__ import annotations
 
+from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
-from fairtrial.errors import UsageError
+from fairtrial.errors import AgentError, UsageError
+
+
+class HttpStatusError(AgentError):
+    """A server answered with a status that is not a success. `response` belongs to the HTTP client."""
+
+    def __init__(self, problem: str, response: Any) -> None:
+        super().__init__(problem)
+        self.response = response
 
 
 def parts_of(url: str, *, like: str) -> SplitResult:
@@ -17,3 +26,13 @@ def parts_of(url: str, *, like: str) -> SplitResult:
     if not usable:
         raise UsageError(f"must be a URL such as {like}")
     return parts
+
+
+async def check_answers(client: Any, httpx: Any, url: str) -> None:
+    """Raise UsageError if no server accepts a connection for a URL. `httpx` is the module of the client."""
+    try:
+        await client.head(url)
+    except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
+        raise UsageError(f"{url} does not answer: {type(error).__name__}: {error}; is the server running?") from error
+    except httpx.HTTPError:
+        return  # the server accepts connections, and need not know the method

@@ -16,7 +16,7 @@ from fairtrial.errors import UsageError
 from fairtrial.formats.recordings import line
 from fairtrial.llm.call_cache import CallCache
 from fairtrial.planned_case import Pair, PlannedCase
-from fairtrial.protocols import ChecksTools
+from fairtrial.protocols import ChecksTarget, ChecksTools
 from fairtrial.recording import record
 from fairtrial.records.attempt import Recording
 
@@ -25,9 +25,16 @@ OnRecording = Callable[[Recording, Sequence[str]], None]
 
 
 def conversations(
-    plan: Plan, cases: Iterable[PlannedCase], attempts_to_skip: Collection[tuple[int, int]] = ()
+    plan: Plan,
+    cases: Iterable[PlannedCase],
+    attempts_to_skip: Collection[tuple[int, int]] = (),
+    *,
+    note: Callable[[str], None],
 ) -> AsyncIterator[Pair]:
-    """Hold the conversations of connected cases, except for `attempts_to_skip`, and yield them as they end."""
+    """Hold the conversations of connected cases, except for `attempts_to_skip`, and yield them as they end.
+
+    `note` receives remarks about the run.
+    """
     if plan.agent is None:
         raise UsageError("nothing to run: the plan has recordings instead of an agent")
     return record(
@@ -37,7 +44,17 @@ def conversations(
         concurrency=plan.concurrency,
         reply_timeout=plan.reply_timeout,
         skip=attempts_to_skip,
+        note=note,
     )
+
+
+async def check_target(agent: object) -> None:
+    """Raise UsageError if the server of an agent does not answer: one error instead of one failure for each case."""
+    if isinstance(agent, ChecksTarget):
+        try:
+            await agent.check_target()
+        except UsageError as error:
+            raise UsageError(f"--agent: {error}") from error.__cause__
 
 
 def _warnings(case: PlannedCase, recording: Recording) -> list[str]:
@@ -46,13 +63,20 @@ def _warnings(case: PlannedCase, recording: Recording) -> list[str]:
     return list(environments.undeclared(recording.trace)) if isinstance(environments, ChecksTools) else []
 
 
-def write_recordings(plan: Plan, path: Path, *, on_recording: OnRecording | None = None) -> int:
+def write_recordings(
+    plan: Plan,
+    path: Path,
+    *,
+    on_recording: OnRecording | None = None,
+    note: Callable[[str], None] = lambda _: None,
+) -> int:
     """Run the agent of a plan, write its conversations as JSON lines, and return their number.
 
     During the run, the lines are in `PATH.part` in the order in which the conversations ended. At the end, and also
-    after an interruption, they are in `path` in the order of cases and attempts. Raises UsageError if the file cannot
-    be written.
+    after an interruption, they are in `path` in the order of cases and attempts. `note` receives remarks about the run.
+    Raises UsageError if the file cannot be written, or if the server of the agent does not answer.
     """
+    blocking(check_target(plan.agent))
     part = path.with_name(f"{path.name}.part")
     try:
         file = part.open("w+b")
@@ -61,7 +85,7 @@ def write_recordings(plan: Plan, path: Path, *, on_recording: OnRecording | None
     with file:
         lines = _Lines(file)
         try:
-            blocking(lines.fill(plan, on_recording or (lambda *_: None)))
+            blocking(lines.fill(plan, on_recording or (lambda *_: None), note))
         finally:
             file.flush()
             if lines.places:
@@ -77,12 +101,12 @@ class _Lines:
     file: BinaryIO
     places: list[tuple[int, int, int, int]] = field(default_factory=list)
 
-    async def fill(self, plan: Plan, on_recording: OnRecording) -> None:
+    async def fill(self, plan: Plan, on_recording: OnRecording, note: Callable[[str], None]) -> None:
         """Write a line for every conversation when it ends. No conversation stays in memory."""
         offset = 0
         unjudged = [replace(case, criteria=()) for case in plan.cases]  # nothing is scored, so no judge has to answer
         async with connected(unjudged, plan.judges.models, CallCache(), {}) as connect:
-            async for case, recording in conversations(plan, map(connect, unjudged)):
+            async for case, recording in conversations(plan, map(connect, unjudged), note=note):
                 encoded = line(recording)
                 self.file.write(encoded)
                 self.file.flush()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from fairtrial.aggregation import aggregate
 from fairtrial.api.blocking import blocking
 from fairtrial.api.connection import connected
-from fairtrial.api.conversations import conversations
+from fairtrial.api.conversations import check_target, conversations
 from fairtrial.api.planning import Plan, now
 from fairtrial.api.run_canaries import trusted
 from fairtrial.api.stored_runs import Run, open_store, resume_command
@@ -103,6 +103,7 @@ async def run_plan(
         cache = CallCache(cache.replies, Reusable(store.replies(earlier), store.ballots(earlier)))
     ballots = store.ballots(plan.info.id)
     lease = store.lease(plan.info.id)
+    await check_target(plan.agent)
     notes: list[str] = []
     async with connected(plan.cases, plan.judges.models, cache, ballots, notes.append) as connect:
         with lease.hold():
@@ -134,11 +135,11 @@ async def _run_stages(
     on_result: OnResult,
     *,
     resumed: bool,
-    notes: Sequence[str],
+    notes: list[str],
 ) -> tuple[Summary, RunInfo]:
     store.add_cases(plan.info.id, (case.expected for case in plan.cases))
     attempts_to_skip = _finished_attempts(store, plan.info.id) if resumed else set()
-    stages = _Stages(plan, connect, store, ballots, on_result, progress, attempts_to_skip)
+    stages = _Stages(plan, connect, store, ballots, on_result, progress, attempts_to_skip, notes.append)
     async with progress.committed_often():
         decision = await stages.run()
     totals = _summarize(store, plan.info.id, ballots, informs=plan.info.informs)
@@ -159,6 +160,7 @@ class _Stages:
     on_result: OnResult
     progress: _Progress
     attempts_to_skip: set[tuple[int, int]]
+    note: Callable[[str], None]
     earlier: dict[tuple[int, int], CaseResult] = field(default_factory=dict)
 
     async def run(self) -> GateDecision | None:
@@ -201,7 +203,8 @@ class _Stages:
             for pair in self._recorded():
                 yield pair
         if plan.agent is not None:
-            async for case, recording in conversations(plan, map(self.connect, plan.cases), self.attempts_to_skip):
+            cases = map(self.connect, plan.cases)
+            async for case, recording in conversations(plan, cases, self.attempts_to_skip, note=self.note):
                 self.store.add_recording(plan.info.id, case.position, recording)
                 yield case, recording
 

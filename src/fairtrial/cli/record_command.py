@@ -62,7 +62,8 @@ def record(
     fairtrial record shop.evalset.json --agent shop.agent:reply -o shop.jsonl
     fairtrial score shop.jsonl --against shop.evalset.json
 
-    Exit codes: 0 all conversations ended, 1 some broke (they are written too), 2 wrong input or usage, 130 interrupted.
+    Exit codes: 0 all conversations ended, 1 the agent broke some (they are written too), 2 wrong input or usage,
+    3 only other causes broke some, for example an outage, 130 interrupted.
     """  # noqa: D301
     environment_files = read_environment(agent=agent, config=config, paths=evalset)
     models = models_of(calls)
@@ -82,31 +83,39 @@ def record(
     refuse_overwriting("--output", output, inputs)
     for warning in plan.warnings:
         click.echo(f"warning: {visible_line(warning)}", err=True)
-    broken_count = 0
+    broken_count, agent_broke = 0, False
+    notes: list[str] = []
     failures: list[str] = []
     printed_warnings: set[str] = set()
     try:
         with Progress(plan.total, quiet=quiet, activity="recording", problem="broken") as progress:
 
             def on_recording(recording: Recording, warnings: Sequence[str]) -> None:
-                nonlocal broken_count
+                nonlocal broken_count, agent_broke
                 for warning in warnings:
                     if warning not in printed_warnings:
                         printed_warnings.add(warning)
                         click.echo(f"warning: {visible_line(warning)}", err=True)
                 if recording.failure is not None:
                     broken_count += 1
+                    agent_broke = agent_broke or recording.failure.side == "agent"
                     if len(failures) < _SHOWN_FAILURES:
                         cause = shortened(recording.failure.cause, 200)
                         failures.append(f"{recording.case_id}, attempt {recording.attempt}: {cause}")
                 progress.advance(good=recording.failure is None)
 
-            count = api.write_recordings(plan, output, on_recording=on_recording)
+            count = api.write_recordings(plan, output, on_recording=on_recording, note=notes.append)
     except KeyboardInterrupt:
         click.echo(f"\ninterrupted; finished conversations are in {output}", err=True)
         return exit_codes.INTERRUPTED
     if not quiet:
         click.echo(f"{count} of {plan.total} conversations recorded in {output}, {broken_count} broken")
-    for failure in failures:
-        click.echo(visible_line(failure), err=True)
-    return exit_codes.FAILED if broken_count else exit_codes.OK
+    for remark in (*failures, *(f"note: {note}" for note in notes)):
+        click.echo(visible_line(remark), err=True)
+    return _exit_code(broken_count, agent_broke=agent_broke)
+
+
+def _exit_code(broken_count: int, *, agent_broke: bool) -> int:
+    if not broken_count:
+        return exit_codes.OK
+    return exit_codes.FAILED if agent_broke else exit_codes.UNSCORED

@@ -36,6 +36,11 @@ class ObservedEnvironment:
         """The tool that a language model is playing at the moment, or an empty string."""
         return self._environment.asking if isinstance(self._environment, TracksCalls) else ""
 
+    @property
+    def has_unreported_results(self) -> bool:
+        """Whether the environment has answered a call that the agent has not reported."""
+        return bool(self._results)
+
     async def answer(self, call: ToolCall, declared: dict[str, Json], real: Real) -> ToolResult:
         """Answer a call. Raises SimulatedToolError if the environment cannot answer."""
         tool_errors: list[Exception] = []

@@ -1,0 +1,143 @@
+"""Is an exception of an agent an outage: a server that the agent needs did not answer, or refused to work?"""
+
+from __future__ import annotations
+
+import socket
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+_OUTAGES = frozenset((401, 402, 407, 408, 425, 429))
+"""Statuses below 500 that do not speak about the request: a key, a payment, a proxy, a timeout or a limit."""
+_RETRYABLE = frozenset((408, 429, 500, 502, 503, 504, 529))
+"""The statuses after which `adk eval` tries a call again, and the status of an overloaded Anthropic server."""
+_GRPC = {
+    "CANCELLED": 499,
+    "DEADLINE_EXCEEDED": 504,
+    "RESOURCE_EXHAUSTED": 429,
+    "UNAUTHENTICATED": 401,
+    "UNAVAILABLE": 503,
+}
+_TRANSPORT_ERRORS = (
+    ("httpx", "TransportError"),
+    ("httpx2", "TransportError"),
+    ("httpcore", "NetworkError"),
+    ("requests", "ConnectionError"),
+    ("requests", "Timeout"),
+    ("urllib3", "HTTPError"),
+    ("aiohttp", "ClientConnectionError"),
+    ("openai", "APIConnectionError"),
+    ("anthropic", "APIConnectionError"),
+    ("botocore", "ConnectionError"),
+    ("botocore", "HTTPClientError"),
+    ("pydantic_ai", "ModelConnectionError"),
+)
+"""Exceptions of clients, by package and class, that mean that no response came."""
+_LONGEST_CHAIN = 20
+
+
+class Outage(NamedTuple):
+    """An outage. `status` is the HTTP status, or None if no response came. `after` is the wait that the server asks."""
+
+    status: int | None
+    after: float | None = None
+
+    @property
+    def is_retryable(self) -> bool:
+        """Whether the same call may succeed soon."""
+        return self.status in _RETRYABLE
+
+
+def outage_of(error: BaseException) -> Outage | None:
+    """Return the outage that caused an exception, or None if the agent is responsible for the exception.
+
+    The outermost exception with a status decides, among the exception and its causes (`raise ... from`). For example,
+    the status 400 is not an outage. A group of exceptions is an outage if each of its exceptions is an outage.
+    """
+    for link in _chain(error):
+        if isinstance(link, BaseExceptionGroup):
+            outages = [outage_of(inner) for inner in link.exceptions]
+            return outages[-1] if all(outages) else None
+        status = _status(link)
+        if status is not None:
+            return Outage(status, _retry_after(link)) if status in _OUTAGES or status >= 500 else None
+        if _is_transport_error(link):
+            return Outage(None)
+    return None
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    link: BaseException | None = error
+    for _ in range(_LONGEST_CHAIN):
+        if link is None:
+            return
+        yield link
+        # `urllib.error.URLError` holds its cause in `reason`, a failed node of ADK in `error`.
+        causes = (link.__cause__, _attribute(link, "reason"), _attribute(link, "error"))
+        link = next((cause for cause in causes if isinstance(cause, BaseException)), None)
+
+
+def _status(error: BaseException) -> int | None:
+    """Return the HTTP status that an exception carries under one of the names that clients use."""
+    response = _attribute(error, "response")
+    candidates = (
+        *(_attribute(error, name) for name in ("status_code", "http_status", "status", "code")),
+        *(_attribute(response, name) for name in ("status_code", "status")),
+        _botocore_status(response),
+    )
+    for candidate in candidates:
+        if isinstance(candidate, int) and 400 <= candidate <= 599:
+            return int(candidate)
+        name = _grpc_name(candidate)
+        if name in _GRPC:
+            return _GRPC[name]
+    return None
+
+
+def _attribute(thing: Any, name: str) -> Any:
+    try:
+        return getattr(thing, name, None)
+    except Exception:  # noqa: BLE001  (a property of a foreign exception may raise anything)
+        return None
+
+
+def _botocore_status(response: Any) -> Any:
+    metadata = response.get("ResponseMetadata") if isinstance(response, dict) else None
+    return metadata.get("HTTPStatusCode") if isinstance(metadata, dict) else None
+
+
+def _grpc_name(code: Any) -> str:
+    """Return the name of a gRPC status. Its exceptions have a method `code` that returns a member of an enum."""
+    try:
+        return str(code().name) if callable(code) else ""
+    except Exception:  # noqa: BLE001  (a method of a foreign exception may raise anything)
+        return ""
+
+
+def _is_transport_error(error: BaseException) -> bool:
+    if isinstance(error, TimeoutError):
+        # Anybody can raise it, for example `asyncio.timeout` if the agent sets a limit of its own.
+        return error.errno is not None or _raising_file(error) in ("socket.py", "ssl.py")
+    if isinstance(error, ConnectionError | socket.gaierror):
+        return True
+    bases = [(base.__module__.partition(".")[0], base.__name__) for base in type(error).__mro__]
+    return any(base in _TRANSPORT_ERRORS for base in bases)
+
+
+def _raising_file(error: BaseException) -> str:
+    """Return the name of the file whose code raised an exception."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return Path(frames[-1].filename).name if frames else ""
+
+
+def _retry_after(error: BaseException) -> float | None:
+    """Return the seconds in the header `Retry-After` of the response, here or in a cause."""
+    for link in _chain(error):
+        headers = _attribute(_attribute(link, "response"), "headers")
+        try:
+            seconds = float(headers["retry-after"])
+        except Exception:  # noqa: BLE001, S112  (the headers are of a foreign class, and the value may be a date)
+            continue
+        return max(seconds, 0.0)
+    return None

@@ -1,0 +1,65 @@
+"""When does a conversation begin again? When its first call failed with a status that may pass."""
+
+from __future__ import annotations
+
+import asyncio
+
+from fairtrial.agents.outages import outage_of
+from fairtrial.text.display import described, shortened
+
+_TRIES = 4
+_PAUSE = 1.0
+"""Seconds before the second try. The pause doubles each time, unless the server asks for another pause."""
+_LONGEST_PAUSE = 60.0
+"""The longest pause, in seconds, that a server may ask for."""
+
+
+class Restarts:
+    """Counts the conversations of a run that began again."""
+
+    def __init__(self) -> None:
+        self._conversations = 0
+        self._example = ""
+
+    @property
+    def summary(self) -> str:
+        """A note about the conversations that began again. It is empty if there were none."""
+        if not self._conversations:
+            return ""
+        subject = "1 conversation" if self._conversations == 1 else f"{self._conversations} conversations"
+        return (
+            f"{subject} began again, because the first call failed with a status that may pass, "
+            f"for example {self._example!r}; a first call is tried {_TRIES} times at most"
+        )
+
+    def add(self, error: BaseException) -> None:
+        """Count a conversation that begins again for the first time."""
+        self._conversations += 1
+        self._example = self._example or shortened(described(error), 200)
+
+
+class FirstCall:
+    """The tries of the first call of one conversation."""
+
+    def __init__(self, restarts: Restarts) -> None:
+        self._restarts = restarts
+        self._failures = 0
+
+    @property
+    def tries(self) -> str:
+        """The number of tries as a remark about the failure. It is empty if there was only one try."""
+        return f" (tried {self._failures} times)" if self._failures > 1 else ""
+
+    async def wait_for_next_try(self, error: Exception) -> bool:
+        """Return whether the call is tried again after this failure. If it is, wait until then."""
+        outage = outage_of(error)
+        if outage is None or not outage.is_retryable:
+            return False
+        self._failures += 1
+        pause = _PAUSE * 2 ** (self._failures - 1) if outage.after is None else outage.after
+        if self._failures >= _TRIES or pause > _LONGEST_PAUSE:
+            return False
+        if self._failures == 1:
+            self._restarts.add(error)
+        await asyncio.sleep(pause)
+        return True

@@ -1,0 +1,287 @@
+"""Is an outage counted against the infrastructure, whatever agent it stops, and is a first call tried again?"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import urllib.error
+import urllib.request
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chat_server import ChatServer, Silence
+from kinds import KINDS, every, reached
+from shop import Outage, ProviderError, saying
+
+import fairtrial
+from fairtrial import api
+from fairtrial.agents.outages import outage_of
+from fairtrial.errors import UsageError
+
+CRITERIA = {"response_match_score": 0.5}
+every_local_kind = every(lambda kind: not kind.remote)
+every_remote_kind = every(lambda kind: kind.remote)
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::UserWarning"),
+]
+
+
+@pytest.fixture(autouse=True)
+def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second try comes at once."""
+    monkeypatch.setattr("fairtrial.agents.restarts._PAUSE", 0.0)
+
+
+def run_of(target: Any, *queries: str, **options: Any) -> fairtrial.Run:
+    """The run of one case."""
+    return fairtrial.evaluate(saying(*queries), target, CRITERIA, **options)
+
+
+@every_local_kind
+@pytest.mark.parametrize("status", [429, 503])
+def test_an_outage_of_the_provider_is_not_the_agents(kind: str, status: int) -> None:
+    """The exception has a status of its own, and passes through the framework. The attempt is invalid."""
+    Outage.begin(status)
+    with reached(kind) as target:
+        run = run_of(target, "outage")
+    failure = run.cases[0].failure
+    assert failure is not None
+    assert failure.side == "infrastructure"
+    assert failure.cause.endswith(f"HTTP {status} (tried 4 times)")
+    assert Outage.calls == 4
+    assert run.verdict == "unscored"
+    assert run.summary.invalid == {"infrastructure": 1}
+    assert run.summary.criteria[0].valid is not None
+    assert run.summary.criteria[0].valid.n == 0
+
+
+@every_local_kind
+def test_a_first_call_is_tried_again(kind: str) -> None:
+    """Two failures, then a reply: the recording is as it would be without the failures, and the run has a note."""
+    Outage.begin(503, calls=2)
+    with reached(kind) as target:
+        run = run_of(target, "outage", "hello")
+    ((_, recording),) = run.recordings
+    assert recording.failure is None
+    assert [invocation.reply for invocation in recording.trace.invocations] == ["You said: outage", "You said: hello"]
+    (note,) = run.summary.notes
+    assert note.startswith("1 conversation began again, because the first call failed with a status that may pass")
+
+
+@every_local_kind
+def test_a_later_call_is_not_tried_again(kind: str) -> None:
+    """After a tool was called, a second try could call it twice."""
+    Outage.begin(503)
+    with reached(kind) as target:
+        run = run_of(target, "later")
+    failure = run.cases[0].failure
+    assert failure is not None
+    assert failure.side == "infrastructure"
+    assert Outage.calls == 1 or KINDS[kind].untold >= {"usages"}
+
+
+@every_local_kind
+def test_a_status_about_the_request_is_the_agents(kind: str) -> None:
+    """The agent made the request that the provider does not take. Nothing is tried again."""
+    Outage.begin(400)
+    with reached(kind) as target:
+        run = run_of(target, "outage")
+    assert run.verdict == "failed"
+    assert run.cases[0].failure is not None
+    assert run.cases[0].failure.side == "agent"
+    assert Outage.calls == 1
+
+
+@every_remote_kind
+def test_a_target_that_does_not_answer_is_one_error_before_the_run(kind: str, tmp_path: Path) -> None:
+    """The server is down: nothing is recorded, and no run is stored."""
+    with reached(kind) as target:
+        pass
+    store = f"sqlite:///{tmp_path / 'runs.db'}"
+    with pytest.raises(UsageError, match=r"does not answer.*is the server running\?"):
+        run_of(target, "hello", store=store)
+    assert not list(api.runs(store))
+
+
+@pytest.mark.parametrize(("status", "calls"), [(401, 1), (429, 4), (503, 4)])
+def test_a_chat_endpoint_that_refuses_is_an_outage(status: int, calls: int) -> None:
+    """A refused key is not tried again."""
+    with ChatServer(lambda _: status) as server:
+        run = run_of(server.url, "hello")
+        assert len(server.requests) == calls
+    assert run.verdict == "unscored"
+    assert run.cases[0].failure is not None
+    assert run.cases[0].failure.side == "infrastructure"
+
+
+def _caused(error: Exception, cause: BaseException) -> Exception:
+    error.__cause__ = cause
+    return error
+
+
+async def _own_limit() -> None:
+    async with asyncio.timeout(0):
+        await asyncio.Event().wait()
+
+
+class _BotocoreError(Exception):
+    response = {"ResponseMetadata": {"HTTPStatusCode": 503}}
+
+
+class _GoogleError(Exception):
+    code = HTTPStatus.TOO_MANY_REQUESTS
+
+
+class _GrpcError(Exception):
+    def code(self) -> Any:
+        return HTTPStatusLike
+
+
+class HTTPStatusLike:
+    """A member of gRPC's enum."""
+
+    name = "UNAVAILABLE"
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (_caused(RuntimeError("the node failed"), ProviderError(529)), 529),
+        (ExceptionGroup("all models failed", [ProviderError(500), ProviderError(429)]), 429),
+        (_BotocoreError(), 503),
+        (_GoogleError(), 429),
+        (_GrpcError(), 503),
+        (urllib.error.HTTPError("http://x", 502, "bad gateway", None, None), 502),  # type: ignore[arg-type]
+        (urllib.error.URLError(ConnectionRefusedError()), None),
+        (ConnectionResetError(), None),
+        (TimeoutError(110, "the connection timed out"), None),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else None,
+)
+def test_exceptions_of_clients_are_outages(error: Exception, status: int | None) -> None:
+    """Every client has its own name for the status. Some have none, if no response came."""
+    outage = outage_of(error)
+    assert outage is not None
+    assert outage.status == status
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        _caused(ProviderError(400), ConnectionResetError()),
+        ExceptionGroup("two", [ProviderError(503), KeyError("x")]),
+        KeyError("x"),
+        SystemExit(3),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_other_exceptions_are_the_agents(error: BaseException) -> None:
+    """The outermost status decides, and each exception of a group must be an outage."""
+    assert outage_of(error) is None
+
+
+def test_a_limit_of_the_agents_own_is_no_outage() -> None:
+    """`asyncio.timeout` in the agent's code."""
+    with pytest.raises(TimeoutError) as caught:
+        asyncio.run(_own_limit())
+    assert outage_of(caught.value) is None
+
+
+def test_a_response_that_does_not_come_in_time_is_an_outage() -> None:
+    """The limit of the socket, as `urllib` sets it."""
+    with ChatServer(lambda _: Silence()) as server:
+        request = urllib.request.Request(server.url, b"{}", {"content-length": "2"})  # noqa: S310
+        with pytest.raises(TimeoutError) as caught:
+            urllib.request.urlopen(request, timeout=0.05)  # noqa: S310
+    assert outage_of(caught.value) is not None
+
+
+@pytest.mark.agents
+@pytest.mark.parametrize(("status", "side"), [(429, "infrastructure"), (401, "infrastructure"), (400, "agent")])
+def test_a_status_passes_through_the_openai_sdk(status: int, side: str) -> None:
+    """The SDK's own model and client, and a provider on a socket."""
+    sdk: Any = pytest.importorskip("agents.lifecycle") and importlib.import_module("agents")
+    openai: Any = importlib.import_module("openai")
+    with ChatServer(lambda _: status) as server:
+        client = openai.AsyncOpenAI(api_key="none", base_url=server.url, max_retries=0)
+        model = sdk.OpenAIChatCompletionsModel(model="gpt", openai_client=client)
+        run = run_of(sdk.Agent(name="shop", model=model), "hello")
+    assert run.cases[0].failure is not None
+    assert run.cases[0].failure.side == side
+
+
+@pytest.mark.agents
+@pytest.mark.parametrize(("status", "side"), [(503, "infrastructure"), (403, "agent")])
+def test_a_status_passes_through_adk(status: int, side: str) -> None:
+    """The exception of Google's client, whose `status` is a word and whose `code` is the status."""
+    adk: Any = pytest.importorskip("google.adk.agents")
+    base: Any = importlib.import_module("google.adk.models.base_llm").BaseLlm
+    errors: Any = importlib.import_module("google.genai.errors")
+
+    class Failing(base):  # type: ignore[misc]
+        async def generate_content_async(self, *_: Any, **__: Any) -> Any:
+            raise errors.APIError(status, {"error": {"status": "SOME_WORD"}})
+            yield
+
+    run = run_of(adk.Agent(name="shop", model=Failing(model="scripted")), "hello")
+    assert run.cases[0].failure is not None
+    assert run.cases[0].failure.side == side
+
+
+@pytest.mark.agents
+@pytest.mark.parametrize(("statuses", "side"), [((503, 429), "infrastructure"), ((503, 400), "agent")])
+def test_a_group_of_statuses_passes_through_pydantic_ai(statuses: tuple[int, int], side: str) -> None:
+    """A model with a fallback fails with the failures of both models."""
+    library: Any = pytest.importorskip("pydantic_ai")
+    models: Any = importlib.import_module("pydantic_ai.models.function")
+    fallback: Any = importlib.import_module("pydantic_ai.models.fallback")
+
+    def failing(status: int) -> Any:
+        def answer(*_: Any) -> Any:
+            raise library.ModelHTTPError(status, "scripted")
+
+        return models.FunctionModel(answer)
+
+    agent = library.Agent(fallback.FallbackModel(*map(failing, statuses)))
+    failure = run_of(agent, "hello").cases[0].failure
+    assert failure is not None
+    assert failure.side == side
+
+
+@pytest.mark.agents
+@pytest.mark.parametrize(("status", "side"), [(502, "infrastructure"), (422, "agent")])
+def test_a_status_passes_through_langgraph(status: int, side: str) -> None:
+    """A node that asks a provider on a socket with httpx."""
+    graphs: Any = pytest.importorskip("langgraph.graph")
+    httpx: Any = importlib.import_module("httpx")
+    with ChatServer(lambda _: status) as server:
+
+        def ask(_: Any) -> Any:
+            httpx.post(server.url, json={}).raise_for_status()
+
+        graph = graphs.StateGraph(graphs.MessagesState).add_node("ask", ask).add_edge(graphs.START, "ask").compile()
+        failure = run_of(graph, "hello").cases[0].failure
+    assert failure is not None
+    assert failure.side == side
+
+
+def test_a_pause_that_the_server_asks_for_is_kept() -> None:
+    """A pause of more than a minute is not waited for."""
+
+    class _RefusedError(ProviderError):
+        class response:  # noqa: N801
+            headers = {"retry-after": "3600"}
+
+    calls = []
+
+    def refuse(message: str) -> str:
+        calls.append(message)
+        raise _RefusedError(429)
+
+    run = run_of(refuse, "hello")
+    assert len(calls) == 1
+    assert run.verdict == "unscored"
