@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from fairtrial.formats.chats.assembly import Entry, Instruction, UserMessage
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.tool_failures import has_failed, stated_failure
 from fairtrial.records.attempt import Recording
@@ -92,6 +93,20 @@ def trace(
     if invocations and (texts or declarations):
         invocations[0] = msgspec.structs.replace(invocations[0], about=About((agent,)))
     return Trace(tuple(invocations))
+
+
+def entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[Entry]:
+    """Return what a message holds. A result of a tool names only the id of its call."""
+    role = message.get("role")
+    if role not in _ROLES:
+        reading.wrong_type((at, "role"), f"one of {', '.join(_ROLES)}", role)
+        return []
+    text = _text(message.get("content"), (at, "content"), reading)
+    if role in ("system", "developer"):
+        return [Instruction(text)]
+    if role == "user":
+        return [UserMessage(Message(text, parts=_media(message.get("content"))))]
+    return list(_steps(message, role, text, at, reading, {}))
 
 
 def steps_of(raw: list[Any], at: Place, reading: Diagnostics) -> list[Step]:

@@ -1,0 +1,101 @@
+"""Spans -> conversations. Nothing here knows a dialect: it reads the facts that the dialects give."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from msgspec.structs import replace
+
+from fairtrial.formats.conversation.assembly import Assembly
+from fairtrial.formats.conversation.joining import conversation_id, successors
+from fairtrial.formats.conversation.nodes import Node, nodes_of
+from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
+from fairtrial.formats.reading import Diagnostics
+from fairtrial.formats.spans.body import spans_of
+from fairtrial.formats.spans.span import SpanItem
+from fairtrial.records.attempt import Failure, Recording
+from fairtrial.records.trace import Trace
+
+__all__ = ["DEFAULTS", "TraceOptions", "recordings_of"]
+
+
+def recordings_of(
+    items: Iterable[SpanItem], reading: Diagnostics, options: TraceOptions = DEFAULTS
+) -> tuple[Recording, ...]:
+    """Return the conversations in spans and log records, in the order of their start.
+
+    A conversation is named by its id, or by its first trace. Spans that belong to no agent are not in it.
+    """
+    warnings: list[str] = []
+    nodes = nodes_of(spans_of(items, warnings), reading)
+    conversations = [
+        (name, members, trace)
+        for name, members in _conversations(nodes, options)
+        if (trace := Assembly(members, warnings, nested=options.nested).trace()) is not None
+    ]
+    if options.join == "history":
+        conversations = _joined(conversations, warnings, options)
+    reading.warnings += [f"{reading.path}: {warning}" for warning in dict.fromkeys(warnings)]
+    return tuple(_recording(name, members, trace) for name, members, trace in conversations)
+
+
+_Conversation = tuple[str, Sequence[Node], Trace]
+
+
+def _conversations(nodes: Iterable[Node], options: TraceOptions) -> list[tuple[str, list[Node]]]:
+    """Return the nodes of each conversation with its id, which is empty for a trace without an id."""
+    traces: dict[str, list[Node]] = defaultdict(list)
+    for node in nodes:
+        traces[node.span.trace_id].append(node)
+    conversations: dict[tuple[str, str], list[Node]] = defaultdict(list)
+    for trace_id, members in traces.items():
+        if not any(node.is_significant for node in members):
+            continue
+        name = conversation_id(members, options.conversation)
+        alone = not name or options.join == "none"
+        conversations[name, trace_id if alone else ""] += members
+    return [
+        (name, sorted(members, key=lambda node: node.order)) for (name, _), members in conversations.items()
+    ]
+
+
+def _joined(conversations: list[_Conversation], warnings: list[str], options: TraceOptions) -> list[_Conversation]:
+    """Join the traces without an id that go on with each other."""
+    unnamed = [conversation for conversation in conversations if not conversation[0]]
+    earlier = successors([trace for _, _, trace in unnamed])
+    if not earlier:
+        return conversations
+    groups: dict[int, list[int]] = {}
+    for number in range(len(unnamed)):
+        first = number
+        while first in earlier:
+            first = earlier[first]
+        groups.setdefault(first, []).append(number)
+    joined: dict[str, _Conversation | None] = {}
+    for numbers in groups.values():
+        first = unnamed[numbers[0]]
+        members = sorted((node for number in numbers for node in unnamed[number][1]), key=lambda node: node.order)
+        trace = first[2] if len(numbers) == 1 else Assembly(members, [], nested=options.nested).trace()
+        for number in numbers:
+            joined[_first_trace(unnamed[number][1])] = None
+        if trace is not None:
+            joined[_first_trace(first[1])] = ("", members, trace)
+    warnings.append(f"{len(earlier)} traces without a conversation id go on with an earlier trace, by their history")
+    results: list[_Conversation] = []
+    for conversation in conversations:
+        replaced = conversation if conversation[0] else joined[_first_trace(conversation[1])]
+        if replaced is not None:
+            results.append(replaced)
+    return results
+
+
+def _first_trace(nodes: Sequence[Node]) -> str:
+    return nodes[0].span.trace_id
+
+
+def _recording(name: str, nodes: Sequence[Node], trace: Trace) -> Recording:
+    failure = Failure("agent", trace.broken) if trace.broken else None
+    trace = replace(trace, session_id=name)
+    ended_by = "failure" if failure else "script"
+    return Recording(name or _first_trace(nodes), trace, failure=failure, ended_by=ended_by)

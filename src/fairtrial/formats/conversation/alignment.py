@@ -1,0 +1,64 @@
+"""Which call does a result, a repeated call or the span of a tool belong to?"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from msgspec.structs import replace
+
+from fairtrial.formats.conversation.draft import Draft, Slot
+from fairtrial.formats.dialects.facts import Facts
+from fairtrial.records.trace import Step, ToolCall, ToolResult
+
+
+def read_history(draft: Draft, steps: Sequence[Step], *, is_whole: bool) -> list[ToolCall]:
+    """Give the calls of a draft the results that a later input brings, and return the calls that no output had.
+
+    Such a call is added in its place: a span was lost, or a stream was not captured. `is_whole` says that the steps
+    begin at the user's turn, so that they repeat the calls and results that are known already.
+    """
+    lost: list[ToolCall] = []
+    called: set[Slot] = set()
+    answered: set[Slot] = set()
+    for step in steps:
+        if isinstance(step, ToolCall):
+            slot = _slot_of_call(draft.slots, step, called)
+            if slot is None:
+                draft.add([step])
+                slot = draft.slots[-1]
+                lost.append(step)
+            called.add(slot)
+        elif isinstance(step, ToolResult):
+            closed = answered if is_whole else {*answered, *(slot for slot in draft.slots if slot.answer is not None)}
+            slot = _slot_of_result(draft.slots, step, closed)
+            if slot is not None:
+                answered.add(slot)
+                slot.answer = slot.answer or replace(step, name=step.name or slot.call.name)
+    return lost
+
+
+def slot_of_span(slots: Sequence[Slot], facts: Facts) -> Slot | None:
+    """Return the call that the span of a tool ran: by id, else by name and arguments, else by name."""
+    free = [slot for slot in slots if slot.node is None]
+    by_id = [slot for slot in free if facts.call_id and slot.call.id == facts.call_id]
+    named = [slot for slot in free if slot.call.name == facts.name]
+    exact = [slot for slot in named if facts.args is not None and slot.call.args == facts.args]
+    return next(iter([*by_id, *exact, *named]), None)
+
+
+def _slot_of_call(slots: Sequence[Slot], call: ToolCall, called: Collection[Slot]) -> Slot | None:
+    """Return the known call that an input repeats, or None."""
+    free = [slot for slot in slots if slot not in called]
+    by_id = [slot for slot in free if call.id and slot.call.id == call.id]
+    named = [slot for slot in free if slot.call.name == call.name]
+    exact = [slot for slot in named if slot.call.args == call.args]
+    return next(iter([*by_id, *exact, *named]), None)
+
+
+def _slot_of_result(slots: Sequence[Slot], result: ToolResult, closed: Collection[Slot]) -> Slot | None:
+    """Return the open call with the id of a result, else the oldest open call with its name, else the oldest."""
+    if result.id and (by_id := [slot for slot in slots if slot.call.id == result.id]):
+        return next((slot for slot in by_id if slot not in closed), None)
+    free = [slot for slot in slots if slot not in closed]
+    named = [slot for slot in free if slot.call.name == result.name]
+    return next(iter([*named, *free]), None)

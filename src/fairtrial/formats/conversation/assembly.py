@@ -1,0 +1,186 @@
+"""How do the nodes of a conversation become a trace?"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from fairtrial.formats.conversation.calls import find_homes, merge_calls
+from fairtrial.formats.conversation.draft import Draft
+from fairtrial.formats.conversation.failures import cause_of_break
+from fairtrial.formats.conversation.invocations import Walk, agent_of, invocation_name, withheld_user
+from fairtrial.formats.conversation.nodes import Node
+from fairtrial.formats.conversation.timing import durations_of, spans_of_drafts
+from fairtrial.formats.conversation.turns import turns_of
+from fairtrial.formats.conversation.withholding import reason_of
+from fairtrial.records.trace import (
+    About,
+    AgentDetails,
+    Invocation,
+    Message,
+    Step,
+    ToolResult,
+    Trace,
+    Usage,
+    split_reply,
+)
+
+_CUT_OFF = ("length", "max_tokens", "content_filter", "MAX_TOKENS", "SAFETY")
+
+
+class Assembly:
+    """One conversation. `warnings` collects what a reader of the trace should know.
+
+    `nested` puts the steps of an agent as a tool between its call and its result, instead of into the result.
+    """
+
+    def __init__(self, nodes: Sequence[Node], warnings: list[str], *, nested: bool = False) -> None:
+        merge_calls(nodes)
+        find_homes(nodes)
+        self._warnings = warnings
+        self._nested = nested
+        self._by_home: dict[Node | None, list[Node]] = defaultdict(list)
+        for node in nodes:
+            self._by_home[node.home].append(node)
+
+    def trace(self, home: Node | None = None) -> Trace | None:
+        """Return the trace of the nodes with a home, or None if they hold no agent, model call or tool."""
+        nodes = [node for node in self._by_home[home] if node.is_significant]
+        if not nodes:
+            return None
+        walk = Walk(self.trace, self._warnings)
+        speaking = _speaking(nodes)
+        if speaking:
+            for node in nodes:
+                if node.facts.kind == "tool":
+                    walk.read_tool(node)
+                elif node in speaking:
+                    walk.read_model(node)
+                elif node.facts.kind == "model":
+                    walk.read_silent_model(node)
+            walk.finish()
+        turns_unknown = not speaking and _read_silent(walk, nodes)
+        return self._trace(walk, turns_unknown=turns_unknown)
+
+    def _trace(self, walk: Walk, *, turns_unknown: bool) -> Trace:
+        invocations: list[Invocation] = []
+        broken = ""
+        known_agents: dict[str, AgentDetails] = {}
+        for draft, nodes in zip(walk.drafts, spans_of_drafts(walk.drafts), strict=True):
+            cause = cause_of_break(nodes)
+            broken = cause or broken
+            invocation = self._invocation(draft, nodes, is_broken=bool(cause))
+            agents = _agents(draft)
+            if any(known_agents.get(name) != agent for name, agent in agents.items()):
+                known_agents |= agents
+                invocation = replace(invocation, about=About(tuple(agents.values())))
+            invocations.append(invocation)
+        return Trace(tuple(invocations), broken=broken, opening=walk.opening, history=walk.history, turns_unknown=turns_unknown)
+
+    def _invocation(self, draft: Draft, nodes: Sequence[Node], *, is_broken: bool) -> Invocation:
+        created, durations = durations_of(nodes)
+        steps = draft.steps
+        if self._nested:
+            steps = [inner for step in steps for inner in _flattened(step)]
+        before, reply = (tuple(steps), None) if is_broken else split_reply(steps)
+        if reply is None and not is_broken:
+            reply = _unrecorded_reply(draft, nodes)
+        if reply is not None:
+            reply = self._with_finish_reason(reply, draft)
+        usages = tuple(draft.usages) or None
+        return Invocation(draft.user, before, reply, draft.name, usages, durations, created=created)
+
+    def _with_finish_reason(self, reply: Message, draft: Draft) -> Message:
+        """Return a reply. If the model was stopped in the middle of it, a warning says so, and the reason is kept."""
+        last = next((node for node in reversed(draft.nodes) if node.facts.kind == "model"), None)
+        if last is None or last.facts.finish_reason not in _CUT_OFF:
+            return reply
+        self._warnings.append(f"a reply was cut off: the model stopped with {last.facts.finish_reason!r}")
+        return replace(reply, extra={**(reply.extra or {}), "finish_reason": last.facts.finish_reason})
+
+
+def _speaking(nodes: Sequence[Node]) -> set[Node]:
+    """Return the nodes that tell the conversation: model calls with content, and agents that have no such call."""
+    models = {
+        node
+        for node in nodes
+        if node.facts.kind == "model" and (node.facts.output is not None or node.facts.input is not None)
+    }
+    above_models = {above for model in models for above in model.ancestors()}
+    agents: set[Node] = set()
+    for node in nodes:
+        has_content = node.facts.input is not None or node.facts.output is not None
+        if node.facts.kind == "agent" and has_content and node not in above_models:
+            if agents.isdisjoint(node.ancestors()):
+                agents.add(node)
+    return models | agents
+
+
+def _read_silent(walk: Walk, nodes: Sequence[Node]) -> bool:
+    """Read nodes without any content: an invocation for each name, each root agent, or else each trace.
+
+    Returns whether the whole conversation is a single trace, so that nobody knows how many turns it has.
+    """
+    drafts: dict[Any, Draft] = {}
+    names = {node.span.trace_id: invocation_name(node) for node in nodes if invocation_name(node)}
+    for node in nodes:
+        top = next((above for above in [*node.ancestors()][::-1] if above.facts.kind == "agent"), None)
+        top_agent = node if top is None and node.facts.kind == "agent" else top
+        name = invocation_name(node) or names.get(node.span.trace_id, "")
+        key = name or (top_agent if top_agent is not None else node.span.trace_id)
+        if key not in drafts:
+            drafts[key] = walk.open(withheld_user(node), name)
+        draft = drafts[key]
+        if node.facts.kind == "tool":
+            walk.place_tool(draft, node)
+        else:
+            draft.nodes.append(node)
+        if node.facts.kind == "model":
+            draft.usages.append(node.facts.usage or Usage(model=node.facts.model))
+    return not names and len({node.span.trace_id for node in nodes}) == 1
+
+
+def _unrecorded_reply(draft: Draft, nodes: Sequence[Node]) -> Message | None:
+    """Return the reply that the span of an agent tells, or an empty text that says why it is not known."""
+    for node in nodes:
+        if node.facts.kind == "agent" and node.facts.output:
+            _, reply = split_reply(node.facts.output)
+            if reply is not None:
+                return replace(reply, author=reply.author or node.facts.name)
+    last = next((node for node in reversed(draft.nodes) if node.facts.kind in ("model", "agent")), None)
+    if last is None:
+        last = next((node for node in draft.nodes), None)
+    if last is None or last.facts.output is not None:
+        return None
+    return Message("", author=last.facts.agent or agent_of(last), withheld=reason_of(last.facts))
+
+
+def _agents(draft: Draft) -> dict[str, AgentDetails]:
+    """Return the agents of an invocation with their instructions and tools, by name."""
+    agents: dict[str, AgentDetails] = {}
+    for node in draft.nodes:
+        if node.facts.kind != "model":
+            continue
+        name = node.facts.agent or agent_of(node)
+        instructions = node.facts.instructions
+        if not instructions and node.facts.input:
+            instructions = turns_of(node.facts.input).instructions
+        if name not in agents and (instructions or node.facts.declarations):
+            agents[name] = AgentDetails(name, instructions, node.facts.declarations)
+    return agents
+
+
+def _flattened(step: Step) -> list[Step]:
+    """Return a step with the steps of the agents inside a tool before its result."""
+    if not isinstance(step, ToolResult) or step.inner is None:
+        return [step]
+    inner = [
+        flat
+        for invocation in step.inner.invocations
+        for inner_step in (*(invocation.steps or ()), *filter(None, [invocation.final_response]))
+        for flat in _flattened(inner_step)
+    ]
+    return [*inner, replace(step, inner=None)]

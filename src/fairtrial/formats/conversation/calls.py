@@ -1,0 +1,92 @@
+"""Which spans report the same call, and which calls happen inside the call of a tool?"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import replace
+
+from fairtrial.formats.conversation.nodes import Node
+from fairtrial.formats.dialects.facts import NOTHING, Facts, combined
+
+_HANDOVER = "transfer_to_"
+
+
+def merge_calls(nodes: Sequence[Node]) -> None:
+    """Leave one node for each call. A framework and a provider often both report a call.
+
+    Two model spans are one call if one is below the other without an agent or a tool in between, or if they overlap in
+    time and have the same response id. A tool span below a tool span of the same name and arguments is the same call.
+    """
+    for node in nodes:  # parents come first
+        if node.facts.kind == "model" and (above := node.above()) is not None and above.facts.kind == "model":
+            _absorb(above, node)
+    by_response: dict[str, list[Node]] = defaultdict(list)
+    for node in nodes:
+        if node.facts.kind == "model" and node.facts.response_id:
+            earlier = next((other for other in by_response[node.facts.response_id] if _overlap(other, node)), None)
+            if earlier is None:
+                by_response[node.facts.response_id].append(node)
+            else:
+                _absorb(earlier, node)
+    for node in nodes:
+        if node.facts.kind == "tool" and (above := node.above()) is not None and _is_same_tool(above.facts, node.facts):
+            _absorb(above, node)
+
+
+def _absorb(node: Node, other: Node) -> None:
+    """Make two nodes one call. The facts of the node with content count, the facts of the other fill the gaps."""
+    first, second = node.facts, other.facts
+    if first.output is None and first.input is None and second.output is not None:
+        first, second = second, first
+    node.facts = replace(combined(first, second), agent=node.facts.agent or other.facts.agent)
+    node.same = [*node.same, other, *other.same]
+    other.facts = NOTHING
+
+
+def _overlap(first: Node, second: Node) -> bool:
+    return first.span.start <= second.span.last and second.span.start <= first.span.last
+
+
+def _is_same_tool(first: Facts, second: Facts) -> bool:
+    if first.kind != "tool" or first.name != second.name:
+        return False
+    return first.args is None or second.args is None or first.args == second.args
+
+
+def hands_over(node: Node) -> bool:
+    """Whether the call of a tool passes control to another agent, which then answers the user."""
+    return node.facts.kind == "tool" and bool(node.facts.hands_over or node.facts.name.startswith(_HANDOVER))
+
+
+def find_homes(nodes: Sequence[Node]) -> None:
+    """Give each node that works inside the call of a tool that call as its home.
+
+    An agent as a tool answers its caller. A handover is not such a tool: the target goes on in the outer trace.
+    """
+    tools = [node for node in nodes if node.facts.kind == "tool" and not hands_over(node)]
+    beside: dict[Node, Node] = {}
+    for tool in tools:
+        for agent in _agents_beside(tool):
+            if agent not in beside or tool.span.start > beside[agent].span.start:
+                beside[agent] = tool
+    for node in sorted(nodes, key=lambda node: node.depth):
+        if node in beside:
+            node.home = beside[node]
+        elif node.parent is not None:
+            parent = node.parent
+            node.home = parent if parent.facts.kind == "tool" and not hands_over(parent) else parent.home
+
+
+def _agents_beside(tool: Node) -> Iterator[Node]:
+    """Yield the agents that a producer hangs beside the call of a tool, and that worked while the tool ran."""
+    for ancestor in tool.ancestors():
+        for node in ancestor.children:
+            if (
+                node.facts.kind == "agent"
+                and tool.span.start <= node.span.start
+                and node.span.last <= tool.span.last
+                and tool.parent is not node
+            ):
+                yield node

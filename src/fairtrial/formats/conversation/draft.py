@@ -1,0 +1,98 @@
+"""An invocation while its spans are read: its calls find their results before it becomes a record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import replace
+
+from fairtrial.formats.conversation.nodes import Node
+from fairtrial.records.trace import Message, Step, ToolCall, ToolResult, Usage
+
+
+class Slot:
+    """A call, its result as messages and as its span tell it, and the span of the tool."""
+
+    __slots__ = ("answer", "call", "measured", "node")
+
+    def __init__(self, call: ToolCall) -> None:
+        self.call = call
+        self.answer: ToolResult | None = None
+        self.measured: ToolResult | None = None
+        self.node: Node | None = None
+
+    @property
+    def result(self) -> ToolResult | None:
+        """The result: what the model got, with the times of the span. A failure of the span counts in any case."""
+        if self.answer is None or self.measured is None:
+            return self.answer or self.measured
+        told = self.measured if self.answer.withheld and not self.measured.withheld else self.answer
+        return replace(
+            told,
+            name=self.call.name,
+            id=self.answer.id or self.measured.id,
+            is_error=self.answer.is_error or self.measured.is_error,
+            author=self.measured.author or self.answer.author,
+            started=self.measured.started,
+            seconds=self.measured.seconds,
+            span_id=self.measured.span_id,
+            parent_id=self.measured.parent_id,
+            inner=self.measured.inner,
+        )
+
+
+class Block:
+    """The steps of one answer of a model. Results follow the last step, or each call if the answer is of an agent."""
+
+    def __init__(self, steps: Sequence[Step], *, is_whole_run: bool = False) -> None:
+        self.steps: list[Message | Step | Slot] = [Slot(step) if isinstance(step, ToolCall) else step for step in steps]
+        self.is_whole_run = is_whole_run
+
+    @property
+    def slots(self) -> list[Slot]:
+        """The calls of the answer."""
+        return [step for step in self.steps if isinstance(step, Slot)]
+
+    def __iter__(self) -> Iterator[Step]:
+        """Yield the steps and the results."""
+        waiting: list[ToolResult] = []
+        for step in self.steps:
+            if not isinstance(step, Slot):
+                if self.is_whole_run:
+                    yield from waiting
+                    waiting = []
+                yield step
+                continue
+            yield step.call
+            if (result := step.result) is not None:
+                waiting.append(result)
+        yield from waiting
+
+
+class Draft:
+    """An invocation in the making. `name` is the source's own name of it, and `nodes` are its calls and tools."""
+
+    def __init__(self, user: Message, name: str = "") -> None:
+        self.user = user
+        self.name = name
+        self.blocks: list[Block] = []
+        self.usages: list[Usage] = []
+        self.nodes: list[Node] = []
+        self.has_reply = False
+
+    @property
+    def slots(self) -> list[Slot]:
+        """All calls in their order."""
+        return [slot for block in self.blocks for slot in block.slots]
+
+    @property
+    def steps(self) -> list[Step]:
+        """All steps with the results."""
+        return [step for block in self.blocks for step in block]
+
+    def add(self, steps: Sequence[Step], *, is_whole_run: bool = False) -> None:
+        """Add the steps of an answer."""
+        if steps:
+            self.blocks.append(Block(steps, is_whole_run=is_whole_run))
+            has_calls = any(isinstance(step, ToolCall) for step in steps)
+            self.has_reply = not has_calls and any(isinstance(step, Message) for step in steps)

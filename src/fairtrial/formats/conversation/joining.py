@@ -1,0 +1,68 @@
+"""Which traces are one conversation? Traces with the same conversation id, and traces that go on with each other."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from fairtrial.formats.conversation.nodes import Node
+from fairtrial.formats.dialects.table import CONVERSATION_IDS
+from fairtrial.formats.spans.values import structured
+from fairtrial.records.record import Json
+from fairtrial.records.trace import Invocation, Trace
+
+_ENCODER = msgspec.json.Encoder(order="deterministic")
+
+
+def conversation_id(nodes: Sequence[Node], attribute: str = "") -> str:
+    """Return the id of the conversation of a trace, or an empty text.
+
+    The outermost id counts for the whole trace, and the ids of its resources come last. `attribute` is the choice of
+    the user, which counts before all others.
+    """
+    outermost = sorted(nodes, key=lambda node: (node.depth, *node.order))
+    for names in ((attribute,) if attribute else (), CONVERSATION_IDS):
+        for attributes in (*(node.span.attributes for node in outermost), *(node.span.resource for node in outermost)):
+            if name := next((name for name in names if attributes.get(name) not in (None, "")), None):
+                return _text(attributes[name])
+    return ""
+
+
+def _text(value: Json) -> str:
+    """Return an id as text. A text in quotes of JSON loses its quotes."""
+    value = structured(value) if isinstance(value, str) and value[:1] == '"' else value
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def successors(traces: Sequence[Trace]) -> dict[int, int]:
+    """Return for each trace that goes on with an earlier one the number of that trace.
+
+    A trace goes on with another if its history is all of the conversation of the other: the texts of the user, the
+    calls and the last reply. If two traces could go on with the same one, none of them does.
+    """
+    ends: dict[bytes, int] = {}
+    for number, trace in enumerate(traces):
+        key = next(reversed([*_prefixes((*trace.history, *trace.invocations))]), None)
+        if key is not None:
+            ends[key] = number
+    followers: dict[int, list[int]] = defaultdict(list)
+    for number, trace in enumerate(traces):
+        for key in reversed([*_prefixes(trace.history)]):
+            if key in ends and ends[key] < number:
+                followers[ends[key]].append(number)
+                break
+    return {numbers[0]: earlier for earlier, numbers in followers.items() if len(numbers) == 1}
+
+
+def _prefixes(invocations: Iterable[Invocation]) -> Iterator[bytes]:
+    """Yield a key for the conversation until each of its replies. It ends at a text that was not recorded."""
+    items: list[Json] = []
+    for invocation in invocations:
+        if invocation.user.withheld:
+            return
+        items.append(invocation.user.text)
+        items += [[call.name, call.args] for call in invocation.tool_calls]
+        if invocation.reply:
+            yield _ENCODER.encode([items, invocation.reply])

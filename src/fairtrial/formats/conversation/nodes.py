@@ -1,0 +1,94 @@
+"""How do the spans of traces hang together? Each span becomes a node with its facts, its parent and its children."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import cast
+
+from fairtrial.formats.dialects.facts import NOTHING, Facts
+from fairtrial.formats.dialects.table import facts_of
+from fairtrial.formats.reading import Diagnostics
+from fairtrial.formats.spans.span import Span
+
+_SIGNIFICANT = ("agent", "model", "tool")
+
+
+class Node:
+    """A span in its tree. `home` is the call of a tool whose inner trace the node belongs to, None for the outer trace.
+
+    `depth` is 0 for a root. `same` are nodes that report the same call.
+    """
+
+    __slots__ = ("children", "depth", "facts", "home", "parent", "same", "span")
+
+    def __init__(self, span: Span, facts: Facts = NOTHING) -> None:
+        self.span = span
+        self.facts = facts
+        self.parent: Node | None = None
+        self.children: list[Node] = []
+        self.depth = 0
+        self.home: Node | None = None
+        self.same: list[Node] = []
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether the span is an agent, a model call or a tool."""
+        return self.facts.kind in _SIGNIFICANT
+
+    @property
+    def order(self) -> tuple[int, int, int]:
+        """The place among all nodes: by time, then the parent before the child, then by the place in the data."""
+        return (self.span.start, self.depth, self.span.place)
+
+    def ancestors(self) -> Iterator[Node]:
+        """Yield the nodes above, from the parent to the root."""
+        node = self.parent
+        while node is not None:
+            yield node
+            node = node.parent
+
+    def above(self) -> Node | None:
+        """Return the nearest agent, model call or tool above, or None."""
+        return next((node for node in self.ancestors() if node.is_significant), None)
+
+    def below(self) -> Iterator[Node]:
+        """Yield the nodes below, parents before their children."""
+        todo = self.children[::-1]
+        while todo:
+            node = todo.pop()
+            yield node
+            todo += node.children[::-1]
+
+
+def nodes_of(spans: Iterable[Span], reading: Diagnostics) -> list[Node]:
+    """Return a node for each span, in order. A span whose parent is missing is a root."""
+    nodes = {(span.trace_id, span.span_id): Node(span, facts_of(span, reading)) for span in spans}
+    for node in nodes.values():
+        parent = nodes.get((node.span.trace_id, node.span.parent_id)) if node.span.parent_id else None
+        node.parent = None if parent is node else parent
+    _cut_cycles(list(nodes.values()))
+    for node in nodes.values():
+        if node.parent is not None:
+            node.parent.children.append(node)
+    for root in [node for node in nodes.values() if node.parent is None]:
+        for node in root.below():
+            node.depth = cast(Node, node.parent).depth + 1
+    ordered = sorted(nodes.values(), key=lambda node: node.order)
+    for node in ordered:
+        node.children.sort(key=lambda child: child.order)
+    return ordered
+
+
+def _cut_cycles(nodes: list[Node]) -> None:
+    """Make the span with the earliest start the root of every cycle of parents."""
+    checked: set[Node] = set()
+    for start in nodes:
+        path: list[Node] = []
+        node: Node | None = start
+        while node is not None and node not in checked:
+            checked.add(node)
+            path.append(node)
+            node = node.parent
+        if node is not None and node in path:
+            cycle = path[path.index(node) :]
+            min(cycle, key=lambda member: (member.span.start, member.span.span_id)).parent = None

@@ -1,0 +1,51 @@
+"""When did an invocation happen, and how long did its models and tools take?"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from fairtrial.formats.conversation.draft import Draft
+from fairtrial.formats.conversation.nodes import Node
+from fairtrial.records.trace import Durations
+
+NANOSECONDS = 1e9
+
+
+def spans_of_drafts(drafts: Sequence[Draft]) -> list[list[Node]]:
+    """Return for each invocation its calls and tools, and the spans above that belong to no other invocation."""
+    invocations_below: dict[Node, set[int]] = defaultdict(set)
+    for number, draft in enumerate(drafts):
+        for node in draft.nodes:
+            for above in node.ancestors():
+                invocations_below[above].add(number)
+    nodes = [list(draft.nodes) for draft in drafts]
+    for above, numbers in invocations_below.items():
+        if len(numbers) == 1:
+            nodes[next(iter(numbers))].append(above)
+    return nodes
+
+
+def durations_of(nodes: Iterable[Node]) -> tuple[float | None, Durations | None]:
+    """Return the start of an invocation in seconds since 1970, and its durations. Parallel calls count once."""
+    timed = [node for node in nodes if node.span.start]
+    if not timed:
+        return None, None
+    start = min(node.span.start for node in timed)
+    end = max(node.span.last for node in timed)
+    seconds = {
+        kind: _union([(node.span.start, node.span.last) for node in timed if node.facts.kind == kind])
+        for kind in ("model", "tool")
+    }
+    return start / NANOSECONDS, Durations((end - start) / NANOSECONDS, seconds["model"], seconds["tool"])
+
+
+def _union(intervals: list[tuple[int, int]]) -> float | None:
+    """Return how long at least one of some intervals lasts, in seconds, or None without an interval."""
+    if not intervals:
+        return None
+    total = end = 0
+    for start, stop in sorted(intervals):
+        total += max(0, stop - max(start, end))
+        end = max(end, stop)
+    return total / NANOSECONDS

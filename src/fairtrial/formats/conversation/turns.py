@@ -1,0 +1,58 @@
+"""Which turns of the user do the messages to a model hold?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from fairtrial.formats.chats.assembly import Entry, Instruction, UserMessage
+from fairtrial.records.trace import Message, Step, Usage
+
+
+class Turn(NamedTuple):
+    """A turn of the user, and the steps after it. Messages that follow one another are one turn."""
+
+    user: Message
+    steps: tuple[Step, ...] = ()
+
+
+class Turns(NamedTuple):
+    """The turns in the input of a call. `opening` are the steps before the first turn."""
+
+    opening: tuple[Step, ...]
+    turns: tuple[Turn, ...]
+    instructions: str
+
+    @property
+    def texts(self) -> list[str]:
+        """The text of each turn."""
+        return [turn.user.text for turn in self.turns]
+
+
+def turns_of(entries: Sequence[Entry]) -> Turns:
+    """Return the turns in the messages to a model."""
+    opening: list[Step] = []
+    turns: list[tuple[list[Message], list[Step]]] = []
+    instructions: list[str] = []
+    for entry in entries:
+        if isinstance(entry, Instruction):
+            instructions.append(entry.text)
+        elif isinstance(entry, UserMessage):
+            if not turns or turns[-1][1]:
+                turns.append(([], []))
+            turns[-1][0].append(entry.message)
+        elif not isinstance(entry, Usage):
+            (turns[-1][1] if turns else opening).append(entry)
+    return Turns(
+        tuple(opening),
+        tuple(Turn(_joined(messages), tuple(steps)) for messages, steps in turns),
+        "\n".join(text for text in instructions if text),
+    )
+
+
+def _joined(messages: list[Message]) -> Message:
+    if len(messages) == 1:
+        return messages[0]
+    text = "\n\n".join(message.text for message in messages if message.text)
+    withheld = next((message.withheld for message in messages if message.withheld), "")
+    return Message(text, parts=tuple(part for message in messages for part in message.parts), withheld=withheld)

@@ -1,0 +1,120 @@
+"""How do dialects read messages, answers of tools and numbers in attributes?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from fairtrial.formats.chats import dialects as chats
+from fairtrial.formats.chats.assembly import Entry, Instruction, UserMessage
+from fairtrial.formats.messages import arguments_of, response_of
+from fairtrial.formats.messages import entries as openai_entries
+from fairtrial.formats.reading import Diagnostics
+from fairtrial.formats.spans.span import Span
+from fairtrial.formats.spans.values import structured, whole_number
+from fairtrial.formats.tool_failures import has_failed
+from fairtrial.records.record import Json
+from fairtrial.records.trace import Message, Step, ToolResult, Usage
+
+_HIDDEN = ("__REDACTED__", "[REDACTED]", "<REDACTED>")
+
+
+def chat_entries(messages: Json, reading: Diagnostics) -> list[Entry]:
+    """Return the entries of messages of any provider, for example of OpenAI or Bedrock.
+
+    A message or a part that nobody knows is a warning: one odd part must not make a whole body of data unreadable.
+    """
+    raw = messages if isinstance(messages, list) else [messages]
+    inner = Diagnostics(reading.path)
+    entries: list[Entry] = []
+    dialect = chats.dialect_of(raw)
+    for i, message in enumerate(raw):
+        if isinstance(message, dict):
+            read = openai_entries if dialect is None else dialect.entries
+            entries += read(message, ((), i), inner)
+        elif isinstance(message, str):
+            entries.append(UserMessage(Message(message)))
+    note_unknown(inner, reading)
+    return entries
+
+
+def note_unknown(inner: Diagnostics, reading: Diagnostics) -> None:
+    """Pass the problems of messages on as warnings, each problem once."""
+    for problem in inner.errors:
+        warning = f"{reading.path}: a message in a span was not read in full: {problem}"
+        if warning not in reading.warnings:
+            reading.warnings.append(warning)
+
+
+def output_steps(entries: Iterable[Entry]) -> tuple[Step, ...]:
+    """Return the steps of an answer. A text of the user's role is not an answer, and neither is a usage."""
+    return tuple(entry for entry in entries if not isinstance(entry, UserMessage | Instruction | Usage))
+
+
+def text_of(span: Span, *names: str) -> str:
+    """Return the first of some attributes that is a text with content, or an empty text."""
+    for name in names:
+        value = span.attributes.get(name)
+        if isinstance(value, str) and value and value not in _HIDDEN:
+            return value
+    return ""
+
+
+def data_of(span: Span, *names: str) -> Json:
+    """Return the data in the first of some attributes that is there and not hidden, or None."""
+    for name in names:
+        value = span.attributes.get(name)
+        if value is not None and value != "" and value not in _HIDDEN:
+            return structured(value)
+    return None
+
+
+def number_of(span: Span, *names: str) -> int | None:
+    """Return the first of some attributes that is a number, as a whole number, or None."""
+    for name in names:
+        if name in span.attributes and (number := whole_number(span.attributes[name])) is not None:
+            return number
+    return None
+
+
+def first_text(value: Json) -> str:
+    """Return a text, or the first text of a list, for example of the finish reasons."""
+    if isinstance(value, list) and value:
+        value = value[0]
+    return value if isinstance(value, str) else ""
+
+
+def declarations_of(raw: Json) -> tuple[dict[str, Any], ...]:
+    """Return declared tools without the wrapper that a provider puts around a declaration."""
+    tools = structured(raw)
+    declarations: list[dict[str, Any]] = []
+    for tool in tools if isinstance(tools, list) else ():
+        value = structured(tool)
+        if isinstance(value, dict):
+            inner = value.get("function")
+            declarations.append(inner if isinstance(inner, dict) else value)
+    return tuple(declarations)
+
+
+def arguments(raw: Json) -> dict[str, Any] | None:
+    """Return the arguments of a call, or None if they are not recorded."""
+    value = structured(raw)
+    return None if value is None else arguments_of(value)
+
+
+def response(raw: Json) -> Json:
+    """Return the answer of a tool: data, the data in its text, or the text in blocks of content."""
+    value = response_of(raw) if isinstance(raw, str) else raw
+    blocks = value if isinstance(value, list) else []
+    if blocks and all(isinstance(block, dict) and isinstance(block.get("text"), str) for block in blocks):
+        return response_of("\n".join(block["text"] for block in blocks))
+    if len(blocks) == 1 and isinstance(blocks[0], dict) and blocks[0].keys() == {"json"}:
+        return blocks[0]["json"]
+    return value
+
+
+def tool_result(
+    name: str, value: Json, call_id: str, *, stated: bool | None = None, withheld: str = ""
+) -> ToolResult:
+    """Return the answer of a tool. `stated` is the failure that the span states beside the answer."""
+    return ToolResult(name, value, call_id, is_error=has_failed(value, stated), withheld=withheld)

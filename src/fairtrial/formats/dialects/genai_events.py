@@ -1,0 +1,110 @@
+"""Messages of OpenTelemetry's GenAI conventions that stand in events of a span, or in log records of their own."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from fairtrial.formats.chats.assembly import Entry
+from fairtrial.formats.dialects.content import chat_entries, output_steps
+from fairtrial.formats.dialects.genai_parts import answer_of, entries_of, instructions_of
+from fairtrial.formats.reading import Diagnostics
+from fairtrial.formats.spans.span import Span, SpanEvent
+from fairtrial.formats.spans.values import structured
+from fairtrial.records.record import Json
+from fairtrial.records.trace import Step
+
+_DETAILS = "gen_ai.client.inference.operation.details"
+_ROLES = {
+    "gen_ai.system.message": "system",
+    "gen_ai.user.message": "user",
+    "gen_ai.assistant.message": "assistant",
+    "gen_ai.tool.message": "tool",
+}
+
+
+class EventContent(NamedTuple):
+    """The messages in events. None means that no event holds them."""
+
+    input: tuple[Entry, ...] | None = None
+    output: tuple[Step, ...] | None = None
+    instructions: str = ""
+
+
+def content_of(span: Span, choices: int, reading: Diagnostics) -> EventContent:
+    """Return the messages in the events of a span. Some instrumentations write an event for each of them."""
+    got: list[Entry] = []
+    answer: list[Step] = []
+    has_input = has_output = False
+    instructions = ""
+    for event in span.events:
+        fields = _fields(event)
+        if event.name == _DETAILS:
+            instructions = instructions_of(fields.get("gen_ai.system_instructions")) or instructions
+            entries = entries_of(fields.get("gen_ai.input.messages"), reading)
+            steps = answer_of(fields.get("gen_ai.output.messages"), choices, reading)
+        elif event.name in _ROLES or event.name == "gen_ai.content.prompt":
+            entries, steps = tuple(chat_entries(_message(event, fields), reading)), None
+        elif event.name in ("gen_ai.choice", "gen_ai.content.completion"):
+            entries, steps = None, output_steps(chat_entries(_choice(event, fields), reading))
+        else:
+            continue
+        has_input, has_output = has_input or entries is not None, has_output or steps is not None
+        got += entries or ()
+        answer += steps or ()
+    return EventContent(tuple(got) if has_input else None, tuple(answer) if has_output else None, instructions)
+
+
+def arguments_in(span: Span) -> Json:
+    """Return the arguments of a call of a tool that stand in an event, or None."""
+    return next((_fields(event).get("content") for event in span.events if event.name == "gen_ai.tool.message"), None)
+
+
+def result_in(span: Span) -> Json:
+    """Return the answer of a tool that stands in an event, or None."""
+    answer = next((_fields(event).get("message") for event in span.events if event.name == "gen_ai.choice"), None)
+    return structured(answer)
+
+
+def _fields(event: SpanEvent) -> dict[str, Any]:
+    """Return the content of an event, which stands in its attributes, in its body, or as JSON in an attribute."""
+    body = structured(event.body)
+    inner = structured(event.attributes.get("gen_ai.event.content"))
+    return {
+        **(body if isinstance(body, dict) else {}),
+        **(inner if isinstance(inner, dict) else {}),
+        **event.attributes,
+    }
+
+
+def _message(event: SpanEvent, fields: dict[str, Any]) -> Json:
+    """Return the message in an event as its provider would write it."""
+    if event.name == "gen_ai.content.prompt":
+        return structured(fields.get("gen_ai.prompt"))
+    role, content = _ROLES[event.name], structured(fields.get("content"))
+    if isinstance(content, list) and any(isinstance(part, dict) and "toolResult" in part for part in content):
+        role = "user"  # Bedrock has results in messages of the user
+    if not isinstance(content, list):
+        content = fields.get("content")  # a text that happens to be JSON is a text
+    message = {"role": role, "content": content}
+    if calls := structured(fields.get("tool_calls")):
+        message["tool_calls"] = calls
+    if role == "tool":
+        message["tool_call_id"] = fields.get("id")
+    return message
+
+
+def _choice(event: SpanEvent, fields: dict[str, Any]) -> Json:
+    """Return the message of a choice. Only the first of several choices counts."""
+    if event.name == "gen_ai.content.completion":
+        return structured(fields.get("gen_ai.completion"))
+    if fields.get("index") not in (None, 0, "0"):
+        return []
+    raw = fields.get("message")
+    message = structured(raw)
+    if isinstance(message, list):
+        message = {"content": message}
+    elif not isinstance(message, dict):
+        message = {"content": raw}
+    if "tool_calls" not in message and (calls := structured(fields.get("tool_calls"))):
+        message = {**message, "tool_calls": calls}
+    return {**message, "role": "assistant"}

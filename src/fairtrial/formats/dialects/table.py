@@ -1,0 +1,52 @@
+"""In which dialects is a span written, and what does it say?
+
+A dialect is a module of this package that makes one `Dialect`, and one row in `DIALECTS`:
+
+- `is_span(span)` says by the attributes of a span whether it is written in the dialect. The scope of the span says
+  nothing: a list of known scopes would drop the spans of everybody else.
+- `read(span, reading)` returns the `Facts` of the span: whether it is an agent, a model call or a tool, and its messages
+  as entries of `formats/chats/assembly.py`. `content.py` reads messages of providers, JSON in texts, and numbers. A
+  problem in a message becomes a warning in `reading`.
+
+Many spans are written in several dialects. The dialects earlier in the table count, and the later ones fill their gaps.
+`CONVERSATION_IDS` lists the attributes that name a conversation, the first that is there counts.
+Everything after that, from the facts to recordings, is the same for all dialects: `formats/conversation/`.
+"""
+
+from __future__ import annotations
+
+from fairtrial.formats.dialects.facts import NOTHING, Dialect, Facts, combined
+from fairtrial.formats.dialects.genai import GENAI
+from fairtrial.formats.reading import Diagnostics
+from fairtrial.formats.spans.span import Span
+
+DIALECTS: tuple[Dialect, ...] = (GENAI,)
+
+CONVERSATION_IDS = (
+    "gen_ai.conversation.id",
+    "session.id",
+    "langfuse.session.id",
+    "traceloop.association.properties.session_id",
+    "traceloop.association.properties.thread_id",
+    "traceloop.association.properties.conversation_id",
+    "traceloop.association.properties.chat_id",
+    "ai.telemetry.metadata.sessionId",
+    "ai.telemetry.metadata.threadId",
+    "ai.telemetry.metadata.chatId",
+    "gcp.vertex.agent.session_id",
+    "mlflow.trace.session",
+)
+"""The attributes that name the conversation of a span, in the order of their precedence."""
+
+
+def dialects_of(span: Span) -> list[Dialect]:
+    """Return the dialects that a span is written in."""
+    return [dialect for dialect in DIALECTS if dialect.is_span(span)]
+
+
+def facts_of(span: Span, reading: Diagnostics) -> Facts:
+    """Return what a span says in all its dialects together."""
+    facts = NOTHING
+    for dialect in dialects_of(span):
+        facts = combined(facts, dialect.read(span, reading))
+    return facts

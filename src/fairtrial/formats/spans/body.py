@@ -1,0 +1,76 @@
+"""Which spans does a body of data hold? Several files are one body: each span counts once, with its log records."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from fairtrial.formats.spans.span import LogRecord, Span, SpanEvent, SpanItem
+from fairtrial.text.display import visible_line
+
+_Key = tuple[str, str]
+
+
+def spans_of(items: Iterable[SpanItem], warnings: list[str]) -> list[Span]:
+    """Return the spans of a body in the order of their start, each once and with the events of its log records.
+
+    A span that was sent twice counts once. If the two differ, the span that ended later counts, and a warning says so.
+    A log record whose span is nowhere in the body becomes a span of its own.
+    """
+    spans: dict[_Key, Span] = {}
+    logs: dict[_Key, list[LogRecord]] = defaultdict(list)
+    differing = 0
+    for place, item in enumerate(items):
+        if isinstance(item, LogRecord):
+            if item.trace_id:  # a log record outside of every trace belongs to no conversation
+                logs[item.trace_id, item.span_id].append(item)
+            continue
+        span = replace(item, place=place, span_id=item.span_id or f"#{place}")
+        key = (span.trace_id, span.span_id)
+        earlier = spans.get(key)
+        if earlier is not None and replace(earlier, place=place) != span:
+            differing += 1
+            span = max(earlier, span, key=_completeness)
+        spans[key] = span
+    if differing:
+        warnings.append(f"{differing} spans are there twice with unequal content; the span that ended later counts")
+    for key, records in logs.items():
+        spans[key] = _with_events(spans.get(key) or _span_of_logs(records), records)
+    unended = [span for span in spans.values() if span.end is None and not span.span_id.startswith("#")]
+    if unended:
+        name = visible_line(unended[0].name)
+        warnings.append(f"{len(unended)} spans never ended, for example {name!r}; their duration is not known")
+    return sorted(spans.values(), key=lambda span: (span.start, span.place))
+
+
+def _completeness(span: Span) -> tuple[int, int, bytes]:
+    """Return a key that is larger for the later and the fuller of two spans, whichever came first."""
+    return (-1 if span.end is None else span.end, len(span.attributes), msgspec.json.encode(replace(span, place=0)))
+
+
+def _span_of_logs(records: Sequence[LogRecord]) -> Span:
+    """Return a span for log records whose own span was not recorded."""
+    first = records[0]
+    attributes = {key: value for record in records for key, value in record.event.attributes.items()}
+    times = [record.event.time for record in records]
+    return Span(
+        first.trace_id,
+        first.span_id or "#",
+        name=first.event.name,
+        start=min(times),
+        end=max(times),
+        attributes=attributes,
+        resource=first.resource,
+    )
+
+
+def _with_events(span: Span, records: Sequence[LogRecord]) -> Span:
+    """Return a span with the events of log records, each event once, in the order of time."""
+    events: list[SpanEvent] = list(span.events)
+    for record in records:
+        if record.event not in events:
+            events.append(record.event)
+    return replace(span, events=tuple(sorted(events, key=lambda event: event.time)))

@@ -1,0 +1,120 @@
+"""OTLP as JSON: one document, or a line for each batch. Tempo's export is the same with other names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from fairtrial.formats.spans.span import LogRecord, Span, SpanEvent, SpanItem
+from fairtrial.formats.spans.values import any_value, hex_id, key_values, nanoseconds
+from fairtrial.records.record import Json
+
+_RESOURCE_SPANS = ("resourceSpans", "resource_spans", "batches")
+_RESOURCE_LOGS = ("resourceLogs", "resource_logs")
+_SCOPE_SPANS = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans", "instrumentation_library_spans")
+_SCOPE_LOGS = ("scopeLogs", "scope_logs", "instrumentationLibraryLogs")
+_SCOPE = ("scope", "instrumentationLibrary", "instrumentation_library")
+_KINDS = ("", "internal", "server", "client", "producer", "consumer")
+_FAILED = (2, "STATUS_CODE_ERROR", "ERROR", "2")
+
+
+def is_document(value: Any) -> bool:
+    """Whether a value is a batch of spans or of log records."""
+    return isinstance(value, dict) and any(
+        isinstance(value.get(key), list) for key in (*_RESOURCE_SPANS, *_RESOURCE_LOGS)
+    )
+
+
+def items(document: dict[str, Any]) -> Iterator[SpanItem]:
+    """Yield the spans and the log records of a batch."""
+    for group in _objects(document, _RESOURCE_SPANS):
+        resource = _resource(group)
+        for scope_group in _objects(group, _SCOPE_SPANS):
+            scope = _scope_name(scope_group)
+            for raw in _objects(scope_group, ("spans",)):
+                yield span(raw, scope, resource)
+    for group in _objects(document, _RESOURCE_LOGS):
+        resource = _resource(group)
+        for scope_group in _objects(group, _SCOPE_LOGS):
+            for raw in _objects(scope_group, ("logRecords", "log_records")):
+                yield _log_record(raw, resource)
+
+
+def span(raw: dict[str, Any], scope: str = "", resource: dict[str, Json] | None = None) -> Span:
+    """Return a span."""
+    start = nanoseconds(_member(raw, "startTimeUnixNano", "start_time_unix_nano"))
+    status = raw.get("status")
+    return Span(
+        hex_id(_member(raw, "traceId", "trace_id")),
+        hex_id(_member(raw, "spanId", "span_id")),
+        hex_id(_member(raw, "parentSpanId", "parent_span_id")),
+        _text(raw.get("name")),
+        kind_name(raw.get("kind")),
+        start or 0,
+        nanoseconds(_member(raw, "endTimeUnixNano", "end_time_unix_nano")),
+        key_values(raw.get("attributes")),
+        tuple(_event(event) for event in _objects(raw, ("events",))),
+        failure_of(status.get("code"), status.get("message")) if isinstance(status, dict) else "",
+        scope,
+        resource or {},
+    )
+
+
+def failure_of(code: Any, message: Any) -> str:
+    """Return the failure that a status states, by its number or its name, or an empty text."""
+    if code not in _FAILED:
+        return ""
+    return message if isinstance(message, str) and message else "ERROR"
+
+
+def kind_name(kind: Any) -> str:
+    """Return the kind of a span in lower case, from its number or its name: `client` for 3 and `SPAN_KIND_CLIENT`."""
+    if isinstance(kind, int):
+        return _KINDS[kind] if 0 <= kind < len(_KINDS) else ""
+    name = _text(kind).lower().removeprefix("span_kind_").removeprefix("spankind.")
+    return name if name in _KINDS else ""
+
+
+def _event(raw: dict[str, Any]) -> SpanEvent:
+    time = nanoseconds(_member(raw, "timeUnixNano", "time_unix_nano"))
+    return SpanEvent(_text(raw.get("name")), key_values(raw.get("attributes")), time=time or 0)
+
+
+def _log_record(raw: dict[str, Any], resource: dict[str, Json]) -> LogRecord:
+    """Return a log record. Its event's name stands in `eventName`, in the attribute `event.name`, or as the body."""
+    attributes = key_values(raw.get("attributes"))
+    body = any_value(raw.get("body"))
+    name = _member(raw, "eventName", "event_name") or attributes.get("event.name") or body
+    time = nanoseconds(_member(raw, "timeUnixNano", "time_unix_nano")) or nanoseconds(
+        _member(raw, "observedTimeUnixNano", "observed_time_unix_nano")
+    )
+    event = SpanEvent(_text(name), attributes, body, time or 0)
+    return LogRecord(
+        hex_id(_member(raw, "traceId", "trace_id")), hex_id(_member(raw, "spanId", "span_id")), event, resource
+    )
+
+
+def _objects(raw: dict[str, Any], keys: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+    for key in keys:
+        values = raw.get(key)
+        if isinstance(values, list):
+            yield from (value for value in values if isinstance(value, dict))
+
+
+def _resource(group: dict[str, Any]) -> dict[str, Json]:
+    resource = group.get("resource")
+    return key_values(resource.get("attributes")) if isinstance(resource, dict) else {}
+
+
+def _scope_name(group: dict[str, Any]) -> str:
+    scope = next((group[key] for key in _SCOPE if isinstance(group.get(key), dict)), {})
+    return _text(scope.get("name"))
+
+
+def _member(raw: dict[str, Any], *names: str) -> Any:
+    """Return a member under the first of its names that the object has."""
+    return next((raw[name] for name in names if raw.get(name) is not None), None)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""

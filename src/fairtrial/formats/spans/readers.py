@@ -1,0 +1,35 @@
+"""Which reader turns a file into spans?
+
+A reader is a module of this package with two functions, and one row in `READERS`:
+
+- `is_document(value)` says by the shape of a JSON value, never by a file name, whether the reader knows it. The value
+  is a whole document, a line of JSON lines, or an item of an array.
+- `items(value)` yields a `Span` or a `LogRecord` for each span in it. It calls `values.hex_id`, `values.nanoseconds` and
+  `values.any_value`, so that every reader writes ids, times and values in the same way. It names no attribute: the
+  dialects read the attributes (`formats/dialects`). A reader of an own form of a vendor renames the fields of that form to
+  attributes that a dialect knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from fairtrial.formats.spans import otlp_json
+from fairtrial.formats.spans.span import SpanItem
+
+
+class Reader(NamedTuple):
+    """A form of spans in JSON: its name, the values that it knows, and the spans in a value."""
+
+    name: str
+    is_document: Callable[[Any], bool]
+    items: Callable[[Any], Iterator[SpanItem]]
+
+
+READERS = (Reader("OTLP spans", otlp_json.is_document, otlp_json.items),)
+
+
+def reader_of(value: Any) -> Reader | None:
+    """Return the reader that knows a JSON value, or None."""
+    return next((reader for reader in READERS if reader.is_document(value)), None)

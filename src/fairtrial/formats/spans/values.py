@@ -1,0 +1,156 @@
+"""How do files of spans write ids, times, numbers and values? Every reader of spans asks here."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any
+
+from fairtrial.formats.jsontext import decode
+from fairtrial.records.record import Json
+
+_NANOSECONDS = 1_000_000_000
+_HEX = re.compile(r"(?:0[xX])?([0-9a-fA-F]{16}|[0-9a-fA-F]{32})\Z")
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{11}=?\Z|[A-Za-z0-9+/_-]{22}(?:==)?\Z")
+_FRACTION = re.compile(r"(.*:\d\d)[.,](\d+)(.*)\Z")
+_LONGEST_ID = 200
+_LONGEST_JSON = 16 << 20
+"""A longer text is not decoded as JSON. It stays a text."""
+_MOST_DEPTH = 100
+_LAST_SECOND = 4_102_444_800
+"""The year 2100. A larger number of seconds is a number of milliseconds, microseconds or nanoseconds."""
+
+
+def hex_id(raw: Any) -> str:
+    """Return an id as lower-case hex, or an empty text for no id: null, an empty text, or zeros.
+
+    Ids come as hex of 16 or 32 digits, with or without 0x, and as base64 of 8 or 16 bytes. An id of another form is
+    kept as it is, for example a UUID.
+    """
+    if not isinstance(raw, str) or len(raw) > _LONGEST_ID:
+        return ""
+    if (match := _HEX.match(raw)) is not None:
+        digits = match.group(1).lower()
+        return digits if digits.strip("0") else ""
+    if _BASE64.match(raw):
+        with suppress(binascii.Error, ValueError):
+            data = base64.b64decode(raw.replace("-", "+").replace("_", "/") + "=" * (-len(raw) % 4), validate=True)
+            if len(data) in (8, 16):
+                return data.hex() if any(data) else ""
+    return raw
+
+
+def whole_number(raw: Any) -> int | None:
+    """Return an integer from a number or its text. Integers above 2**53 stay exact, as JSON holds their digits."""
+    if isinstance(raw, bool):
+        return None
+    if isinstance(raw, int):
+        return raw
+    if isinstance(raw, float):
+        return int(raw) if abs(raw) < 2**80 else None
+    if isinstance(raw, str) and len(raw) <= 30 and raw.strip().lstrip("-").isdecimal():
+        return int(raw)
+    return None
+
+
+def nanoseconds(raw: Any) -> int | None:
+    """Return a time in nanoseconds since 1970, from a number of nanoseconds or an ISO 8601 text.
+
+    A small number is a number of seconds, milliseconds or microseconds, as its size says.
+    """
+    if isinstance(raw, float) and abs(raw) < _LAST_SECOND:
+        return round(raw * _NANOSECONDS)
+    number = whole_number(raw)
+    if number is not None:
+        for unit in (_NANOSECONDS, 1_000_000, 1_000):
+            if 0 < number < _LAST_SECOND * _NANOSECONDS // unit:
+                return number * unit
+        return number if number > 0 else None
+    return _iso_nanoseconds(raw) if isinstance(raw, str) else None
+
+
+def _iso_nanoseconds(text: str) -> int | None:
+    """Return an ISO 8601 text as nanoseconds. Python's own reader keeps only microseconds."""
+    fraction = 0
+    if (match := _FRACTION.match(text)) is not None:
+        text = match.group(1) + match.group(3)
+        fraction = int(match.group(2)[:9].ljust(9, "0"))
+    try:
+        moment = datetime.fromisoformat(text.strip().replace(" UTC", "+00:00"))
+    except ValueError:
+        return None
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return int(moment.timestamp()) * _NANOSECONDS + fraction
+
+
+def structured(value: Json) -> Json:
+    """Return an attribute that holds JSON as data: it is data already, or JSON text, or JSON text twice.
+
+    A text that is not JSON stays a text, for example `repr` of a Python object. Nothing is evaluated.
+    """
+    for _ in range(2):
+        if not isinstance(value, str) or len(value) > _LONGEST_JSON or value[:1] not in ("{", "[", '"'):
+            return value
+        try:
+            value = decode(value.encode())
+        except (ValueError, UnicodeEncodeError):
+            return value
+    return value
+
+
+def any_value(raw: Any, depth: int = 0) -> Json:
+    """Return a value of OTLP, for example `{"stringValue": "a"}`. Members of the union that are null are ignored."""
+    if not isinstance(raw, dict) or depth > _MOST_DEPTH:
+        return None
+    for key, value in raw.items():
+        if value is not None and (read := _UNION.get(key)) is not None:
+            return read(value, depth)
+    return None
+
+
+def key_values(raw: Any, depth: int = 0) -> dict[str, Json]:
+    """Return a list of keys with values of OTLP as an object."""
+    pairs = raw if isinstance(raw, list) else ()
+    return {
+        pair["key"]: any_value(pair.get("value"), depth + 1)
+        for pair in pairs
+        if isinstance(pair, dict) and isinstance(pair.get("key"), str)
+    }
+
+
+def _array(value: Any, depth: int) -> Json:
+    items = value.get("values") if isinstance(value, dict) else None
+    return [any_value(item, depth + 1) for item in items] if isinstance(items, list) else []
+
+
+def _object(value: Any, depth: int) -> Json:
+    return key_values(value.get("values"), depth) if isinstance(value, dict) else {}
+
+
+def _scalar(value: Any, _depth: int) -> Json:
+    return value
+
+
+def _integer(value: Any, _depth: int) -> Json:
+    return whole_number(value)
+
+
+_UNION = {
+    "stringValue": _scalar,
+    "boolValue": _scalar,
+    "intValue": _integer,
+    "doubleValue": _scalar,
+    "arrayValue": _array,
+    "kvlistValue": _object,
+    "bytesValue": _scalar,
+    "string_value": _scalar,
+    "bool_value": _scalar,
+    "int_value": _integer,
+    "double_value": _scalar,
+    "array_value": _array,
+    "kvlist_value": _object,
+    "bytes_value": _scalar,
+}
