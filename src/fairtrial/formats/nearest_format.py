@@ -71,12 +71,12 @@ def problem(document: Any) -> str:
         allowed = f"{_EVAL_SET.name} {_EVAL_SET.sample}, for example"
     else:
         allowed = f"the nearest is {form.name} {form.sample}"
-    return f"is not in a format that is read here; {allowed}; got {_description(document)}"
+    return f"is not in a format that is read here; {allowed}; got {described(document)}"
 
 
 def case_problem(raw: dict[str, Any]) -> str:
     """Return the problem of an object in `eval_cases` that has none of the keys of a case."""
-    return f"must be {_CASE_SAMPLE}, got {_description(raw)}"
+    return f"must be {_CASE_SAMPLE}, got {described(raw)}"
 
 
 def _nearest(document: Any) -> _Format | None:
@@ -105,10 +105,11 @@ def _few(keys: Iterable[str]) -> list[str]:
     return [key for key, _ in zip(keys, range(_MOST_KEYS), strict=False)]
 
 
-def _description(document: Any) -> str:
+def described(document: Any) -> str:
+    """Return a document in a few words, with its first keys."""
     if isinstance(document, dict) and document:
         names = ", ".join(shortened(repr(key), 40) for key in list(document)[:8])
         return f"an object with the keys {names}" + (", …" if len(document) > 8 else "")
     if isinstance(document, list) and document:
-        return f"an array that starts with {_description(document[0])}"
+        return f"an array that starts with {described(document[0])}"
     return format_value(document)

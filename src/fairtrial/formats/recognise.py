@@ -29,6 +29,8 @@ from fairtrial.formats.jsontext import (
     strict_utf8,
 )
 from fairtrial.formats.reading import MOST_PROBLEMS, Diagnostics, Place
+from fairtrial.formats.spans import readers
+from fairtrial.formats.spans.span import SpanItem
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.record import Record
@@ -41,15 +43,15 @@ _ONLY_RESPONSES = (
     "/: holds responses of OpenAI's Responses API, without the user's messages and the results of tools; give the "
     "items of the conversation"
 )
-_REFUSED = {
-    "resourceSpans": "OpenTelemetry spans (OTLP)",
-    "batches": "OpenTelemetry spans (a Tempo export)",
-    "data": "traces (a Jaeger export)",
-}
+_REFUSED = {"data": "traces (a Jaeger export)"}
 
 
 class Loaded(Record, frozen=True):
-    """The content of a file: an eval set (the expectation), recordings, both, or a configuration."""
+    """The content of a file: an eval set (the expectation), recordings, both, or a configuration.
+
+    A file of `spans` has no recordings of its own: the spans of several files are one body of data, and a file of log
+    records completes the spans of another. `formats.conversation` makes the recordings.
+    """
 
     path: str
     kind: str
@@ -57,6 +59,7 @@ class Loaded(Record, frozen=True):
     recordings: tuple[Recording, ...] = ()
     config: EvalConfig | None = None
     warnings: tuple[str, ...] = ()
+    spans: tuple[SpanItem, ...] = ()
 
 
 def read(data: bytes, path: str, *, lenient: bool = False) -> Loaded:
@@ -139,6 +142,8 @@ def _object(top: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
 
 
 def _recorded_object(whole: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
+    if readers.reader_of(whole) is not None:
+        return _spans([whole], reading)
     for key, read_list in (("scenarios", _scenarios), ("events", _session)):
         if isinstance(whole.get(key), list):
             return read_list(whole, reading, stem)
@@ -150,6 +155,20 @@ def _recorded_object(whole: dict[str, Any], reading: Diagnostics, stem: str) -> 
         if isinstance(whole.get(key), list):
             raise FormatError(reading.path, [f"/{key}: holds {content}, which are not read here yet"])
     raise FormatError(reading.path, [f"/: {nearest_format.problem(whole)}"])
+
+
+def _spans(documents: list[Any], reading: Diagnostics) -> Loaded:
+    """Return the spans of documents, of lines, or of the items of an array."""
+    items: list[SpanItem] = []
+    kinds: list[str] = []
+    for i, document in enumerate(documents):
+        reader = readers.reader_of(document)
+        if reader is None:
+            reading.error(((), i), f"must be {kinds[0]}, as the first is, got {nearest_format.described(document)}")
+            continue
+        kinds.append(reader.name)
+        items += reader.items(document)
+    return Loaded(reading.path, kinds[0], spans=tuple(items))
 
 
 def _session(top: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
@@ -248,6 +267,8 @@ def _array(top: list[Any], reading: Diagnostics, stem: str) -> Loaded:
     items = [_value(item) for item in top]
     first = items[0] if items else None
     path = reading.path
+    if readers.reader_of(first) is not None:
+        return _spans(items, reading)
     if messages.is_tau(first):
         tasks, recordings = messages.tau_bench(items, reading)
         return Loaded(path, "tau-bench results", tasks, recordings)

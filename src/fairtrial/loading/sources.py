@@ -13,7 +13,9 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from fairtrial.errors import FormatError, UsageError
+from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
 from fairtrial.formats.recognise import Loaded, read
+from fairtrial.loading.span_files import with_conversations
 from fairtrial.records.case import EvalSet
 from fairtrial.records.record import Record
 from fairtrial.text.display import shortened
@@ -63,8 +65,14 @@ def check_name(path: Path) -> None:
         raise FormatError(ascii(str(path)), ["has a name that is not UTF-8; rename the file"]) from None
 
 
-def read_file(path: Path, *, lenient: bool = False) -> tuple[Loaded, str]:
+def read_file(path: Path, *, lenient: bool = False, traces: TraceOptions = DEFAULTS) -> tuple[Loaded, str]:
     """Return the content of a file, or of standard input, and the SHA-256 of its bytes. Raises FormatError."""
+    loaded, sha256 = read_part(path, lenient=lenient)
+    return (with_conversations([loaded], traces)[0] if loaded.spans else loaded), sha256
+
+
+def read_part(path: Path, *, lenient: bool = False) -> tuple[Loaded, str]:
+    """Return the content of a file as `read_file` does, but spans are not made into recordings yet."""
     check_name(path)
     try:
         data = sys.stdin.buffer.read() if str(path) == STDIN else path.read_bytes()
@@ -82,18 +90,27 @@ def no_such_path(given: str | Path) -> Iterator[None]:
         raise UsageError(f"{shortened(str(given), 200)}: {error.strerror or error}") from None
 
 
-def sources(paths: Sequence[str | Path], *, lenient: bool = False, recorded: bool = False) -> list[Source]:
+def sources(
+    paths: Sequence[str | Path], *, lenient: bool = False, recorded: bool = False, traces: TraceOptions = DEFAULTS
+) -> list[Source]:
     """Return the content of the files at paths. In a folder, names decide: `*.evalset.json`, for example.
 
     With `recorded`, files with recordings count too. Raises an error that lists the problems of all files at once.
     """
 
     def read_source(file: FoundFile, _number: int) -> Source:
-        loaded, digest = read_file(file.path, lenient=lenient)
+        loaded, digest = read_part(file.path, lenient=lenient)
         check_useful(loaded, recorded=recorded)
         return file.source_of(loaded, digest)
 
-    return read_each(paths, read_source, recorded=recorded)
+    return joined_spans(read_each(paths, read_source, recorded=recorded), traces)
+
+
+def joined_spans(sources: list[Source], traces: TraceOptions) -> list[Source]:
+    """Return files with the recordings in their spans. The spans of all files are one body of data."""
+    with_spans = [source for source in sources if source.loaded.spans]
+    contents = iter(with_conversations([source.loaded for source in with_spans], traces))
+    return [replace(source, loaded=next(contents)) if source.loaded.spans else source for source in sources]
 
 
 def read_each(
@@ -137,7 +154,7 @@ def find_files(paths: Sequence[str | Path], *, recorded: bool) -> Iterator[Found
 
 def check_useful(loaded: Loaded, *, recorded: bool) -> None:
     """Raise FormatError for a file without an eval set. With `recorded`, a file may hold recordings instead."""
-    if loaded.eval_set is None and not (recorded and loaded.recordings):
+    if loaded.eval_set is None and not (recorded and (loaded.recordings or loaded.spans)):
         raise FormatError(loaded.path, [f"holds {loaded.kind}, but an eval set is needed"])
 
 

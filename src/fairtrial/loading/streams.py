@@ -12,13 +12,24 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from fairtrial.errors import FormatError, UsageError
+from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
 from fairtrial.formats.items import iter_recordings
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.recognise import Loaded
 from fairtrial.formats.values import BLOCK, NotStreamableError
 from fairtrial.loading.case_index import AttemptCounter, CaseIndex, IndexedCase
 from fairtrial.loading.cases import check_globs, matches
-from fairtrial.loading.sources import FoundFile, Source, can_read_again, check_name, check_useful, read_each, read_file
+from fairtrial.loading.sources import (
+    FoundFile,
+    Source,
+    can_read_again,
+    check_name,
+    check_useful,
+    joined_spans,
+    read_each,
+    read_file,
+    read_part,
+)
 from fairtrial.planned_case import Pair, PlannedCase
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase
@@ -59,7 +70,7 @@ class FilePass:
             reading.finish()
             self.warnings, self.sha256 = tuple(reading.warnings), hashed.hexdigest()
         except NotStreamableError:
-            self.loaded, self.sha256 = read_file(self.path, lenient=self.lenient)
+            self.loaded, self.sha256 = read_part(self.path, lenient=self.lenient)
             self.warnings = self.loaded.warnings
             yield from islice(self.loaded.recordings, count, None)
 
@@ -75,11 +86,14 @@ class FilePass:
             raise FormatError(str(self.path), [error.strerror or str(error)]) from None
 
 
-def scan_sources(paths: Sequence[str | Path], *, lenient: bool = False) -> tuple[list[Source], CaseIndex | None]:
+def scan_sources(
+    paths: Sequence[str | Path], *, lenient: bool = False, traces: TraceOptions = DEFAULTS
+) -> tuple[list[Source], CaseIndex | None]:
     """Return the files at paths, checked but without their recordings, and the index of the cases of the recordings.
 
-    If a file also holds an eval set, the recordings depend on it. Then all files are returned with their recordings,
-    and the index is None. Raises FormatError or UsageError with the problems of all files.
+    If a file also holds an eval set, the recordings depend on it. The spans of all files make recordings together. Then
+    all files are returned with their recordings, and the index is None. Raises FormatError or UsageError with the
+    problems of all files.
     """
     index = CaseIndex()
 
@@ -97,11 +111,12 @@ def scan_sources(paths: Sequence[str | Path], *, lenient: bool = False) -> tuple
     sources = read_each(paths, scan, recorded=True)
     if all(map(_can_stream, sources)):
         return sources, index
-    return [_with_recordings(source, lenient=lenient) if _can_stream(source) else source for source in sources], None
+    whole = [_with_recordings(source, lenient=lenient) if _can_stream(source) else source for source in sources]
+    return joined_spans(whole, traces), None
 
 
 def _can_stream(source: Source) -> bool:
-    return source.loaded.eval_set is None and not source.loaded.recordings
+    return source.loaded.eval_set is None and not source.loaded.recordings and not source.loaded.spans
 
 
 def _with_recordings(source: Source, *, lenient: bool) -> Source:

@@ -92,7 +92,8 @@ class ToolResult(Captured, frozen=True, tag_field="kind", tag="tool_result"):
 
     `is_error` says that the tool failed. Each reader and each agent decides it from the marks of its own format, for
     example `isError` of MCP or `status: error` of LangChain. `injected` lists the changes that a simulated environment
-    made, in their order.
+    made, in their order. `inner` is the work of an agent that answered as a tool. Its calls are not among the calls of
+    the invocation.
     """
 
     name: str
@@ -102,6 +103,7 @@ class ToolResult(Captured, frozen=True, tag_field="kind", tag="tool_result"):
     extra: Extra = None
     injected: tuple[Injection, ...] = ()
     is_error: bool = False
+    inner: Trace | None = None
 
 
 Step = Message | Thought | ToolCall | ToolResult
@@ -250,6 +252,9 @@ class Trace(Record, frozen=True):
     conversation ended. `reward` is the number that a benchmark gave to the conversation, for example 1.0 in tau-bench.
     `outcome` says whether the agent reached its goal. All are empty or None if the recording does not say. `opening`
     are messages of the agent before the first message of the user, for example a greeting. They are not an invocation.
+    `history` are the turns before the first recorded invocation, as a later call of the model tells them. Judges see
+    them, and nothing scores them. `turns_unknown` says that the recording has no texts that show where turns begin, so
+    that all of it is one invocation.
     """
 
     invocations: tuple[Invocation, ...] = ()
@@ -261,6 +266,8 @@ class Trace(Record, frozen=True):
     reward: float | None = None
     outcome: Literal["", "success", "failure"] = ""
     opening: tuple[Message, ...] = ()
+    history: tuple[Invocation, ...] = ()
+    turns_unknown: bool = False
 
     @property
     def agents(self) -> tuple[AgentDetails, ...]:

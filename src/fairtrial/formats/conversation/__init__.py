@@ -55,9 +55,7 @@ def _conversations(nodes: Iterable[Node], options: TraceOptions) -> list[tuple[s
         name = conversation_id(members, options.conversation)
         alone = not name or options.join == "none"
         conversations[name, trace_id if alone else ""] += members
-    return [
-        (name, sorted(members, key=lambda node: node.order)) for (name, _), members in conversations.items()
-    ]
+    return [(name, sorted(members, key=lambda node: node.order)) for (name, _), members in conversations.items()]
 
 
 def _joined(conversations: list[_Conversation], warnings: list[str], options: TraceOptions) -> list[_Conversation]:

@@ -78,7 +78,9 @@ class Assembly:
                 known_agents |= agents
                 invocation = replace(invocation, about=About(tuple(agents.values())))
             invocations.append(invocation)
-        return Trace(tuple(invocations), broken=broken, opening=walk.opening, history=walk.history, turns_unknown=turns_unknown)
+        return Trace(
+            tuple(invocations), broken=broken, opening=walk.opening, history=walk.history, turns_unknown=turns_unknown
+        )
 
     def _invocation(self, draft: Draft, nodes: Sequence[Node], *, is_broken: bool) -> Invocation:
         created, durations = durations_of(nodes)
@@ -113,9 +115,9 @@ def _speaking(nodes: Sequence[Node]) -> set[Node]:
     agents: set[Node] = set()
     for node in nodes:
         has_content = node.facts.input is not None or node.facts.output is not None
-        if node.facts.kind == "agent" and has_content and node not in above_models:
-            if agents.isdisjoint(node.ancestors()):
-                agents.add(node)
+        is_teller = node.facts.kind == "agent" and has_content and node not in above_models
+        if is_teller and agents.isdisjoint(node.ancestors()):
+            agents.add(node)
     return models | agents
 
 

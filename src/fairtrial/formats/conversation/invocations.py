@@ -143,13 +143,15 @@ class Walk:
             if not isinstance(step, ToolResult):
                 draft.add([step])
         read_history(draft, turn.steps, is_whole=True)
-        self._warnings.append("incomplete: the spans of a turn are missing; its steps come from the history of a later call")
+        self._warnings.append(
+            "incomplete: the spans of a turn are missing; its steps come from the history of a later call"
+        )
 
     def _note_lost(self, calls: Sequence[ToolCall]) -> None:
         if calls:
             names = ", ".join(sorted({call.name for call in calls}))
             self._warnings.append(
-                f"incomplete: no span answers with {len(calls)} calls ({names}); they come from the input of a later call"
+                f"incomplete: no span holds {len(calls)} calls ({names}); they come from the input of a later call"
             )
 
     def place_tool(self, draft: Draft, node: Node) -> None:
@@ -180,7 +182,9 @@ def invocation_name(node: Node) -> str:
 
 def agent_of(node: Node) -> str:
     """Return the name of the agent that a node works for, or an empty text."""
-    return next((above.facts.name for above in node.ancestors() if above.facts.kind == "agent" and above.facts.name), "")
+    return next(
+        (above.facts.name for above in node.ancestors() if above.facts.kind == "agent" and above.facts.name), ""
+    )
 
 
 def _input_of(node: Node) -> Turns | None:

@@ -72,7 +72,7 @@ def nodes_of(spans: Iterable[Span], reading: Diagnostics) -> list[Node]:
             node.parent.children.append(node)
     for root in [node for node in nodes.values() if node.parent is None]:
         for node in root.below():
-            node.depth = cast(Node, node.parent).depth + 1
+            node.depth = cast("Node", node.parent).depth + 1
     ordered = sorted(nodes.values(), key=lambda node: node.order)
     for node in ordered:
         node.children.sort(key=lambda child: child.order)

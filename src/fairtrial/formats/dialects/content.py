@@ -113,8 +113,6 @@ def response(raw: Json) -> Json:
     return value
 
 
-def tool_result(
-    name: str, value: Json, call_id: str, *, stated: bool | None = None, withheld: str = ""
-) -> ToolResult:
+def tool_result(name: str, value: Json, call_id: str, *, stated: bool | None = None, withheld: str = "") -> ToolResult:
     """Return the answer of a tool. `stated` is the failure that the span states beside the answer."""
     return ToolResult(name, value, call_id, is_error=has_failed(value, stated), withheld=withheld)

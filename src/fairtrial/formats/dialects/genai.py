@@ -100,9 +100,7 @@ def _tool(span: Span) -> Facts:
     )
 
 
-def _messages(
-    span: Span, reading: Diagnostics
-) -> tuple[tuple[Entry, ...] | None, tuple[Step, ...] | None, str]:
+def _messages(span: Span, reading: Diagnostics) -> tuple[tuple[Entry, ...] | None, tuple[Step, ...] | None, str]:
     """Return the messages that a span got, the steps of its answer, and its instructions.
 
     They stand in attributes. If an attribute is absent, they stand in events.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairtrial.formats.chats.assembly import Entry, input_entries, joined_texts, text_at, thoughts
+from fairtrial.formats.chats.assembly import Entry, UserMessage, input_entries, joined_texts, text_at, thoughts
 from fairtrial.formats.dialects.content import arguments, chat_entries, output_steps, response, tool_result
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.values import structured
@@ -53,10 +53,12 @@ def _entries(message: Any, reading: Diagnostics) -> list[Entry]:
     if not isinstance(parts, list):
         return chat_entries(message, reading)
     steps = [step for part in parts for step in _steps(part, reading)]
+    is_hidden = any(isinstance(step, Message) and step.withheld for step in steps)
     role = message.get("role")
     if role in ("user", "system", "developer"):
-        return input_entries(steps, is_instruction=role != "user")
-    return list(joined_texts(steps))
+        entries = input_entries(steps, is_instruction=role != "user")
+        return [*entries, UserMessage(Message("", withheld=HIDDEN))] if is_hidden and role == "user" else entries
+    return [*steps] if is_hidden else list(joined_texts(steps))
 
 
 def _steps(part: Any, reading: Diagnostics) -> list[Step]:
@@ -72,6 +74,11 @@ def _steps(part: Any, reading: Diagnostics) -> list[Step]:
         answer = part.get("response", part.get("result"))
         reason = "" if "response" in part or "result" in part else HIDDEN
         return [tool_result(text_at(part, "name"), response(answer), call_id, withheld=reason)]
+    return _texts(part, kind, reading)
+
+
+def _texts(part: dict[str, Any], kind: str, reading: Diagnostics) -> list[Step]:
+    """Return a text, a thought or a medium."""
     content = part.get("content", part.get("text"))
     if kind == "reasoning":
         return thoughts(content)

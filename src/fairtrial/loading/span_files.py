@@ -1,0 +1,34 @@
+"""Which recordings do files of spans hold together?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+
+from msgspec.structs import replace
+
+from fairtrial.errors import FormatError
+from fairtrial.formats.conversation import TraceOptions, recordings_of
+from fairtrial.formats.reading import Diagnostics
+from fairtrial.formats.recognise import Loaded
+
+_NO_AGENT = (
+    "/: holds spans, but none of them is of an agent, a model or a tool in a dialect that is read here; "
+    "give the file with the spans of the agent too"
+)
+
+
+def with_conversations(files: Sequence[Loaded], options: TraceOptions) -> list[Loaded]:
+    """Return files of spans with recordings. All recordings are in the first file, because the files are one body.
+
+    Raises FormatError if no span belongs to an agent.
+    """
+    if not files:
+        return []
+    first = files[0]
+    reading = Diagnostics(first.path)
+    recordings = recordings_of(chain.from_iterable(loaded.spans for loaded in files), reading, options)
+    if not recordings:
+        raise FormatError(first.path, [_NO_AGENT])
+    joined = replace(first, recordings=recordings, spans=(), warnings=(*first.warnings, *reading.warnings))
+    return [joined, *(replace(loaded, spans=()) for loaded in files[1:])]

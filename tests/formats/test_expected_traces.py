@@ -1,0 +1,181 @@
+"""Does every file of traces hold what people who read it by hand found in it?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import SHARED
+from fairtrial import loading
+from fairtrial.records.attempt import Recording
+from fairtrial.records.trace import Invocation, Message, Thought, ToolCall, ToolResult
+
+pytestmark = pytest.mark.shared
+
+NOT_READ_YET = (
+    ".pb",
+    ".gz",
+    ".console.txt",
+    "openinference/",
+    "openllmetry/",
+    "google-adk/v1_",
+    "vercel-ai/",
+    "agentops/",
+    "langfuse/",
+    "langsmith/",
+    "mlflow/",
+    "weave/",
+    "openai-agents/two_turns.jsonl",
+    "openai-responses/two_turns.responses.jsonl",
+    "inspect/",
+    "swe-agent/",
+    "tau2-bench/",
+    "claude-code/",
+    "codex/",
+    "flat-spans/",
+    "../otel/",
+)
+"""Kinds of files that are not read yet. This list only shrinks."""
+
+
+def entries() -> list[Any]:
+    """Return every entry of the expectations, named by its files."""
+    path = SHARED / "data" / "traces" / "expected.json"
+    return [_parameter(entry) for entry in (json.loads(path.read_bytes()) if path.is_file() else ())]
+
+
+def _parameter(entry: dict[str, Any]) -> Any:
+    missing = any(part in file for file in entry["files"] for part in NOT_READ_YET)
+    marks = [pytest.mark.skip("not read yet")] if missing else []
+    return pytest.param(entry, id="+".join(entry["files"]), marks=marks)
+
+
+def recordings_in(entry: dict[str, Any], folder: Path) -> list[Recording]:
+    """Return what the files of an entry hold together."""
+    sources = loading.sources([folder / file for file in entry["files"]], recorded=True)
+    return [recording for source in sources for recording in source.loaded.recordings]
+
+
+@pytest.mark.parametrize("entry", entries())
+def test_a_file_holds_what_its_readers_found(entry: dict[str, Any], shared: Path) -> None:
+    """Conversations, turns, calls with their arguments, results, thoughts, messages, model calls and replies agree."""
+    recordings = recordings_in(entry, shared / "data" / "traces")
+    expected_totals = {key: value for key, value in entry["totals"].items() if key != "tool_results"}
+    assert totals(recordings) == totals(recordings) | stated(expected_totals)
+    for recording, expected in zip(recordings, entry.get("recordings", []), strict=True):
+        if expected.get("session") is not None and "session_from" not in entry:
+            assert recording.trace.session_id == expected["session"]
+        for key, value in recording_facts(recording).items():
+            if key in expected:
+                assert value == expected[key], key
+        for invocation, wanted in zip(recording.trace.invocations, expected["invocations"], strict=True):
+            check_invocation(invocation, wanted, entry)
+    if entry.get("turns_unknown"):
+        assert all(recording.trace.turns_unknown for recording in recordings)
+
+
+def stated(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the values that are stated. Null means that nobody says."""
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def totals(recordings: list[Recording]) -> dict[str, int]:
+    """Return the sums over all recordings, as the expectations have them."""
+    invocations = [invocation for recording in recordings for invocation in recording.trace.invocations]
+    return {
+        "recordings": len(recordings),
+        "invocations": len(invocations),
+        "tool_calls": sum(len(invocation.tool_calls) for invocation in invocations),
+        "replies": sum(bool(invocation.reply) for invocation in invocations),
+        "model_calls": sum(len(invocation.usages or ()) for invocation in invocations),
+    }
+
+
+def recording_facts(recording: Recording) -> dict[str, Any]:
+    """Return what an expectation may state of a recording."""
+    return {
+        "case": recording.case_id,
+        "attempt": recording.attempt,
+        "ended_by": recording.ended_by,
+        "reward": recording.trace.reward,
+    }
+
+
+def check_results(invocation: Invocation, wanted: dict[str, Any]) -> None:
+    """Hold the number of results against its expectation.
+
+    The span of a tool without its result is a result that was withheld. Where no result is expected, such spans are.
+    """
+    results = [step for step in invocation.steps or () if isinstance(step, ToolResult)]
+    if wanted["results"] == 0 and "results" in wanted.get("withheld", ()):
+        assert all(result.withheld and result.response is None for result in results)
+    elif wanted["results"] is not None:
+        assert len(results) == wanted["results"]
+
+
+def check_invocation(invocation: Invocation, wanted: dict[str, Any], entry: dict[str, Any]) -> None:
+    """Hold an invocation against its expectation, field by field."""
+    withheld = wanted.get("withheld", [])
+    steps = invocation.steps or ()
+    check_text(invocation.user, wanted["user"], "user" in withheld)
+    if "reply_contains" in entry:
+        assert entry["reply_contains"] in invocation.reply
+    elif wanted["reply"] is not None or "reply" in withheld:
+        check_text(invocation.final_response, wanted["reply"], "reply" in withheld)
+    check_calls(invocation.tool_calls, wanted, entry)
+    for key, kind in (("thoughts", Thought), ("messages_before_reply", Message)):
+        if wanted[key] is not None:
+            assert sum(isinstance(step, kind) for step in steps) == wanted[key], key
+    check_results(invocation, wanted)
+    if wanted["model_calls"] is not None:
+        assert len(invocation.usages or ()) == wanted["model_calls"]
+    if "failed_results" in wanted:
+        assert sum(isinstance(step, ToolResult) and step.is_error for step in steps) == wanted["failed_results"]
+    if "authors" in wanted:
+        authors = [step.author for step in (*steps, invocation.final_response) if step is not None]
+        assert list(dict.fromkeys(filter(None, authors))) == wanted["authors"]
+    if "nested_calls" in wanted:
+        assert nested_calls(invocation) == wanted["nested_calls"]
+
+
+def check_text(message: Message | None, text: str | None, is_withheld: bool) -> None:
+    """Hold a text against its expectation. A text that was withheld says why, and is empty."""
+    if is_withheld:
+        assert message is not None
+        assert message.withheld
+        assert message.text == ""
+    elif text is not None:
+        assert message is not None
+        assert message.text == text
+        assert not message.withheld
+
+
+def check_calls(calls: tuple[ToolCall, ...], wanted: dict[str, Any], entry: dict[str, Any]) -> None:
+    """Hold calls against their expectation: names, arguments, and whether the arguments were withheld."""
+    if entry.get("count_calls_only"):
+        assert len(calls) == len(wanted["calls"])
+        return
+    assert [call.name for call in calls] == [name for name, _ in wanted["calls"]]
+    if entry.get("check_names_only"):
+        return
+    for call, (_, args) in zip(calls, wanted["calls"], strict=True):
+        if args is not None:
+            assert call.args == args
+            assert not call.withheld
+        elif not entry.get("args_may_be_present"):
+            assert call.withheld
+            assert call.args == {}
+
+
+def nested_calls(invocation: Invocation) -> int:
+    """Return the number of calls inside the results of an invocation, at any depth."""
+    inner = [
+        each
+        for step in invocation.steps or ()
+        if isinstance(step, ToolResult) and step.inner is not None
+        for each in step.inner.invocations
+    ]
+    return sum(len(each.tool_calls) + nested_calls(each) for each in inner)
