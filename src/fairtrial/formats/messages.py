@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 
-from fairtrial.formats.chats.assembly import Entry, Instruction, UserMessage
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.tool_failures import has_failed, stated_failure
 from fairtrial.records.attempt import Recording
@@ -26,7 +25,7 @@ from fairtrial.records.trace import (
     split_reply,
 )
 
-_ROLES = ("system", "developer", "user", "assistant", "tool", "function")
+ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 _PARTS = ("text", "refusal", "image_url", "input_audio", "file", "thinking")
 """The types of parts. `thinking` is Mistral's, which otherwise writes messages as OpenAI does."""
 _TAU_STOP = "###STOP###"
@@ -74,19 +73,19 @@ def trace(
     names: dict[str, str] = {}
     for i, message in enumerate(raw):
         place = (at, i)
-        if type(message) is not dict or message.get("role") not in _ROLES:
-            reading.wrong_type(place, f"a message with a role of {', '.join(_ROLES)}", message)
+        if type(message) is not dict or message.get("role") not in ROLES:
+            reading.wrong_type(place, f"a message with a role of {', '.join(ROLES)}", message)
             continue
-        role, text = message["role"], _text(message.get("content"), (place, "content"), reading)
+        role, text = message["role"], text_of(message.get("content"), (place, "content"), reading)
         if role in ("system", "developer"):
             texts.append(text)
         elif role == "user":
             if user is not None:
                 invocations.append(_invocation(user, steps))
                 steps = []
-            user = Message(text, parts=_media(message.get("content")))
+            user = Message(text, parts=media_of(message.get("content")))
         else:
-            steps += _steps(message, role, text, place, reading, names)
+            steps += steps_in(message, role, text, place, reading, names)
     if user is not None or steps:
         invocations.append(_invocation(user or Message(""), steps))
     agent = AgentDetails("assistant", "\n".join(texts), declarations)
@@ -95,31 +94,17 @@ def trace(
     return Trace(tuple(invocations))
 
 
-def entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[Entry]:
-    """Return what a message holds. A result of a tool names only the id of its call."""
-    role = message.get("role")
-    if role not in _ROLES:
-        reading.wrong_type((at, "role"), f"one of {', '.join(_ROLES)}", role)
-        return []
-    text = _text(message.get("content"), (at, "content"), reading)
-    if role in ("system", "developer"):
-        return [Instruction(text)]
-    if role == "user":
-        return [UserMessage(Message(text, parts=_media(message.get("content"))))]
-    return list(_steps(message, role, text, at, reading, {}))
-
-
 def steps_of(raw: list[Any], at: Place, reading: Diagnostics) -> list[Step]:
     """Return the steps of the assistant and its tools in a list of messages. Other messages are skipped."""
     steps: list[Step] = []
     names: dict[str, str] = {}
     for i, message in enumerate(raw):
         place = (at, i)
-        if type(message) is not dict or message.get("role") not in _ROLES:
-            reading.wrong_type(place, f"a message with a role of {', '.join(_ROLES)}", message)
+        if type(message) is not dict or message.get("role") not in ROLES:
+            reading.wrong_type(place, f"a message with a role of {', '.join(ROLES)}", message)
         elif message["role"] in ("assistant", "tool", "function"):
-            text = _text(message.get("content"), (place, "content"), reading)
-            steps += _steps(message, message["role"], text, place, reading, names)
+            text = text_of(message.get("content"), (place, "content"), reading)
+            steps += steps_in(message, message["role"], text, place, reading, names)
     return steps
 
 
@@ -128,7 +113,8 @@ def _invocation(user: Message, steps: list[Step]) -> Invocation:
     return Invocation(user, steps_before, reply)
 
 
-def _text(content: Any, at: Place, reading: Diagnostics) -> str:
+def text_of(content: Any, at: Place, reading: Diagnostics) -> str:
+    """Return the text of a message: a string, or parts."""
     if content is None or type(content) is str:
         return content or ""
     if type(content) is list:
@@ -155,7 +141,7 @@ def _check_part(part: Any, at: Place, reading: Diagnostics) -> None:
         reading.error(at, f"{problem}, which OpenAI chat messages do not have; known are {', '.join(_PARTS)}")
 
 
-def _media(content: Any) -> tuple[Part, ...]:
+def media_of(content: Any) -> tuple[Part, ...]:
     """Return the images, sounds and files among the parts of a message."""
     parts = content if type(content) is list else []
     return tuple(medium for part in parts if isinstance(part, dict) and (medium := medium_of(part)) is not None)
@@ -184,7 +170,7 @@ def _at(url: str) -> Part:
     return Part(head.removeprefix("data:"), data=data) if comma and head.startswith("data:") else Part(uri=url)
 
 
-def _steps(
+def steps_in(
     message: dict[str, Any], role: str, text: str, at: Place, reading: Diagnostics, names: dict[str, str]
 ) -> list[Step]:
     """Return the steps in a message of the assistant or of a tool. `names` keeps the names of calls by their ids."""
@@ -199,7 +185,7 @@ def _steps(
     calls = reading.array(message, "tool_calls", at)
     if message.get("function_call"):
         calls = [*calls, {"function": message["function_call"]}]
-    media = _media(message.get("content"))
+    media = media_of(message.get("content"))
     if text or media or not calls:
         steps.append(Message(text, parts=media))
     for i, call in enumerate(calls):

@@ -20,6 +20,9 @@ from fairtrial.records.trace import Trace
 __all__ = ["DEFAULTS", "TraceOptions", "recordings_of"]
 
 
+_Conversation = tuple[str, Sequence[Node], Trace]
+
+
 def recordings_of(
     items: Iterable[SpanItem], reading: Diagnostics, options: TraceOptions = DEFAULTS
 ) -> tuple[Recording, ...]:
@@ -29,7 +32,7 @@ def recordings_of(
     """
     warnings: list[str] = []
     nodes = nodes_of(spans_of(items, warnings), reading)
-    conversations = [
+    conversations: list[_Conversation] = [
         (name, members, trace)
         for name, members in _conversations(nodes, options)
         if (trace := Assembly(members, warnings, nested=options.nested).trace()) is not None
@@ -38,9 +41,6 @@ def recordings_of(
         conversations = _joined(conversations, warnings, options)
     reading.warnings += [f"{reading.path}: {warning}" for warning in dict.fromkeys(warnings)]
     return tuple(_recording(name, members, trace) for name, members, trace in conversations)
-
-
-_Conversation = tuple[str, Sequence[Node], Trace]
 
 
 def _conversations(nodes: Iterable[Node], options: TraceOptions) -> list[tuple[str, list[Node]]]:
@@ -66,10 +66,10 @@ def _joined(conversations: list[_Conversation], warnings: list[str], options: Tr
         return conversations
     groups: dict[int, list[int]] = {}
     for number in range(len(unnamed)):
-        first = number
-        while first in earlier:
-            first = earlier[first]
-        groups.setdefault(first, []).append(number)
+        start = number
+        while start in earlier:
+            start = earlier[start]
+        groups.setdefault(start, []).append(number)
     joined: dict[str, _Conversation | None] = {}
     for numbers in groups.values():
         first = unnamed[numbers[0]]
@@ -95,5 +95,5 @@ def _first_trace(nodes: Sequence[Node]) -> str:
 def _recording(name: str, nodes: Sequence[Node], trace: Trace) -> Recording:
     failure = Failure("agent", trace.broken) if trace.broken else None
     trace = replace(trace, session_id=name)
-    ended_by = "failure" if failure else "script"
-    return Recording(name or _first_trace(nodes), trace, failure=failure, ended_by=ended_by)
+    case_id = name or _first_trace(nodes)
+    return Recording(case_id, trace, failure=failure, ended_by="failure" if failure else "script")

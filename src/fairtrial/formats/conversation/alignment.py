@@ -17,42 +17,42 @@ def read_history(draft: Draft, steps: Sequence[Step], *, is_whole: bool) -> list
     Such a call is added in its place: a span was lost, or a stream was not captured. `is_whole` says that the steps
     begin at the user's turn, so that they repeat the calls and results that are known already.
     """
-    lost: list[ToolCall] = []
-    called: set[Slot] = set()
-    answered: set[Slot] = set()
+    lost_calls: list[ToolCall] = []
+    repeated: set[Slot] = set()
+    closed_here: set[Slot] = set()
     for step in steps:
         if isinstance(step, ToolCall):
-            slot = _slot_of_call(draft.slots, step, called)
+            slot = _slot_of_call(draft.slots, step, repeated)
             if slot is None:
                 draft.add([step])
                 slot = draft.slots[-1]
-                lost.append(step)
-            called.add(slot)
+                lost_calls.append(step)
+            repeated.add(slot)
         elif isinstance(step, ToolResult):
-            closed = answered if is_whole else {*answered, *(slot for slot in draft.slots if slot.answer is not None)}
+            closed = closed_here if is_whole else {*closed_here, *(slot for slot in draft.slots if slot.answer is not None)}
             slot = _slot_of_result(draft.slots, step, closed)
             if slot is not None:
-                answered.add(slot)
+                closed_here.add(slot)
                 slot.answer = slot.answer or replace(step, name=step.name or slot.call.name)
-    return lost
+    return lost_calls
 
 
 def slot_of_span(slots: Sequence[Slot], facts: Facts) -> Slot | None:
     """Return the call that the span of a tool ran: by id, else by name and arguments, else by name."""
     free = [slot for slot in slots if slot.node is None]
     by_id = [slot for slot in free if facts.call_id and slot.call.id == facts.call_id]
-    named = [slot for slot in free if slot.call.name == facts.name]
-    exact = [slot for slot in named if facts.args is not None and slot.call.args == facts.args]
-    return next(iter([*by_id, *exact, *named]), None)
+    namesakes = [slot for slot in free if slot.call.name == facts.name]
+    exact = [slot for slot in namesakes if facts.args is not None and slot.call.args == facts.args]
+    return next(iter([*by_id, *exact, *namesakes]), None)
 
 
-def _slot_of_call(slots: Sequence[Slot], call: ToolCall, called: Collection[Slot]) -> Slot | None:
+def _slot_of_call(slots: Sequence[Slot], call: ToolCall, repeated: Collection[Slot]) -> Slot | None:
     """Return the known call that an input repeats, or None."""
-    free = [slot for slot in slots if slot not in called]
+    free = [slot for slot in slots if slot not in repeated]
     by_id = [slot for slot in free if call.id and slot.call.id == call.id]
-    named = [slot for slot in free if slot.call.name == call.name]
-    exact = [slot for slot in named if slot.call.args == call.args]
-    return next(iter([*by_id, *exact, *named]), None)
+    namesakes = [slot for slot in free if slot.call.name == call.name]
+    exact = [slot for slot in namesakes if slot.call.args == call.args]
+    return next(iter([*by_id, *exact, *namesakes]), None)
 
 
 def _slot_of_result(slots: Sequence[Slot], result: ToolResult, closed: Collection[Slot]) -> Slot | None:
@@ -60,5 +60,5 @@ def _slot_of_result(slots: Sequence[Slot], result: ToolResult, closed: Collectio
     if result.id and (by_id := [slot for slot in slots if slot.call.id == result.id]):
         return next((slot for slot in by_id if slot not in closed), None)
     free = [slot for slot in slots if slot not in closed]
-    named = [slot for slot in free if slot.call.name == result.name]
-    return next(iter([*named, *free]), None)
+    namesakes = [slot for slot in free if slot.call.name == result.name]
+    return next(iter([*namesakes, *free]), None)

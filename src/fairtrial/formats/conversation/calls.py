@@ -35,14 +35,13 @@ def merge_calls(nodes: Sequence[Node]) -> None:
             _absorb(above, node)
 
 
-def _absorb(node: Node, other: Node) -> None:
+def _absorb(node: Node, double: Node) -> None:
     """Make two nodes one call. The facts of the node with content count, the facts of the other fill the gaps."""
-    first, second = node.facts, other.facts
+    first, second = node.facts, double.facts
     if first.output is None and first.input is None and second.output is not None:
         first, second = second, first
-    node.facts = replace(combined(first, second), agent=node.facts.agent or other.facts.agent)
-    node.same = [*node.same, other, *other.same]
-    other.facts = NOTHING
+    node.facts = replace(combined(first, second), agent=node.facts.agent or double.facts.agent)
+    double.facts = NOTHING
 
 
 def _overlap(first: Node, second: Node) -> bool:

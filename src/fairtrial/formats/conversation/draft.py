@@ -26,9 +26,9 @@ class Slot:
         """The result: what the model got, with the times of the span. A failure of the span counts in any case."""
         if self.answer is None or self.measured is None:
             return self.answer or self.measured
-        told = self.measured if self.answer.withheld and not self.measured.withheld else self.answer
+        response = self.measured if self.answer.withheld and not self.measured.withheld else self.answer
         return replace(
-            told,
+            response,
             name=self.call.name,
             id=self.answer.id or self.measured.id,
             is_error=self.answer.is_error or self.measured.is_error,

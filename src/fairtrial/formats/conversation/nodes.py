@@ -16,10 +16,10 @@ _SIGNIFICANT = ("agent", "model", "tool")
 class Node:
     """A span in its tree. `home` is the call of a tool whose inner trace the node belongs to, None for the outer trace.
 
-    `depth` is 0 for a root. `same` are nodes that report the same call.
+    `depth` is 0 for a root. 
     """
 
-    __slots__ = ("children", "depth", "facts", "home", "parent", "same", "span")
+    __slots__ = ("children", "depth", "facts", "home", "parent", "span")
 
     def __init__(self, span: Span, facts: Facts = NOTHING) -> None:
         self.span = span
@@ -28,7 +28,6 @@ class Node:
         self.children: list[Node] = []
         self.depth = 0
         self.home: Node | None = None
-        self.same: list[Node] = []
 
     @property
     def is_significant(self) -> bool:

@@ -7,8 +7,8 @@ from typing import Any
 
 from fairtrial.formats.chats import dialects as chats
 from fairtrial.formats.chats.assembly import Entry, Instruction, UserMessage
+from fairtrial.formats.chats.openai_messages import openai_entries
 from fairtrial.formats.messages import arguments_of, response_of
-from fairtrial.formats.messages import entries as openai_entries
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span
 from fairtrial.formats.spans.values import structured, whole_number
@@ -30,8 +30,8 @@ def chat_entries(messages: Json, reading: Diagnostics) -> list[Entry]:
     dialect = chats.dialect_of(raw)
     for i, message in enumerate(raw):
         if isinstance(message, dict):
-            read = openai_entries if dialect is None else dialect.entries
-            entries += read(message, ((), i), inner)
+            entries_of = openai_entries if dialect is None else dialect.entries
+            entries += entries_of(message, ((), i), inner)
         elif isinstance(message, str):
             entries.append(UserMessage(Message(message)))
     note_unknown(inner, reading)

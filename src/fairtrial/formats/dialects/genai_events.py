@@ -32,7 +32,7 @@ class EventContent(NamedTuple):
 
 def content_of(span: Span, choices: int, reading: Diagnostics) -> EventContent:
     """Return the messages in the events of a span. Some instrumentations write an event for each of them."""
-    got: list[Entry] = []
+    inputs: list[Entry] = []
     answer: list[Step] = []
     has_input = has_output = False
     instructions = ""
@@ -49,9 +49,9 @@ def content_of(span: Span, choices: int, reading: Diagnostics) -> EventContent:
         else:
             continue
         has_input, has_output = has_input or entries is not None, has_output or steps is not None
-        got += entries or ()
+        inputs += entries or ()
         answer += steps or ()
-    return EventContent(tuple(got) if has_input else None, tuple(answer) if has_output else None, instructions)
+    return EventContent(tuple(inputs) if has_input else None, tuple(answer) if has_output else None, instructions)
 
 
 def arguments_in(span: Span) -> Json:

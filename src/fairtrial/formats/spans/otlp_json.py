@@ -107,7 +107,7 @@ def _resource(group: dict[str, Any]) -> dict[str, Json]:
 
 
 def _scope_name(group: dict[str, Any]) -> str:
-    scope = next((group[key] for key in _SCOPE if isinstance(group.get(key), dict)), {})
+    scope: dict[str, Any] = next((group[key] for key in _SCOPE if isinstance(group.get(key), dict)), {})
     return _text(scope.get("name"))
 
 

@@ -106,8 +106,8 @@ def any_value(raw: Any, depth: int = 0) -> Json:
     if not isinstance(raw, dict) or depth > _MOST_DEPTH:
         return None
     for key, value in raw.items():
-        if value is not None and (read := _UNION.get(key)) is not None:
-            return read(value, depth)
+        if value is not None and (member := _UNION.get(key)) is not None:
+            return member(value, depth)
     return None
 
 

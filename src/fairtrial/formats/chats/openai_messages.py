@@ -1,0 +1,24 @@
+"""Which entries does a chat message of OpenAI hold?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairtrial.formats.chats.assembly import Entry, Instruction, UserMessage
+from fairtrial.formats.messages import ROLES, media_of, steps_in, text_of
+from fairtrial.formats.reading import Diagnostics, Place
+from fairtrial.records.trace import Message
+
+
+def openai_entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[Entry]:
+    """Return what a message holds. A result of a tool names only the id of its call."""
+    role = message.get("role")
+    if role not in ROLES:
+        reading.wrong_type((at, "role"), f"one of {', '.join(ROLES)}", role)
+        return []
+    text = text_of(message.get("content"), (at, "content"), reading)
+    if role in ("system", "developer"):
+        return [Instruction(text)]
+    if role == "user":
+        return [UserMessage(Message(text, parts=media_of(message.get("content"))))]
+    return list(steps_in(message, role, text, at, reading, {}))
