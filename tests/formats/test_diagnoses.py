@@ -293,8 +293,8 @@ def test_nesting_that_nobody_wrote_is_refused() -> None:
 @pytest.mark.parametrize(
     ("document", "what"),
     [
-        ({"resourceSpans": []}, "OpenTelemetry spans (OTLP)"),
-        ({"batches": []}, "a Tempo export"),
+        ({"resourceSpans": []}, "OTLP spans, but not one span"),
+        ({"batches": []}, "OTLP spans, but not one span"),
         ({"data": []}, "a Jaeger export"),
         ([{"metricName": "x"}], "tRPC-Agent-Go metrics"),
     ],

@@ -168,6 +168,8 @@ def _spans(documents: list[Any], reading: Diagnostics) -> Loaded:
             continue
         kinds.append(reader.name)
         items += reader.items(document)
+    if not items:
+        reading.error((), f"holds {kinds[0]}, but not one span")
     return Loaded(reading.path, kinds[0], spans=tuple(items))
 
 

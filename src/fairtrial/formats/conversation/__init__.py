@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
-from fairtrial.formats.conversation.assembly import Assembly
 from fairtrial.formats.conversation.joining import conversation_id, successors
 from fairtrial.formats.conversation.nodes import Node, nodes_of
 from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
+from fairtrial.formats.conversation.trace_assembly import Assembly
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.body import spans_of
 from fairtrial.formats.spans.span import SpanItem

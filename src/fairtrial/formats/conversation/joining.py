@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from fairtrial.formats.conversation.nodes import Node
-from fairtrial.formats.dialects.table import CONVERSATION_IDS
-from fairtrial.formats.spans.values import structured
+from fairtrial.formats.dialects.dialect_table import CONVERSATION_IDS
+from fairtrial.formats.spans.span_values import structured
 from fairtrial.records.record import Json
 from fairtrial.records.trace import Invocation, Trace
 

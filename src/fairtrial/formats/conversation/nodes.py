@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import cast
 
+from fairtrial.formats.dialects.dialect_table import facts_of
 from fairtrial.formats.dialects.facts import NOTHING, Facts
-from fairtrial.formats.dialects.table import facts_of
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span
 
@@ -16,7 +16,7 @@ _SIGNIFICANT = ("agent", "model", "tool")
 class Node:
     """A span in its tree. `home` is the call of a tool whose inner trace the node belongs to, None for the outer trace.
 
-    `depth` is 0 for a root. 
+    `depth` is 0 for a root.
     """
 
     __slots__ = ("children", "depth", "facts", "home", "parent", "span")

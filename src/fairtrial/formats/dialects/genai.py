@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from fairtrial.formats.chats.assembly import Entry
-from fairtrial.formats.dialects.content import (
+from fairtrial.formats.dialects.attributes import (
     arguments,
     data_of,
     declarations_of,
@@ -20,7 +20,7 @@ from fairtrial.formats.dialects.genai_events import arguments_in, content_of, re
 from fairtrial.formats.dialects.genai_parts import SWITCH, answer_of, entries_of, instructions_of
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span
-from fairtrial.formats.spans.values import structured
+from fairtrial.formats.spans.span_values import structured
 from fairtrial.records.record import Json
 from fairtrial.records.trace import Step, Usage
 

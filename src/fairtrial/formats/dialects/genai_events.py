@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from fairtrial.formats.chats.assembly import Entry
-from fairtrial.formats.dialects.content import chat_entries, output_steps
+from fairtrial.formats.dialects.attributes import chat_entries, output_steps
 from fairtrial.formats.dialects.genai_parts import answer_of, entries_of, instructions_of
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span, SpanEvent
-from fairtrial.formats.spans.values import structured
+from fairtrial.formats.spans.span_values import structured
 from fairtrial.records.record import Json
 from fairtrial.records.trace import Step
 

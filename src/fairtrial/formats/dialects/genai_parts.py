@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from fairtrial.formats.chats.assembly import Entry, UserMessage, input_entries, joined_texts, text_at, thoughts
-from fairtrial.formats.dialects.content import arguments, chat_entries, output_steps, response, tool_result
+from fairtrial.formats.dialects.attributes import arguments, chat_entries, output_steps, response, tool_result
 from fairtrial.formats.reading import Diagnostics
-from fairtrial.formats.spans.values import structured
+from fairtrial.formats.spans.span_values import structured
 from fairtrial.records.record import Json
 from fairtrial.records.trace import Message, Part, Step, ToolCall
 

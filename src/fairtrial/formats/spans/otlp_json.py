@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fairtrial.formats.spans.span import LogRecord, Span, SpanEvent, SpanItem
-from fairtrial.formats.spans.values import any_value, hex_id, key_values, nanoseconds
+from fairtrial.formats.spans.span_values import any_value, hex_id, key_values, nanoseconds
 from fairtrial.records.record import Json
 
 _RESOURCE_SPANS = ("resourceSpans", "resource_spans", "batches")

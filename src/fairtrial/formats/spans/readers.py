@@ -4,8 +4,8 @@ A reader is a module of this package with two functions, and one row in `READERS
 
 - `is_document(value)` says by the shape of a JSON value, never by a file name, whether the reader knows it. The value
   is a whole document, a line of JSON lines, or an item of an array.
-- `items(value)` yields a `Span` or a `LogRecord` for each span in it. It calls `values.hex_id`, `values.nanoseconds`
-  and `values.any_value`, so that every reader writes ids, times and values in the same way.
+- `items(value)` yields a `Span` or a `LogRecord` for each span in it. It calls `hex_id`, `nanoseconds`, `any_value` of
+  `span_values.py`, so that every reader writes ids, times and values in the same way.
 
 A reader does not interpret attributes: that is the work of the dialects (`formats/dialects`). A reader of a form of a
 vendor renames the fields of that form to attributes that a dialect knows.

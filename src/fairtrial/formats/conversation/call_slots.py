@@ -29,7 +29,9 @@ def read_history(draft: Draft, steps: Sequence[Step], *, is_whole: bool) -> list
                 lost_calls.append(step)
             repeated.add(slot)
         elif isinstance(step, ToolResult):
-            closed = closed_here if is_whole else {*closed_here, *(slot for slot in draft.slots if slot.answer is not None)}
+            closed = (
+                closed_here if is_whole else {*closed_here, *(slot for slot in draft.slots if slot.answer is not None)}
+            )
             slot = _slot_of_result(draft.slots, step, closed)
             if slot is not None:
                 closed_here.add(slot)

@@ -11,7 +11,7 @@ from fairtrial.formats.chats.openai_messages import openai_entries
 from fairtrial.formats.messages import arguments_of, response_of
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span
-from fairtrial.formats.spans.values import structured, whole_number
+from fairtrial.formats.spans.span_values import structured, whole_number
 from fairtrial.formats.tool_failures import has_failed
 from fairtrial.records.record import Json
 from fairtrial.records.trace import Message, Step, ToolResult, Usage

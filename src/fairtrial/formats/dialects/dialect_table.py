@@ -5,7 +5,7 @@ A dialect is a module of this package that makes one `Dialect`, and one row in `
 - `is_span(span)` says by the attributes of a span whether it is written in the dialect. The scope of the span says
   nothing: a list of known scopes would drop the spans of everybody else.
 - `read(span, reading)` returns the `Facts` of the span: whether it is an agent, a model call or a tool, and its
-  messages as entries of `formats/chats/assembly.py`. `content.py` reads messages of providers, JSON in texts, and
+  messages as entries of `formats/chats/assembly.py`. `attributes.py` reads messages of providers, JSON in texts, and
   numbers. A problem in a message becomes a warning in `reading`.
 
 Many spans are written in several dialects. The dialects earlier in the table count, and the later ones fill their gaps.

@@ -8,13 +8,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fairtrial.formats.conversation.calls import find_homes, merge_calls
+from fairtrial.formats.conversation.doubled_calls import find_homes, merge_calls
 from fairtrial.formats.conversation.draft import Draft
 from fairtrial.formats.conversation.failures import cause_of_break
 from fairtrial.formats.conversation.invocations import Walk, agent_of, invocation_name, withheld_user
 from fairtrial.formats.conversation.nodes import Node
 from fairtrial.formats.conversation.timing import durations_of, spans_of_drafts
-from fairtrial.formats.conversation.turns import turns_of
+from fairtrial.formats.conversation.user_turns import turns_of
 from fairtrial.formats.conversation.withholding import reason_of
 from fairtrial.records.trace import (
     About,
