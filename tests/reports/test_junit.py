@@ -15,6 +15,7 @@ from fairtrial.records.result import CaseResult, Fault, Outcome
 from fairtrial.records.run import RunInfo
 from fairtrial.records.score import Score
 from fairtrial.reports import junit
+from fairtrial.reports.report_table import ReportOptions
 from finished import FinishedRun
 
 INFO = RunInfo("20260101-000000-aaaaaa", "2026-01-01T00:00:00.000+00:00", "0", "run", seconds=1.5)
@@ -29,7 +30,7 @@ def suite(folder: Path, *results: CaseResult, allow_unscored: bool = False) -> E
     """The test suite in the file that is written of these results."""
     file = folder / "junit.xml"
     with file.open("wb") as stream:
-        junit.write(stream, FinishedRun(INFO, results), allow_unscored=allow_unscored)
+        junit.write(stream, FinishedRun(INFO, results), ReportOptions(allow_unscored))
     root = ET.parse(file).getroot()  # noqa: S314  (our own file)
     assert root.tag == "testsuites"
     (only,) = root

@@ -18,10 +18,13 @@ _HOMES = {
     "CATALOG": "fairtrial.metrics.entries",
     "CatalogEntry": "fairtrial.metrics.entries",
     "check": "fairtrial.api.checking",
+    "check_baseline": "fairtrial.api.comparing",
     "Checked": "fairtrial.api.checking",
     "claims_in": "fairtrial.api.gating",
     "compare": "fairtrial.api.comparing",
     "compare_all": "fairtrial.api.comparing",
+    "compare_with_baseline": "fairtrial.api.comparing",
+    "comparison_markdown": "fairtrial.reports.markdown_comparison",
     "convert": "fairtrial.api.converting",
     "Converted": "fairtrial.api.converting",
     "cost_of": "fairtrial.api.pinging",
@@ -81,6 +84,7 @@ _HOMES = {
     "report_card": "fairtrial.api.report_cards",
     "report_card_document": "fairtrial.reports.report_card_report",
     "report_card_tables": "fairtrial.reports.report_card_report",
+    "ReportOptions": "fairtrial.reports.report_table",
     "REPORTS": "fairtrial.reports.report_table",
     "reread": "fairtrial.api.stored_runs",
     "resume": "fairtrial.api.planning",
@@ -107,8 +111,10 @@ if TYPE_CHECKING:
     from fairtrial.api.calibrating import calibrate as calibrate
     from fairtrial.api.checking import Checked as Checked
     from fairtrial.api.checking import check as check
+    from fairtrial.api.comparing import check_baseline as check_baseline
     from fairtrial.api.comparing import compare as compare
     from fairtrial.api.comparing import compare_all as compare_all
+    from fairtrial.api.comparing import compare_with_baseline as compare_with_baseline
     from fairtrial.api.conversations import write_recordings as write_recordings
     from fairtrial.api.converting import Converted as Converted
     from fairtrial.api.converting import convert as convert
@@ -183,12 +189,14 @@ if TYPE_CHECKING:
     from fairtrial.reports.calibration_report import calibration_tables as calibration_tables
     from fairtrial.reports.judge_check_report import describe_miss as describe_miss
     from fairtrial.reports.judge_check_report import print_judge_check as print_judge_check
+    from fairtrial.reports.markdown_comparison import comparison_markdown as comparison_markdown
     from fairtrial.reports.mutation_files import mutation_junit as mutation_junit
     from fairtrial.reports.mutation_files import mutation_markdown as mutation_markdown
     from fairtrial.reports.report_card_report import report_card_document as report_card_document
     from fairtrial.reports.report_card_report import report_card_tables as report_card_tables
     from fairtrial.reports.report_table import REPORTS as REPORTS
     from fairtrial.reports.report_table import Report as Report
+    from fairtrial.reports.report_table import ReportOptions as ReportOptions
     from fairtrial.reports.trust_report import encode_document as encode_document
     from fairtrial.simulate.degradation import DEGRADATIONS as DEGRADATIONS
     from fairtrial.store import DEFAULT_URL as DEFAULT_URL

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import get_args
 
 from fairtrial.api.run_sources import RunSource, measured
+from fairtrial.api.stored_runs import Run
 from fairtrial.comparison import compare_runs
 from fairtrial.errors import UsageError
 from fairtrial.measured_run import MeasuredRun
@@ -72,6 +73,19 @@ def compare_all(
     return compare_runs(
         base_run, candidates, about=about, pass_rates=pass_rates, margin=margin, even_so=even_so, corrected=corrected
     )
+
+
+def check_baseline(baseline: RunSource, store: str = DEFAULT_URL) -> None:
+    """Raise UsageError if a run to compare with cannot be read."""
+    measured(baseline, store)
+
+
+def compare_with_baseline(baseline: RunSource, run: Run, store: str = DEFAULT_URL) -> Comparison | str:
+    """Return the comparison of a run with a base run, or the reason why they cannot be compared."""
+    try:
+        return compare(baseline, run, store=store)
+    except UsageError as error:
+        return str(error)
 
 
 def check_about(about: str) -> None:

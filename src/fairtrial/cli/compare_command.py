@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from fairtrial.cli import flags, trust_flags
+from fairtrial.cli.output_files import FileToWrite
 
 
 @click.command()
@@ -26,6 +27,7 @@ from fairtrial.cli import flags, trust_flags
     "--corrected", is_flag=True, help="Compare corrected means of the criteria that people have labelled in both runs."
 )
 @trust_flags.json_file
+@click.option("--markdown", "markdown_file", metavar="FILE", type=FileToWrite(), help="Write Markdown for a comment.")
 @flags.stored
 @trust_flags.base_store
 def compare(
@@ -38,6 +40,7 @@ def compare(
     even_so: bool,
     corrected: bool,
     json_file: Path | None,
+    markdown_file: Path | None,
     store: str,
     base_store: str | None,
 ) -> None:
@@ -69,6 +72,9 @@ def compare(
     )
     document = comparisons[0] if len(comparisons) == 1 else comparisons
     trust_flags.write(document, json_file)
+    if markdown_file is not None:
+        text = "\n".join(map(api.comparison_markdown, comparisons))
+        markdown_file.write_text(text, encoding="utf-8", errors="backslashreplace")
     if not trust_flags.is_stdout(json_file):
         for comparison in comparisons:
             api.print_comparison(console(), comparison)

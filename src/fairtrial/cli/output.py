@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ import click
 from rich.console import Console
 
 from fairtrial import api
-from fairtrial.api import DEFAULT_URL, Plan, Run
+from fairtrial.api import DEFAULT_URL, Plan, ReportOptions, Run
 from fairtrial.cli import exit_codes, flags
 from fairtrial.cli.console import console, reader_may_leave
 from fairtrial.cli.output_files import inputs_of, store_file
@@ -37,19 +37,20 @@ _SHOWN_WARNINGS = 20
 
 
 @dataclass(frozen=True)
-class Output(ReportFiles):
+class Output:
     """The outputs of a run: its reports and the terminal."""
 
+    reports: ReportFiles
     quiet: bool
 
     def only_report_on_stdout(self) -> AbstractContextManager[object]:
         """Send the prints of agents, metrics and their processes to stderr, if stdout is for a report."""
-        return stdout_as_stderr() if self.on_stdout is not None else nullcontext()
+        return stdout_as_stderr() if self.reports.on_stdout is not None else nullcontext()
 
     @property
     def terminal(self) -> Console:
         """The console for people. It is stderr if stdout is for a report."""
-        return console(stderr=self.on_stdout is not None)
+        return console(stderr=self.reports.on_stdout is not None)
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,6 @@ _OPTIONS = (
         metavar="URL",
         help="The store of the run: any SQLAlchemy URL, or none.",
     ),
-    click.option("--allow-unscored", is_flag=True, help="Exit with 0 instead of 3 if something could not be scored."),
     click.option("--quiet", "-q", is_flag=True, help="Print the verdict only."),
 )
 
@@ -104,12 +104,11 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
         thresholds: dict[str, float],
         concurrency: int,
         store: str,
-        reports: Mapping[str, Path],
-        allow_unscored: bool,
+        reports: ReportFiles,
         quiet: bool,
         **other_options: Any,
     ) -> Any:
-        output = Output(reports, allow_unscored, quiet)
+        output = Output(reports, quiet)
         common = Common(config, lenient, allow_code, only, thresholds, concurrency, store, output)
         return command(*args, common=common, **other_options)
 
@@ -149,7 +148,8 @@ def run_and_report(
         raise UsageError("--reuse needs the store of the earlier run, got --store none")
     cassette = plan.judges.models.cassette
     inputs = [*inputs_of(plan.info.config), *environment_files, *store_file(url), *([cassette] if cassette else [])]
-    output.refuse_inputs(inputs)
+    output.reports.refuse_inputs(inputs)
+    output.reports.check_baseline(url or DEFAULT_URL)
     with reader_may_leave():
         _announce(plan, output)
     try:
@@ -165,14 +165,16 @@ def run_and_report(
             command = api.resume_command(plan.info, url)
             click.echo(f"finished attempts are stored; continue with: {command}", err=True)
         return exit_codes.INTERRUPTED
-    problems = output.write(run)
+    show = "" if url is None else flags.show_command(run.info.id, url)
+    options = output.reports.options(run, url or DEFAULT_URL, show)
+    problems = output.reports.write(run, options)
     with reader_may_leave():
-        _print(run, output, store=url)
+        _print(run, output, options)
     if problems:
         raise UsageError("\n".join(problems))
     decision = run.summary.decision
     code = _EXIT[run.verdict] if decision is None else _DECIDED[decision.verdict]
-    if decision is None and code == exit_codes.UNSCORED and output.allow_unscored:
+    if decision is None and code == exit_codes.UNSCORED and options.allow_unscored:
         click.echo("unscored, which --allow-unscored allows: exit code 0", err=True)
         return exit_codes.OK
     return code
@@ -193,13 +195,11 @@ def _announce(plan: Plan, output: Output) -> None:
                 output.terminal.print(visible_line(f"{name}: backend {signature['backend']}"), style="dim")
 
 
-def _print(run: Run, output: Output, *, store: str | None) -> None:
-    show = "" if store is None else flags.show_command(run.info.id, store)
+def _print(run: Run, output: Output, options: ReportOptions) -> None:
     if output.quiet:
-        api.print_verdict(output.terminal, run, show=show)
+        api.print_verdict(output.terminal, run, show=options.show)
     else:
-        api.print_run(output.terminal, run, show=show)
-    output.print(run)
-    if store is not None and not output.quiet:
-        hint = f"run {run.info.id}; {flags.show_command(run.info.id, store, ' [CASE]')}"
-        output.terminal.print(hint, style="dim")
+        api.print_run(output.terminal, run, show=options.show)
+    output.reports.print(run, options)
+    if options.show and not output.quiet:
+        output.terminal.print(f"run {run.info.id}; {options.show} [CASE]", style="dim")

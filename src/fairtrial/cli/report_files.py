@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fairtrial.api import REPORTS
+from fairtrial import api
+from fairtrial.api import REPORTS, ReportOptions
 from fairtrial.cli import flags
 from fairtrial.cli.output_files import FileToWrite, refuse_overwriting
 from fairtrial.errors import UsageError
@@ -24,14 +25,25 @@ _STDOUT = Path("-")
 
 
 def report_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the option of each report. The command receives `reports`, the paths by the names of the reports."""
+    """Add the option of each report, --baseline and --allow-unscored. The command receives `reports`."""
 
     @functools.wraps(command)
-    def call_with_reports(*args: Any, **options: Any) -> Any:
+    def call_with_reports(*args: Any, baseline: str | None, allow_unscored: bool, **options: Any) -> Any:
         paths = {report.name: options.pop(_parameter(report)) for report in REPORTS}
-        return command(*args, reports={name: path for name, path in paths.items() if path is not None}, **options)
+        chosen = {name: path for name, path in paths.items() if path is not None}
+        return command(*args, reports=ReportFiles(chosen, allow_unscored, baseline), **options)
 
-    return flags.with_options(call_with_reports, *map(_option, REPORTS))
+    return flags.with_options(call_with_reports, *map(_option, REPORTS), _baseline, _allow_unscored)
+
+
+_baseline = click.option(
+    "--baseline", metavar="RUN", help="Show in --markdown the change since a run: an id of the store, or a file."
+)
+_allow_unscored = click.option(
+    "--allow-unscored",
+    is_flag=True,
+    help="Exit with 0 instead of 3 if something could not be scored. JUnit XML skips unscored cases.",
+)
 
 
 def _option(report: Report) -> flags.Option:
@@ -48,14 +60,22 @@ def _parameter(report: Report) -> str:
 class ReportFiles:
     """The files that a user asks for, by the names of their reports.
 
-    With `allow_unscored`, JUnit XML skips a case without a verdict instead of calling it an error.
+    With `allow_unscored`, JUnit XML skips a case without a verdict instead of calling it an error. `baseline` is the
+    run with which reports compare.
     """
 
     paths: Mapping[str, Path]
-    allow_unscored: bool
+    allow_unscored: bool = False
+    baseline: str | None = None
 
     def __post_init__(self) -> None:
         """Find out before anything runs that a file cannot be written. Raises UsageError."""
+        on_stdout = [report.option for report in REPORTS if self.paths.get(report.name) == _STDOUT]
+        if len(on_stdout) > 1:
+            raise UsageError(f"{' and '.join(on_stdout)}: only one report can go to standard output")
+        if self.baseline is not None and not self._is_compared:
+            options = " or ".join(report.option for report in REPORTS if report.compares)
+            raise UsageError(f"--baseline needs a report that shows it: {options}")
         for report in self._of_files:
             path = self.paths[report.name]
             _make_room(report.option, path if report.is_folder else path.parent)
@@ -71,12 +91,27 @@ class ReportFiles:
         """The report that goes to stdout, if there is one."""
         return next((report for report in REPORTS if self.paths.get(report.name) == _STDOUT), None)
 
+    @property
+    def _is_compared(self) -> bool:
+        return any(report.compares for report in REPORTS if report.name in self.paths)
+
     def refuse_inputs(self, inputs: Sequence[Path]) -> None:
         """Raise UsageError if a file to write is a file that the run reads."""
+        own = [Path(self.baseline)] if self.baseline is not None else []
         for report in self._of_files:
-            refuse_overwriting(report.option, self.paths[report.name], inputs)
+            refuse_overwriting(report.option, self.paths[report.name], [*inputs, *own])
 
-    def write(self, run: Run) -> list[str]:
+    def check_baseline(self, store: str) -> None:
+        """Raise UsageError if the run to compare with cannot be read."""
+        if self.baseline is not None:
+            api.check_baseline(self.baseline, store)
+
+    def options(self, run: Run, store: str, show: str = "") -> ReportOptions:
+        """Return what the reports need beside the run. `show` is the command that shows the run again."""
+        baseline = None if self.baseline is None else api.compare_with_baseline(self.baseline, run, store)
+        return ReportOptions(self.allow_unscored, baseline, show)
+
+    def write(self, run: Run, options: ReportOptions) -> list[str]:
         """Write the files, and return the problems of files that could not be written.
 
         The files are written before anything is printed, since the reader of a terminal may leave.
@@ -85,15 +120,15 @@ class ReportFiles:
         for report in self._of_files:
             path = self.paths[report.name]
             try:
-                report.write(path, run, allow_unscored=self.allow_unscored)
+                report.write(path, run, options)
             except OSError as error:
                 problems.append(f"{report.option}: cannot write {path}: {error.strerror or error}")
         return problems
 
-    def print(self, run: Run) -> None:
+    def print(self, run: Run, options: ReportOptions) -> None:
         """Print the report that goes to stdout, if there is one."""
         if self.on_stdout is not None:
-            self.on_stdout.write_to(sys.stdout.buffer, run, allow_unscored=self.allow_unscored)
+            self.on_stdout.write_to(sys.stdout.buffer, run, options)
             sys.stdout.buffer.flush()
 
 

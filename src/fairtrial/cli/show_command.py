@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -26,15 +24,13 @@ if TYPE_CHECKING:
 @click.option("--all", "everything", is_flag=True, help="List every attempt, in a pager if this is a terminal.")
 @click.option("--ballots", is_flag=True, help="Also show the prompts and raw replies of judges. Needs CASE.")
 @report_options
-@click.option("--allow-unscored", is_flag=True, help="Skip unscored cases in JUnit XML.")
 @flags.stored
 def show(
     run: str,
     case: str | None,
     everything: bool,
     ballots: bool,
-    reports: Mapping[str, Path],
-    allow_unscored: bool,
+    reports: ReportFiles,
     store: str,
 ) -> None:
     """Show a run of the store, everything about one of its cases, or write its reports again.
@@ -48,6 +44,7 @@ def show(
     fairtrial show 20260102 order_status
     fairtrial show 20260102 order_status --ballots
     fairtrial show 20260102 --json results.json --junit results.xml --adk-results results/
+    fairtrial show 20260102 --markdown comment.md --baseline 20260101
     """  # noqa: D301
     from fairtrial import api
     from fairtrial.cli.console import console
@@ -55,14 +52,15 @@ def show(
     if ballots and case is None:
         raise UsageError("--ballots shows the votes on one case, so it needs CASE")
     stored_run = api.reread(store, run)
-    if reports:
+    if reports.paths:
         if case is not None:
             options = ", ".join(report.option for report in api.REPORTS)
             raise UsageError(f"{options} write a whole run, got the case {case!r} too")
-        files = ReportFiles(reports, allow_unscored)
-        files.refuse_inputs([*inputs_of(stored_run.info.config), *store_file(store)])
-        problems = files.write(stored_run)
-        files.print(stored_run)
+        reports.refuse_inputs([*inputs_of(stored_run.info.config), *store_file(store)])
+        reports.check_baseline(store)
+        choices = reports.options(stored_run, store, flags.show_command(stored_run.info.id, store))
+        problems = reports.write(stored_run, choices)
+        reports.print(stored_run, choices)
         if problems:
             raise UsageError("\n".join(problems))
     elif case is not None:

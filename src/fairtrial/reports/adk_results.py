@@ -21,7 +21,7 @@ from fairtrial.records.record import Json
 from fairtrial.records.result import CaseResult, Outcome, Verdict
 from fairtrial.records.score import Score, scores_of_invocations
 from fairtrial.records.trace import Invocation, Trace
-from fairtrial.reports.report_table import ReportedRun
+from fairtrial.reports.report_table import DEFAULTS, ReportedRun, ReportOptions
 
 _STATUS = {
     Verdict.PASSED: 1,
@@ -40,11 +40,10 @@ _END = (sys.maxsize, Recording("", Trace()))
 """The place after all recordings."""
 
 
-def write(folder: Path, run: ReportedRun, *, allow_unscored: bool = False) -> list[Path]:  # noqa: ARG001
+def write(folder: Path, run: ReportedRun, options: ReportOptions = DEFAULTS) -> list[Path]:  # noqa: ARG001
     """Write one file for each eval set, named and laid out as ADK does, and return the files.
 
-    A case of several attempts is written once for each attempt. `allow_unscored` changes nothing here; every report has
-    the argument.
+    A case of several attempts is written once for each attempt. `options` change nothing here; every report has them.
     """
     expected = list(run.expected)
     folder.mkdir(parents=True, exist_ok=True)

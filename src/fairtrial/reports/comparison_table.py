@@ -32,7 +32,7 @@ def comparison_report(comparison: Comparison) -> RenderableType:
         Text(""),
         _rows(comparison),
         Text(""),
-        *_limits(comparison),
+        *limits(comparison),
         *_moves(comparison.moved),
         *_pass_k(comparison),
         *(_setup(comparison)),
@@ -47,33 +47,35 @@ def _plural(noun: str, number: str) -> str:
 
 def _rows(comparison: Comparison) -> Rows:
     rows = Rows(("", "base", "candidate", "change", INTERVAL, "p", "better", "worse", "equal", "verdict"))
-    for row in _informative(comparison):
+    for row in informative(comparison):
         rows.add(
             row.measure,
-            _value(row, row.base),
-            _value(row, row.candidate),
-            _signed(row, row.difference),
-            f"{_signed(row, row.low)} … {_signed(row, row.high)}" if row.low is not None else DASH,
-            _p(row),
+            measure_value(row, row.base),
+            measure_value(row, row.candidate),
+            signed(row, row.difference),
+            f"{signed(row, row.low)} … {signed(row, row.high)}" if row.low is not None else DASH,
+            p_text(row),
             *(str(cases or DASH) for cases in (row.better, row.worse, row.equal)),
-            _verdict(row, comparison.margin),
+            verdict_text(row, comparison.margin),
             style="dim" if row.informational else _STYLES.get(row.verdict or "", ""),
         )
     return rows
 
 
-def _informative(comparison: Comparison) -> list[ComparedMeasure]:
+def informative(comparison: Comparison) -> list[ComparedMeasure]:
     """Return the rows with a value or a threshold. Other criteria were computed by default and found no data."""
     return [
         row for row in comparison.rows if row.base is not None or row.candidate is not None or not row.informational
     ]
 
 
-def _value(row: ComparedMeasure, value: float | None) -> str:
+def measure_value(row: ComparedMeasure, value: float | None) -> str:
+    """Return a value of a measure as a terminal shows it."""
     return rate(value) if row.is_rate else number(value)
 
 
-def _signed(row: ComparedMeasure, value: float | None) -> str:
+def signed(row: ComparedMeasure, value: float | None) -> str:
+    """Return a difference with its sign."""
     if value is None:
         return DASH
     if not row.is_rate:
@@ -83,7 +85,8 @@ def _signed(row: ComparedMeasure, value: float | None) -> str:
     return f"{100 * value:+.0f} %" if abs(value) >= 0.005 else f"{100 * value:+.1f} %"
 
 
-def _p(row: ComparedMeasure) -> str:
+def p_text(row: ComparedMeasure) -> str:
+    """Return the p value of a measure, with a star if it was corrected."""
     p = row.p if row.p_holm is None else row.p_holm
     if p is None:
         return DASH
@@ -98,7 +101,8 @@ def p_value(p: float) -> str:
     return f"{p:.2f}" if p >= 0.1 else f"{p:.2g}"
 
 
-def _verdict(row: ComparedMeasure, margin: float | None) -> str:
+def verdict_text(row: ComparedMeasure, margin: float | None) -> str:
+    """Return the verdict on a measure, empty if there is none."""
     if row.verdict == "equal within the margin":
         return f"equal within {rate(margin) if row.is_rate else number(margin)}"
     if row.verdict is None and not row.comparable:
@@ -109,14 +113,14 @@ def _verdict(row: ComparedMeasure, margin: float | None) -> str:
 def _judges(comparison: Comparison) -> Iterator[Text]:
     """Yield the states of the judges, unless people have checked them and found them good."""
     names: dict[str, list[str]] = {}
-    for row in _informative(comparison):
+    for row in informative(comparison):
         if row.judge is not None and row.judge != "judge good":
             names.setdefault(row.judge, []).append(row.measure)
     for state, measures in names.items():
         yield Text(visible_line(f"{', '.join(measures)}: {state}"), "yellow")
 
 
-def _limits(comparison: Comparison) -> Iterator[Text]:
+def limits(comparison: Comparison) -> Iterator[Text]:
     """Yield the reach of the comparison, and everything that it leaves out."""
     first = comparison.rows[0]
     if first.detectable is not None:
@@ -125,12 +129,12 @@ def _limits(comparison: Comparison) -> Iterator[Text]:
             if first.detectable <= 1
             else "These are too few cases to show any difference in cases (power 80 %)."
         )
-    for row in _informative(comparison):
+    for row in informative(comparison):
         if row.why:
             yield Text(visible_line(f"{row.measure}: {row.why}"), "yellow")
     yield from _judges(comparison)
     missing = [
-        f"{row.measure} {row.missing[0]} / {row.missing[1]}" for row in _informative(comparison) if any(row.missing)
+        f"{row.measure} {row.missing[0]} / {row.missing[1]}" for row in informative(comparison) if any(row.missing)
     ]
     if missing:
         yield Text(visible_line(f"attempts without a value (base / candidate): {', '.join(missing)}"), "yellow")

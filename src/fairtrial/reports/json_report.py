@@ -19,7 +19,7 @@ from fairtrial.records.score import FaultSide, PartKey, PartKind, Score
 from fairtrial.records.summary import CriterionSummary, Estimate, Valid
 from fairtrial.reports.ballot_shapes import BallotShape, ballot_shape
 from fairtrial.reports.judge_states import describe
-from fairtrial.reports.report_table import ReportedRun
+from fairtrial.reports.report_table import DEFAULTS, ReportedRun, ReportOptions
 
 _GREEN = (Verdict.PASSED, Verdict.INFORMATIONAL)
 CaseVerdict = Literal["passed", "failed", "error", "unscored", "informational"]
@@ -251,10 +251,10 @@ def schema() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **described}
 
 
-def write(stream: BinaryIO, run: ReportedRun, *, allow_unscored: bool = False) -> None:  # noqa: ARG001
+def write(stream: BinaryIO, run: ReportedRun, options: ReportOptions = DEFAULTS) -> None:  # noqa: ARG001
     """Write the report, one case a line, without holding the cases in memory.
 
-    A run that was interrupted has not passed. `allow_unscored` changes nothing here; every report has the argument.
+    A run that was interrupted has not passed. `options` change nothing here; every report has them.
     """
     info, summary = run.info, run.summary
     so_far = summary.verdict

@@ -17,16 +17,16 @@ from fairtrial.records.summary import Summary
 from fairtrial.reports.attempts import attempts
 from fairtrial.reports.judge_states import describe
 from fairtrial.reports.numbers import count, describe_outcome, interval, number, rate
-from fairtrial.reports.report_table import ReportedRun
+from fairtrial.reports.report_table import DEFAULTS, ReportedRun, ReportOptions
 from fairtrial.text.display import visible, visible_line
 
 
-def write(stream: BinaryIO, run: ReportedRun, *, allow_unscored: bool = False) -> None:
+def write(stream: BinaryIO, run: ReportedRun, options: ReportOptions = DEFAULTS) -> None:
     """Write one test case for each attempt. A failure names the criteria that failed, an error names its cause.
 
-    With `allow_unscored` an attempt without a verdict is skipped instead of an error.
+    If unscored attempts are allowed, an attempt without a verdict is skipped instead of an error.
     """
-    info, summary = run.info, run.summary
+    info, summary, allow_unscored = run.info, run.summary, options.allow_unscored
     counts = summary.cases
     without_verdict = counts.get("unscored", 0)
     # For example, a criterion applied to no case. CI servers read the tests alone, which would all be green.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from fairtrial.records.reply import Reply
     from fairtrial.records.result import CaseResult
     from fairtrial.records.run import RunInfo
+    from fairtrial.records.run_comparison import Comparison
     from fairtrial.records.summary import Summary
 
 
@@ -64,11 +66,28 @@ class ReportedRun(Protocol):
 
 
 @dataclass(frozen=True)
+class ReportOptions:
+    """How the user wants the reports.
+
+    With `allow_unscored`, a case without a verdict is not an error in JUnit XML. `baseline` is the comparison of a base
+    run with this run, or the reason why there is none. `show` is the command that shows the run again, or empty.
+    """
+
+    allow_unscored: bool = False
+    baseline: Comparison | str | None = None
+    show: str = ""
+
+
+DEFAULTS = ReportOptions()
+
+
+@dataclass(frozen=True)
 class Report:
     """One kind of report.
 
     `name` is the name of its option, without the dashes. `suffix` ends the name of its file; a report without a suffix
-    is a folder. `module` contains `write(target, run, *, allow_unscored)`: the target is the open file, or the folder.
+    is a folder. `module` contains `write(target, run, options)`: the target is the open file, or the folder. `compares`
+    says that it shows a comparison with a baseline. A file is appended to if the environment variable `log` names it.
     """
 
     name: str
@@ -76,6 +95,8 @@ class Report:
     help: str
     module: str
     on_stdout: bool = False
+    compares: bool = False
+    log: str = ""
 
     @property
     def option(self) -> str:
@@ -87,17 +108,17 @@ class Report:
         """Whether the report is a folder of files."""
         return not self.suffix
 
-    def write(self, path: Path, run: ReportedRun, *, allow_unscored: bool = False) -> None:
-        """Write the report to a path. With `allow_unscored` a case without a verdict is not an error."""
+    def write(self, path: Path, run: ReportedRun, options: ReportOptions = DEFAULTS) -> None:
+        """Write the report to a path."""
         if self.is_folder:
-            self._writer.write(path, run, allow_unscored=allow_unscored)
+            self._writer.write(path, run, options)
         else:
-            with path.open("wb") as file:
-                self.write_to(file, run, allow_unscored=allow_unscored)
+            with path.open("ab" if self.log and os.environ.get(self.log) == str(path) else "wb") as file:
+                self.write_to(file, run, options)
 
-    def write_to(self, stream: BinaryIO, run: ReportedRun, *, allow_unscored: bool = False) -> None:
+    def write_to(self, stream: BinaryIO, run: ReportedRun, options: ReportOptions = DEFAULTS) -> None:
         """Write the report to an open file, for example standard output."""
-        self._writer.write(stream, run, allow_unscored=allow_unscored)
+        self._writer.write(stream, run, options)
 
     @property
     def _writer(self) -> _Writer:
@@ -107,12 +128,21 @@ class Report:
 
 
 class _Writer(Protocol):
-    def write(self, target: object, run: ReportedRun, *, allow_unscored: bool) -> object: ...
+    def write(self, target: object, run: ReportedRun, options: ReportOptions) -> object: ...
 
 
 REPORTS = (
     Report("json", ".json", "Write the results as JSON; - is stdout.", "fairtrial.reports.json_report", on_stdout=True),
     Report("junit", ".xml", "Write JUnit XML to a file.", "fairtrial.reports.junit"),
+    Report(
+        "markdown",
+        ".md",
+        "Write Markdown for a pull request; - is stdout.",
+        "fairtrial.reports.markdown",
+        on_stdout=True,
+        compares=True,
+        log="GITHUB_STEP_SUMMARY",
+    ),
     Report(
         "adk-results",
         "",

@@ -1,0 +1,165 @@
+"""A run as Markdown for a pull request: its verdict, its numbers, their change, and the attempts that did not pass.
+
+The report fits a comment of GitHub and GitLab, which hold 65,536 characters.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Iterable, Iterator
+from enum import Enum
+from itertools import islice
+from typing import Any, BinaryIO
+
+import msgspec
+from msgspec.structs import replace
+from rich.console import Console
+
+from fairtrial.records.result import CaseResult, Verdict
+from fairtrial.records.run import RunInfo
+from fairtrial.records.run_comparison import ComparedMeasure, Comparison
+from fairtrial.records.summary import CriterionSummary, Estimate, Summary
+from fairtrial.reports.attempts import attempts
+from fairtrial.reports.comparison_table import measure_value
+from fairtrial.reports.markdown_comparison import change_text, list_flips
+from fairtrial.reports.markdown_text import code_block, code_in_html, code_span
+from fairtrial.reports.numbers import DASH, beside, count, interval, rate
+from fairtrial.reports.report_table import ReportedRun, ReportOptions
+from fairtrial.reports.summary_table import MARKS
+from fairtrial.reports.terminal import case
+from fairtrial.text.display import shortened
+
+LARGEST = 60_000
+"""The characters of a report."""
+LISTED = 20
+"""The attempts that did not pass of which the report shows details."""
+_ATTEMPT_LENGTH = 5_000
+_MOST_CRITERIA = 50
+_MOST_REASONS = 10
+_REASON_LENGTH = 300
+_TEXT_LENGTH = 1_000
+_MOST_ITEMS = 50
+_WIDTH = 100
+
+
+def write(stream: BinaryIO, run: ReportedRun, options: ReportOptions) -> None:
+    """Write the report. If it would be too long, it is cut by whole attempts, and says so."""
+    info, summary = run.info, run.summary
+    head = "\n".join(_head(info, summary, options))
+    tail = f"\nLook closer: {code_span(options.show or f'fairtrial show {info.id}', _REASON_LENGTH)}\n"
+    left_over = LARGEST - len(head) - len(tail) - _REASON_LENGTH
+    text = f"{head}\n{_failures(run.cases, summary, left_over)}{tail}"
+    stream.write(text.encode("utf-8", "backslashreplace"))
+
+
+def marker(info: RunInfo) -> str:
+    """Return the first line of a report. It is the same for all runs of the same eval sets and agent.
+
+    A program that keeps one comment for each pull request finds the comment by this line.
+    """
+    inputs = [info.config.get(name) for name in ("paths", "against", "agent", "config")]
+    digest = hashlib.sha256(json.dumps(inputs, default=str).encode()).hexdigest()[:12]
+    return f"<!-- fairtrial {digest} -->"
+
+
+def _head(info: RunInfo, summary: Summary, options: ReportOptions) -> Iterator[str]:
+    verdict = summary.verdict if info.finished is not None else Verdict.UNSCORED
+    title = verdict.upper() if info.finished is not None else f"NOT FINISHED, so far {summary.verdict}"
+    total = sum(summary.cases.values())
+    counts = ", ".join(f"{n:,} {name}" for name, n in summary.cases.items())
+    yield marker(info)
+    yield f"### {MARKS[verdict][0]} {title}: {count(total, 'attempt')}{f', {counts}' if counts else ''}"
+    yield ""
+    yield from (f"- {code_span(reason, _REASON_LENGTH)}" for reason in summary.reasons[:_MOST_REASONS])
+    if summary.invalid:
+        sides = ", ".join(f"{side} {n:,}" for side, n in summary.invalid.items())
+        yield f"- {count(sum(summary.invalid.values()), 'attempt')} invalid: {sides}"
+    yield ""
+    comparison = options.baseline if isinstance(options.baseline, Comparison) else None
+    yield from _table(summary, comparison)
+    if comparison is not None:
+        yield from list_flips(comparison)
+        yield from (f"- {code_span(warning, _REASON_LENGTH)}" for warning in comparison.warnings[:_MOST_REASONS])
+    elif options.baseline is not None:
+        yield f"Not compared with the baseline: {code_span(str(options.baseline), _REASON_LENGTH)}"
+
+
+def _table(summary: Summary, comparison: Comparison | None) -> Iterator[str]:
+    """Yield a row for each criterion, and with a comparison a first row for the cases that passed."""
+    rows = [own for own in summary.criteria if own.mean.value is not None or own.threshold is not None]
+    if not rows:
+        return
+    changes = {} if comparison is None else {row.measure: row for row in comparison.rows}
+    title = "" if comparison is None else f" change since {code_span(comparison.runs[0].id)} |"
+    yield f"| criterion | mean | pass rate |{title}"
+    yield f"|---|---|---|{'---|' if comparison else ''}"
+    if "cases" in changes:
+        yield f"| cases | | {measure_value(changes['cases'], changes['cases'].candidate)} |{_change(changes['cases'])}"
+    for row in rows[:_MOST_CRITERIA]:
+        cells = (code_span(row.criterion), _mean(row), _estimate(rate(row.pass_rate.value), row.pass_rate))
+        yield f"| {' | '.join(cells)} |{_change(changes.get(row.criterion)) if comparison else ''}"
+    if len(rows) > _MOST_CRITERIA:
+        yield f"\n… and {len(rows) - _MOST_CRITERIA} more criteria"
+    yield ""
+
+
+def _change(row: ComparedMeasure | None) -> str:
+    return f" {DASH if row is None else change_text(row)} |"
+
+
+def _mean(row: CriterionSummary) -> str:
+    ends = interval(row.mean)
+    return f"{beside(row.mean.value, row.threshold)}{f' ({ends})' if ends else ''}"
+
+
+def _estimate(value: str, estimate: Estimate) -> str:
+    ends = interval(estimate, percent=True)
+    return f"{value}{f' ({ends})' if ends else ''}"
+
+
+def _failures(results: Iterable[CaseResult], summary: Summary, length: int) -> str:
+    """Return the first attempts that did not pass, folded, in at most `length` characters."""
+    passing = (Verdict.PASSED, Verdict.INFORMATIONAL)
+    total = sum(n for verdict, n in summary.cases.items() if verdict not in passing)
+    problems = ((result, several) for result, several in attempts(results) if result.verdict not in passing)
+    parts: list[str] = []
+    for result, several in islice(problems, LISTED):
+        part = _attempt(result, several=several)
+        if len(part) > length:
+            break
+        length -= len(part)
+        parts.append(part)
+    if len(parts) < total:
+        parts.append(f"\n… and {count(total - len(parts), 'more attempt')} that did not pass\n")
+    return "".join(parts)
+
+
+def _attempt(result: CaseResult, *, several: bool) -> str:
+    number = f", attempt {result.attempt}" if several or result.attempt > 1 else ""
+    summary = f"{MARKS[result.verdict][0]} {code_in_html(result.title)}{number}: {result.verdict}"
+    # The blank lines end the block of HTML, so that the fence between them is read as Markdown.
+    return f"\n<details><summary>{summary}</summary>\n\n{code_block(_details(result))}\n\n</details>\n"
+
+
+def _details(result: CaseResult) -> str:
+    """Return the criteria of an attempt and their reasons, as a terminal shows them."""
+    file = io.StringIO()
+    console = Console(file=file, width=_WIDTH, highlight=False, emoji=False, markup=False, color_system=None)
+    console.print(case(_brief(result)))
+    # The first line repeats the summary of the fold.
+    lines = [line.rstrip() for line in file.getvalue().splitlines()][1:]
+    text = "\n".join(lines).rstrip() or "nothing else is recorded"
+    return shortened(text, _ATTEMPT_LENGTH)
+
+
+def _brief(value: Any) -> Any:
+    """Return a record with short texts and short tuples, at any depth. A terminal lays out a megabyte too slowly."""
+    if isinstance(value, str):
+        return value if isinstance(value, Enum) else shortened(value, _TEXT_LENGTH)
+    if isinstance(value, tuple):
+        return tuple(map(_brief, value[:_MOST_ITEMS]))
+    if isinstance(value, msgspec.Struct):
+        return replace(value, **{name: _brief(getattr(value, name)) for name in value.__struct_fields__})
+    return value

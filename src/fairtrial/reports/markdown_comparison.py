@@ -1,0 +1,60 @@
+"""Two runs side by side as Markdown, for a comment on a pull request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fairtrial.records.run_comparison import ComparedMeasure, Comparison
+from fairtrial.reports.comparison_table import informative, limits, measure_value, p_text, signed, verdict_text
+from fairtrial.reports.markdown_text import code_span
+from fairtrial.reports.numbers import DASH, count
+
+_NAMES = 20
+_LINES = 30
+_LINE_LENGTH = 500
+
+
+def comparison_markdown(comparison: Comparison) -> str:
+    """Return a comparison: its measures with their differences, the cases that broke, and everything left out."""
+    base, candidate = comparison.runs
+    lines = [
+        "<!-- fairtrial compare -->",
+        f"### {count(comparison.pairs.cases, 'case')}: {code_span(candidate.id)} against {code_span(base.id)}",
+        "",
+        "| measure | base | candidate | change | p | better | worse | equal |",
+        "|---|---|---|---|---|---|---|---|",
+        *(_row(row, comparison.margin) for row in informative(comparison)),
+        "",
+        *list_flips(comparison),
+    ]
+    notes = [*comparison.warnings, *(text.plain for text in limits(comparison))]
+    notes += [f"{difference.what}: {difference.base} -> {difference.candidate}" for difference in comparison.setup]
+    lines += [f"- {code_span(note, _LINE_LENGTH)}" for note in notes[:_LINES]]
+    if len(notes) > _LINES:
+        lines.append(f"- … and {len(notes) - _LINES} more notes")
+    show = f"fairtrial compare {base.id} {candidate.id}"
+    return "\n".join([*lines, "", f"Look closer: {code_span(show)}"]) + "\n"
+
+
+def _row(row: ComparedMeasure, margin: float | None) -> str:
+    values = (measure_value(row, row.base), measure_value(row, row.candidate), change_text(row, margin), p_text(row))
+    counts = (str(cases or DASH) for cases in (row.better, row.worse, row.equal))
+    return f"| {' | '.join([code_span(row.measure), *values, *counts])} |"
+
+
+def change_text(row: ComparedMeasure, margin: float | None = None) -> str:
+    """Return a difference with its interval and its verdict."""
+    ends = f" ({signed(row, row.low)} … {signed(row, row.high)})" if row.low is not None else ""
+    verdict = verdict_text(row, margin)
+    return f"{signed(row, row.difference)}{ends}{f', {verdict}' if verdict else ''}"
+
+
+def list_flips(comparison: Comparison) -> Iterator[str]:
+    """Yield the cases that broke and the cases that were fixed."""
+    for flip, title in (("broken", "Broken"), ("fixed", "Fixed")):
+        names = [move.case for move in comparison.moved if move.flipped == flip]
+        if names:
+            shown = ", ".join(map(code_span, names[:_NAMES]))
+            more = f" … and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+            yield f"**{title}**: {shown}{more}"
+            yield ""

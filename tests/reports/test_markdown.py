@@ -1,0 +1,223 @@
+"""Does a run as Markdown fit a comment, say what a reviewer needs, and keep foreign text dead?"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import cycle
+from pathlib import Path
+
+import pytest
+from linkify_it import LinkifyIt
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from msgspec.structs import replace
+
+from fairtrial.records.attempt import Failure
+from fairtrial.records.result import CaseResult, Fault, Outcome, Verdict
+from fairtrial.records.run import RunInfo
+from fairtrial.records.run_comparison import ComparedMeasure, ComparedRun, Comparison, Move, Pairs, SetupDifference
+from fairtrial.records.score import PartKey, Quote, Score
+from fairtrial.records.summary import Summary
+from fairtrial.reports import markdown
+from fairtrial.reports.markdown_comparison import comparison_markdown
+from fairtrial.reports.markdown_text import code_block, code_in_html, code_span
+from fairtrial.reports.report_table import DEFAULTS, REPORTS, ReportOptions
+from finished import FinishedRun
+from hostile_corpus import HOSTILE, LONG, filled
+
+INFO = RunInfo("20260101-000000-aaaaaa", "2026-01-01T00:00:00", "0", "run", finished="2026-01-01T00:00:01")
+PASSED = CaseResult("fine", 0, (Outcome("match", Score(1.0), 0.8),))
+FAILED = CaseResult("bad", 1, (Outcome("match", Score(0.5, "two words differ"), 0.8),))
+BROKEN = CaseResult("broken", 2, (Outcome("match", Score(None), 0.8),), failure=Failure("agent", "boom", "Traceback …"))
+PARTS = (Score(0.1, "why", "rubric one", key=PartKey("rubric", id="q"), quotes=(Quote("said", "reply"),)),)
+QUOTES = (Quote("buy(x=1)", "expected"), Quote("buy(x=2)", "actual"), Quote("sell()", "both"), Quote("s()", "surplus"))
+RICH = CaseResult(
+    "rich",
+    3,
+    (
+        Outcome("parts", Score(0.1, "reason", parts=PARTS), 0.8),
+        Outcome("calls", Score(0.0, parts=(Score(0.0, "missing", quotes=QUOTES),)), 0.5),
+        Outcome("text", Score(0.0, parts=(Score(0.0, quotes=(Quote("a b", "expected"), Quote("c", "actual"))),)), 0.5),
+        Outcome("tokens", Score(3.0)),
+        Outcome("open", Score(None, "no judge"), 0.5),
+    ),
+    failure=Failure("simulator", "cause", "trace"),
+    invalidations=(Fault("judge", ("evidence",)),),
+    warnings=("warning",),
+    name="a name",
+)
+MOVES = (Move("broke", (1, 1), (0, 1), -1.0, "broken"), Move("mended", (0, 1), (1, 1), 1.0, "fixed"))
+RUNS = (ComparedRun("base-run", "", "run", True, 4, 4), ComparedRun("new-run", "", "run", True, 4, 4))
+
+
+@dataclass(frozen=True)
+class _Summarized(FinishedRun):
+    """A run whose numbers are given."""
+
+    given: Summary = Summary(Verdict.FAILED)
+
+    @property
+    def summary(self) -> Summary:
+        """The numbers."""
+        return self.given
+
+
+def _row(measure: str, *, is_rate: bool) -> ComparedMeasure:
+    return ComparedMeasure(
+        measure, 0.75, 0.5, -0.25, -0.5, 0.125, 0.2, None, "paired t", 4, 1, 2, 1, (0, 0), None, None,
+        "no difference shown", comparable=True, judge=None, why=None, is_rate=is_rate, informational=False,
+    )  # fmt: skip
+
+
+COMPARISON = Comparison(
+    "s:1|holm:1", 0.95, "cases-like-these", RUNS, Pairs(4, ("1", "1"), ("gone",)),
+    (SetupDifference("judge", "old", "new"),), (_row("cases", is_rate=True), _row("match", is_rate=False)), MOVES,
+    ((), ()), None, ("a warning",),
+)  # fmt: skip
+
+
+def report(*results: CaseResult, options: ReportOptions = DEFAULTS, info: RunInfo = INFO) -> str:
+    """The Markdown of a run of these results."""
+    stream = io.BytesIO()
+    markdown.write(stream, FinishedRun(info, results), options)
+    return stream.getvalue().decode()
+
+
+def inner_tokens(text: str) -> Iterator[Token]:
+    """Everything that a renderer of GitHub's Markdown reads in a text, addresses as links included."""
+    renderer = MarkdownIt("gfm-like")
+    renderer.linkify = LinkifyIt(options={"fuzzy_email": True, "fuzzy_link": True})
+    for token in renderer.parse(text):
+        yield from token.children or [token]
+
+
+def alive(text: str) -> list[str]:
+    """Everything outside code that a text of an agent could have made: links, images, emphasis, HTML and words."""
+    own_html = ("<details><summary>", "</details>", "<!-- fairtrial ")
+    found = [token.type for token in inner_tokens(text) if token.type in {"link_open", "image", "em_open", "s_open"}]
+    blocks = [token.content for token in inner_tokens(text) if token.type in {"html_inline", "html_block"}]
+    for block in (line for content in blocks for line in content.splitlines() if line.strip()):
+        tags = block.removesuffix("</summary>").count("<")
+        if not block.startswith(own_html) or tags != {"<d": 4, "</": 1, "<!": 1}[block[:2]]:
+            found.append(block)
+    words = "".join(token.content for token in inner_tokens(text) if token.type == "text")
+    return [*found, *(mark for mark in "@#" if mark in words)]
+
+
+def test_a_reviewer_sees_verdict_numbers_and_reasons() -> None:
+    """The verdict with its counts, a row for each criterion with intervals, and each failure folded."""
+    text = report(PASSED, FAILED, BROKEN)
+    first, second, *_ = text.splitlines()
+    assert first.startswith("<!-- fairtrial ")
+    assert second == "### ✗ FAILED: 3 attempts, 1 passed, 1 failed, 1 error"
+    assert "| `match` | 0.75 (" in text
+    assert "<details><summary>✗ <code>bad</code>: failed</summary>" in text
+    assert "two words differ" in text
+    assert "agent: boom" in text
+    assert text.endswith("Look closer: `fairtrial show 20260101-000000-aaaaaa`\n")
+
+
+def test_the_change_since_a_baseline_stands_beside_each_number() -> None:
+    """With its interval and what it means; cases that broke and cases that were fixed are named."""
+    text = report(PASSED, FAILED, options=ReportOptions(baseline=COMPARISON))
+    assert "| change since `base-run` |" in text
+    assert "| cases | | 50 % | -25 % (-50 % … +12 %), no difference shown |" in text
+    assert "-0.25 (-0.50 … +0.12), no difference shown |" in text
+    assert "**Broken**: `broke`" in text
+    assert "**Fixed**: `mended`" in text
+
+
+def test_a_baseline_that_cannot_be_compared_is_named() -> None:
+    """The run is over and was paid for: its report says why there is no comparison."""
+    assert "Not compared with the baseline: `share no case`" in report(
+        PASSED, options=ReportOptions(baseline="share no case")
+    )
+
+
+def test_the_marker_is_the_same_for_runs_of_the_same_inputs() -> None:
+    """A program replaces the comment of the earlier run, and leaves the comment of another evaluation."""
+    one, again, other = (
+        report(PASSED, info=replace(INFO, id=str(number), config={"paths": [path]})).splitlines()[0]
+        for number, path in enumerate(("a.json", "a.json", "b.json"))
+    )
+    assert one == again != other
+
+
+def test_an_unfinished_run_has_no_verdict() -> None:
+    """An interrupted run did not pass, even if every attempt so far did."""
+    assert "### ? NOT FINISHED, so far passed" in report(PASSED, info=replace(INFO, finished=None))
+
+
+@pytest.mark.parametrize("offset", [0, 1, 5, 11])
+def test_text_of_agents_stays_dead(offset: int) -> None:
+    """No link, image, emphasis, HTML, mention or reference comes from a field of any noun.
+
+    The texts go round the fields, so that each offset puts each text into other fields.
+    """
+    texts = cycle((*HOSTILE[offset:], *HOSTILE[:offset]))
+    results = [filled(result, lambda: next(texts)) for result in (PASSED, FAILED, BROKEN, *[RICH] * 17)]
+    compared = filled(COMPARISON, lambda: next(texts))
+    moves = tuple(filled(move, lambda: next(texts)) for move in MOVES * len(HOSTILE))
+    options = ReportOptions(baseline=replace(compared, moved=moves))
+    info = replace(INFO, config={"paths": [next(texts)]})
+    assert alive(report(*results, options=options, info=info)) == []
+    assert alive(comparison_markdown(replace(compared, moved=moves, signature="s:1|holm:1"))) == []
+
+
+@pytest.mark.parametrize("span", [code_span, code_block, code_in_html])
+def test_every_text_stays_dead_in_code(span: Callable[[str], str]) -> None:
+    """In a cell, a paragraph, a list and a fold: each text is one piece of code, and each row keeps its cells."""
+    spans = list(map(span, HOSTILE))
+    if span is code_block:
+        page = "\n\n".join(spans)
+    elif span is code_in_html:
+        page = "\n\n".join(f"<details><summary>{text}</summary>\n\n</details>" for text in spans)
+    else:
+        rows = "\n".join(f"| {text} | end |" for text in spans)
+        page = f"| a | b |\n|---|---|\n{rows}\n\n" + "\n".join(f"- {text}, {text}" for text in spans)
+        assert [token.content for token in inner_tokens(page)].count("end") == len(HOSTILE)
+    assert alive(page) == []
+
+
+@pytest.mark.parametrize("number", range(len(LONG)))
+def test_long_lines_are_cut(number: int) -> None:
+    """A reason of a megabyte neither fills the comment nor ends its fence."""
+    written = report(filled(RICH, LONG[number]))
+    assert len(written) <= markdown.LARGEST
+    assert alive(written) == []
+
+
+def test_ten_thousand_failures_fit_a_comment() -> None:
+    """The first failures are shown whole, and the others are counted."""
+    words = " ".join(f"word{number}" for number in range(400))
+    failed = filled(RICH, words)
+    results = tuple(replace(failed, case_id=f"case {number}", name="", position=number) for number in range(40))
+    run = FinishedRun(INFO, results)
+    summary = replace(run.summary, cases={"failed": 10_000})  # the numbers of so many attempts take seconds
+    stream = io.BytesIO()
+    markdown.write(stream, _Summarized(INFO, results, given=summary), DEFAULTS)
+    text = stream.getvalue().decode()
+    assert 30_000 < len(text) <= markdown.LARGEST
+    folds = text.count("<details>")
+    assert text.count("</details>") == folds
+    assert f"… and {10_000 - folds:,} more attempts that did not pass" in text
+
+
+def test_a_summary_of_steps_is_appended_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """GitHub's file for summaries holds what earlier commands of the step wrote."""
+    file = tmp_path / "summary.md"
+    file.write_text("before\n", encoding="utf-8")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(file))
+    (report_kind,) = (report for report in REPORTS if report.name == "markdown")
+    for _ in range(2):
+        report_kind.write(file, FinishedRun(INFO, (PASSED,)))
+    assert file.read_text(encoding="utf-8").startswith("before\n<!-- fairtrial")
+    assert file.read_text(encoding="utf-8").count("<!-- fairtrial") == 2
+
+
+@pytest.mark.parametrize("text", ["<b>x</b>", "[a](b)", "![a](b)", "@octocat", "see #1", "www.evil-site.com", "*a*"])
+def test_these_tests_notice_what_is_alive(text: str) -> None:
+    """The same texts outside code are found."""
+    assert alive(text) != []
