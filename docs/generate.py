@@ -26,6 +26,7 @@ from fairtrial.config.endpoint_options import Price
 from fairtrial.config.option import options_of
 from fairtrial.config.reference import option_table
 from fairtrial.judge.judge_options import JudgeOptions, PanelMember
+from fairtrial.llm.known_providers import ALIASES, PROTOCOL_NAMES, PROVIDERS, KnownProvider, extra_of
 from fairtrial.llm.model_settings import ModelSettings
 from fairtrial.metrics.entries import CATALOG
 from fairtrial.simulate.environment_options import (
@@ -180,7 +181,34 @@ def _sections_of_options() -> dict[type, str]:
     return {kind: f"configuration-options.md#{title}" for kind, title in titles.items()}
 
 
+def model_providers() -> str:
+    """The page of all providers of models, from their table."""
+    rows = [_provider_row(name, known) for name, known in PROVIDERS.items()]
+    titles = ["| name | also | protocol | extra | key | another address |", "|---|---|---|---|---|---|"]
+    return "\n\n".join([_MADE, "# Model providers", _PROVIDERS_INTRODUCTION, "\n".join([*titles, *rows])]) + "\n"
+
+
+_PROVIDERS_INTRODUCTION = """\
+Judges, simulated users and simulated tools name models as `PROVIDER/MODEL`. The names of some families need no prefix:
+`gemini-…`, `gemma-…`, `gpt-…` and `claude-…`. [Judges](judge.md#models-and-keys) explains keys and endpoints.
+If several variables are listed, the first that is set counts."""
+
+
+def _provider_row(name: str, known: KnownProvider) -> str:
+    spellings = ", ".join(f"`{alias}/`" for alias, owner in ALIASES.items() if owner == name) or "–"
+    key = ", ".join(f"`{variable}`" for variable in known.keys)
+    if known.has_sign_in:
+        key = "your cloud credentials"
+    elif not known.needs_key:
+        key += " if the server needs one"
+    address = ", ".join(f"`{variable}`" for variable in known.url_variables)
+    needed = "" if known.url or known.protocol != "chat" else ", needed"
+    cells = [f"`{name}/`", spellings, PROTOCOL_NAMES[known.protocol], f"`{extra_of(name)}`", key, f"{address}{needed}"]
+    return f"| {' | '.join(cells)} |"
+
+
 PAGES: dict[Path, Callable[[], str]] = {
+    REFERENCE / "model-providers.md": model_providers,
     REFERENCE / "command-line.md": command_line,
     REFERENCE / "criteria-options.md": criteria_options,
     REFERENCE / "configuration-options.md": configuration_options,

@@ -1,4 +1,6 @@
-"""A server on a real socket that speaks the protocols of OpenAI, Gemini and Anthropic, and does as it is told.
+"""A server on a real socket that speaks the protocols of OpenAI, Gemini, Anthropic and Bedrock, and does as it is told.
+
+`/token` gives an access token, as Google's sign-in does.
 
 A script is called with each request and says what to do with it: `Say` something, answer with a `Status`, `Drop` the
 connection or send `Half` of a reply. It runs in a thread of its own, so that clients may use any event loop.
@@ -13,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import unquote
 
 
 @dataclass(frozen=True)
@@ -146,6 +149,9 @@ class Loopback:
         if method == "GET":
             self.look_ups.append((path, headers))
             return await self._tell(writer, path)
+        if path == "/token":
+            token = {"access_token": "planted-access-token", "expires_in": 3600, "token_type": "Bearer"}
+            return await self._send(writer, 200, json.dumps(token).encode())
         request = _request(len(self.requests) + 1, path, headers, json.loads(body))
         self.requests.append(request)
         self.in_flight += 1
@@ -212,6 +218,11 @@ def _request(number: int, path: str, headers: dict[str, str], body: dict[str, An
         config = body.get("generationConfig") or {}
         schema = config.get("responseJsonSchema") or config.get("responseSchema")
         model = path.rpartition("/")[2].partition(":")[0]
+    elif path.endswith("/converse"):
+        blocks = [*body.get("system", []), *(part for message in body["messages"] for part in message["content"])]
+        texts = [block["text"] for block in blocks]
+        schema = None
+        model = unquote(path.split("/")[2])
     else:
         texts = [message["content"] for message in body["messages"]]
         schema = (body.get("response_format") or {}).get("json_schema", {}).get("schema")
@@ -229,6 +240,13 @@ def _reply(request: Request, say: Say) -> bytes:
         candidate = {"content": {"role": "model", "parts": parts}, "finishReason": say.finish.upper(), "index": 0}
         usage = {"promptTokenCount": 1000, "candidatesTokenCount": 100, "totalTokenCount": 1100}
         reply: dict[str, Any] = {"candidates": [candidate], "usageMetadata": usage, "modelVersion": request.model}
+    elif request.path.endswith("/converse"):
+        reply = {
+            "output": {"message": {"role": "assistant", "content": [{"text": say.text}]}},
+            "stopReason": "end_turn",
+            "usage": {"inputTokens": 1000, "outputTokens": 100, "totalTokens": 1100},
+            "metrics": {"latencyMs": 1},
+        }
     else:
         message = {"role": "assistant", "content": say.text or None, "refusal": say.refusal or None}
         reply = {

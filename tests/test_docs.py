@@ -128,6 +128,7 @@ def comparable(output: str) -> str:
     """An output without the parts that differ between two runs: ids, times, and the widths of columns."""
     lines = [line.rstrip() for line in output.splitlines() if "invocation_duration_v1" not in line]
     text = re.sub(r"\d{8}-\d{6}-\w{6}|\d+\.\d+ m?s\b|\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?", "…", "\n".join(lines))
+    text = re.sub(r"(?<=127\.0\.0\.1:)\d+", "…", text)
     return re.sub(r"(?<=\S) {2,}", "  ", re.sub("─+", "─", text)).strip()
 
 

@@ -103,5 +103,25 @@ def nearest(name: str, allowed: Iterable[str]) -> str:
 
 
 def lacks_extra(feature: str, extra: str) -> str:
-    """Return a message that a feature needs an extra, and how to install the extra."""
-    return f"{feature} needs the extra {extra!r}: pip install 'fairtrial[{extra}]'"
+    """Return a message that a feature needs an extra, and how to install the packages of the extra.
+
+    The packages are named, because pip finds `fairtrial[extra]` only if fairtrial itself is on an index.
+    """
+    packages = " ".join(f"'{package}'" for package in _packages_of(extra)) or f"'fairtrial[{extra}]'"
+    return f"{feature} needs the extra {extra!r}: pip install {packages}"
+
+
+def _packages_of(extra: str) -> list[str]:
+    """Return the packages of an extra, or nothing if this installation does not know them."""
+    from importlib.metadata import PackageNotFoundError, requires
+
+    try:
+        requirements = [line.partition("; extra == ") for line in requires("fairtrial") or ()]
+    except PackageNotFoundError:
+        return []
+    packages = [package for package, _, owner in requirements if owner.strip("'\"") == extra]
+    # An extra may consist of another extra of fairtrial.
+    others = [package.removeprefix("fairtrial[").removesuffix("]") for package in packages]
+    if others and others != packages:
+        return [package for names in others for name in names.split(",") for package in _packages_of(name)]
+    return packages

@@ -218,6 +218,16 @@ def test_ping_counts_the_right_answers(tmp_path: Path, monkeypatch: pytest.Monke
     assert f"{MODEL}: 12 of 12 right" in done.out
 
 
+def test_ping_says_which_endpoint_it_asks_and_with_which_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The key itself is not printed."""
+    monkeypatch.setenv("OPENAI_API_KEY", "planted-key-of-openai")
+    first_line, *_ = ping(tmp_path, monkeypatch, by_rule(perfect)).out.splitlines()
+    assert re.fullmatch(
+        rf"{MODEL} speaks OpenAI's chat completions at http://127\.0\.0\.1:\d+/v1, with the key of OPENAI_API_KEY",
+        first_line,
+    )
+
+
 def test_ping_fails_if_an_answer_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It names the question, and what the answer must be."""
     done = ping(tmp_path, monkeypatch, by_rule(lambda case: "unsafe" if case.prompt == "safety" else case.answer))

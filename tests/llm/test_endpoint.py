@@ -9,7 +9,8 @@ import pytest
 
 from fairtrial.errors import ConfigError
 from fairtrial.llm.address import address
-from fairtrial.llm.endpoint import ENDPOINTS, KEYS, USUAL, Endpoint, mixed_sources
+from fairtrial.llm.endpoint import USUAL, Endpoint, mixed_sources
+from fairtrial.llm.known_providers import PROVIDERS
 from fairtrial.llm.model import CallError, NamedModel, UnusableModelError
 from fairtrial.llm.model_pool import ModelPool
 from fairtrial.llm.provider import Provider
@@ -25,14 +26,14 @@ PLANTED = "planted-0123456789"
 @pytest.fixture(autouse=True)
 def user_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every key that a user may have, and whatever else the SDKs take from the environment."""
-    for names in KEYS.values():
+    for names in (known.keys for known in PROVIDERS.values()):
         for name in names:
             monkeypatch.setenv(name, f"{PLANTED}-{name}")
     for name in ("ANTHROPIC_AUTH_TOKEN", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
         monkeypatch.setenv(name, f"{PLANTED}-{name}")
     monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", f"x-mine: {PLANTED}-header")
     monkeypatch.setenv("SERVER_KEY", "the-servers-own-key")
-    for name in ENDPOINTS.values():
+    for name in (name for known in PROVIDERS.values() for name in known.url_variables):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -75,9 +76,9 @@ def test_the_address_that_the_environment_names_gets_the_key(name: str, monkeypa
     provider = address(name).provider
     for configured in (False, True):
         with Loopback(lambda _: "yes") as server:
-            monkeypatch.setenv(ENDPOINTS[provider], url(server, name))
+            monkeypatch.setenv(PROVIDERS[provider].url_variables[0], url(server, name))
             call(name, Endpoint(url(server, name) + "/") if configured else Endpoint())
-            assert f"{PLANTED}-{KEYS[provider][0]}" in sent(server)
+            assert f"{PLANTED}-{PROVIDERS[provider].keys[0]}" in sent(server)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -119,7 +120,7 @@ def test_a_redirect_is_not_followed(name: str, monkeypatch: pytest.MonkeyPatch) 
         Loopback(lambda _: "yes") as other,
         Loopback(lambda one: Status(307, {"location": other.url + one.path})) as server,
     ):
-        monkeypatch.setenv(ENDPOINTS[address(name).provider], url(server, name))
+        monkeypatch.setenv(address(name).known.url_variables[0], url(server, name))
         with pytest.raises(CallError):
             asyncio.run(call_once())
         assert other.requests == []

@@ -27,6 +27,7 @@ _HOMES = {
     "comparison_markdown": "fairtrial.reports.markdown_comparison",
     "convert": "fairtrial.api.converting",
     "Converted": "fairtrial.api.converting",
+    "connections": "fairtrial.api.pinging",
     "cost_of": "fairtrial.api.pinging",
     "DEFAULT_MODEL": "fairtrial.llm.model",
     "DEFAULT_URL": "fairtrial.store",
@@ -142,6 +143,7 @@ if TYPE_CHECKING:
     from fairtrial.api.mutation_reports import mutation_report as mutation_report
     from fairtrial.api.new_scenarios import scenarios as scenarios
     from fairtrial.api.new_scenarios import scenarios_file as scenarios_file
+    from fairtrial.api.pinging import connections as connections
     from fairtrial.api.pinging import cost_of as cost_of
     from fairtrial.api.pinging import ping as ping
     from fairtrial.api.planning import Plan as Plan

@@ -25,6 +25,16 @@ def ping(judges: Judges, config: str | Path | None = None) -> JudgeCheckReport:
     return check.report(results)
 
 
+def connections(judges: Judges, config: str | Path | None = None) -> dict[str, str]:
+    """Return the protocol, the address and the source of the key of each model that `ping` asks. It holds no secret."""
+    own_models = judges.models.custom_models
+    return {
+        voter.name: address(voter.name, voter.endpoint).description
+        for voter in voters_of(judges, config)
+        if voter.model is None and voter.name not in own_models
+    }
+
+
 def cost_of(run_id: str, store: str, model: str) -> tuple[int, float | None]:
     """Return the number of replies of a run's judges, and the cost of their tokens with a model, if it is known."""
     run_store = Store(store, create=False)

@@ -40,6 +40,8 @@ judge.add_command(report_card)
 def ping(judge_model: str | None, config: str | None, run: str | None, store: str) -> int:
     """Send twelve questions with known answers to the judge, in four languages.
 
+    The first line says which protocol, endpoint and key the model uses.
+
     Exit codes: 0 every answer is right, 1 some answer is wrong or cannot be read, 2 the judge cannot be called.
 
     \b
@@ -52,7 +54,10 @@ def ping(judge_model: str | None, config: str | None, run: str | None, store: st
     from fairtrial.text.display import visible
 
     read_environment(config=config, paths=["."])
-    report = api.ping(api.Judges(model=judge_model), config)
+    judges = api.Judges(model=judge_model)
+    for name, description in api.connections(judges, config).items():
+        click.echo(visible(f"{name} speaks {description}"))
+    report = api.ping(judges, config)
     for model in dict.fromkeys(result.model for result in report.results):
         own = [result for result in report.results if result.model == model]
         for result in own:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NoReturn
 
 from fairtrial.errors import ConfigError, nearest
 from fairtrial.llm.endpoint import (
-    KEYS,
     USUAL,
     Endpoint,
     Url,
@@ -17,9 +17,9 @@ from fairtrial.llm.endpoint import (
     url_of,
     usual_url,
 )
+from fairtrial.llm.known_providers import ALIASES, FAMILIES, PROTOCOL_NAMES, PROVIDERS, KnownProvider
 from fairtrial.llm.model import UnusableModelError
 
-PREFIXES = {"gemini-": "google", "gemma-": "google", "gpt-": "openai", "claude-": "anthropic"}
 NO_KEY = "none"
 """A word in place of a key, because the clients of providers insist on a key."""
 
@@ -37,6 +37,11 @@ class Address:
     endpoint: Endpoint = USUAL
 
     @property
+    def known(self) -> KnownProvider:
+        """The entry of the provider in the table."""
+        return PROVIDERS[self.provider]
+
+    @property
     def base_url(self) -> str | None:
         """The URL without secrets, or None for the provider's own."""
         return None if self.url is None else self.url.text
@@ -49,54 +54,77 @@ class Address:
     @property
     def receives_user_keys(self) -> bool:
         """Whether the address is the provider's own, or the address that the environment names."""
-        return any(keeps_key(variable, self.url, self.provider) for variable in KEYS[self.provider])
+        return self.known.has_sign_in or any(keeps_key(key, self.url, self.provider) for key in self.known.keys)
 
     @property
-    def api_key(self) -> str:
-        """The key for this address, from the environment.
+    def key_variable(self) -> str | None:
+        """The environment variable that holds the key for this address, or None if no variable with a key is set.
 
-        Raises `UnusableModelError` if a key is needed and none is set. An endpoint of a configuration gets only the key
-        that `api_key_env` names.
+        An endpoint of a configuration gets only the key that `api_key_env` names.
         """
         own_variable = self.endpoint.api_key_env
         if own_variable is not None:
             check_key_variable(own_variable, self.url, self.provider)
         elif not self.receives_user_keys:
+            return None
+        names = (own_variable,) if own_variable is not None else self.known.keys
+        return next((name for name in names if os.environ.get(name)), None)
+
+    @property
+    def api_key(self) -> str:
+        """The key for this address. Raises `UnusableModelError` if a key is needed and none is set."""
+        variable = self.key_variable
+        if variable is not None:
+            return os.environ[variable]
+        own_variable = self.endpoint.api_key_env
+        if own_variable is None and not self._needs_key:
             return NO_KEY
-        names = (own_variable,) if own_variable is not None else KEYS[self.provider]
-        key = next((os.environ[name] for name in names if os.environ.get(name)), None)
-        if key is not None:
-            return key
-        if own_variable is None and (self.provider == "ollama" or (self.provider == "openai" and self.url)):
-            return NO_KEY
+        names = (own_variable,) if own_variable is not None else self.known.keys
         raise UnusableModelError(f"model {self.provider}/{self.model}: no key; set {' or '.join(names)}")
+
+    @property
+    def _needs_key(self) -> bool:
+        # The variable OPENAI_BASE_URL often names a local server without keys.
+        is_local = self.provider == "openai" and self.url is not None
+        return self.known.needs_key and not self.known.has_sign_in and self.receives_user_keys and not is_local
+
+    @property
+    def description(self) -> str:
+        """The protocol, the address and the source of the key, for people. It holds no secret."""
+        variable = self.key_variable
+        key = "your cloud credentials" if self.known.has_sign_in else "no key"
+        place = self.base_url or self.known.url or "the provider's own address"
+        return f"{PROTOCOL_NAMES[self.known.protocol]} at {place}, with {f'the key of {variable}' if variable else key}"
 
     @property
     def secrets(self) -> tuple[str, ...]:
         """The texts of this address that must not be shown, longest first."""
         own_variable = os.environ.get(self.endpoint.api_key_env, "") if self.endpoint.api_key_env else ""
+        # A short word in place of a key, such as "dummy", may stand in any reply.
+        keys = (key for name in self.known.keys if len(key := os.environ.get(name, "")) >= 8)
         password = self.url.userinfo.partition(":")[2] if self.url else ""
-        values = [own_variable, password, *secret_values(self.endpoint.headers), *secret_values(self.query)]
+        values = [own_variable, password, *keys, *secret_values(self.endpoint.headers), *secret_values(self.query)]
         return tuple(sorted({value for value in values if len(value) >= 4}, key=len, reverse=True))
 
 
 def address(name: str, endpoint: Endpoint = USUAL) -> Address:
-    """Resolve a model's name: `gemini-…`, `openai/…`, `anthropic/…`, `ollama/…`.
+    """Resolve a model's name, for example `gemini-2.5-flash`, `openai/NAME` or `groq/NAME`.
 
     A name without a provider, but with a `base_url`, belongs to an OpenAI-compatible server. Raises `ConfigError` for
     an unknown provider, and for a key that must not go to the endpoint.
     """
-    provider, model = provider_of(name), name
-    if provider and name.startswith(f"{provider}/"):
-        model = name.partition("/")[2]
-    provider = provider or ("openai" if endpoint.base_url else "")
+    provider, model = _split(name, has_base_url=endpoint.base_url is not None)
     if not provider or not model:
-        names = [*(f"{known}/" for known in KEYS), *PREFIXES]
+        _refuse_name(name)
+    known = PROVIDERS[provider]
+    if known.has_sign_in and replace(endpoint, price=None) != USUAL:
         raise ConfigError(
-            f"model {name!r} names no provider; begin it with one of {', '.join(names)}, or give base_url"
-            f"{nearest(name.partition('/')[0] + '/', names)}"
+            f"model {name!r}: {provider} signs in with your cloud credentials, so a configuration must not give it "
+            f"base_url, api_key_env, headers or query; set {known.url_variables[0]} in the environment"
         )
     base_url = endpoint.base_url or usual_url(provider)
+    if base_url is None and not known.url and known.protocol == "chat":
+        raise ConfigError(f"model {name!r}: {provider} has no address; set {' or '.join(known.url_variables)}")
     resolved = Address(provider, model, None if base_url is None else url_of(base_url), endpoint)
     if endpoint.api_key_env is not None:
         check_key_variable(endpoint.api_key_env, resolved.url, provider)
@@ -104,8 +132,37 @@ def address(name: str, endpoint: Endpoint = USUAL) -> Address:
 
 
 def provider_of(name: str) -> str:
-    """Return the provider that a name states, such as "google" for `gemini-2.5-flash`, or an empty text."""
-    provider, slash, _ = name.partition("/")
-    if slash and provider in KEYS:
+    """Return the provider that a name states, such as "google" for `gemini-2.5-flash`, or an empty text.
+
+    If GOOGLE_GENAI_USE_VERTEXAI is true, a Gemini model without a prefix is Vertex AI's, as in google-genai and ADK.
+    """
+    prefix, slash, _ = name.partition("/")
+    provider = ALIASES.get(prefix, prefix)
+    if slash and provider in PROVIDERS:
         return provider
-    return next((owner for prefix, owner in PREFIXES.items() if name.startswith(prefix)), "")
+    owner = next((owner for start, owner in FAMILIES.items() if name.startswith(start)), "")
+    return "vertex_ai" if owner == "google" and _uses_vertex() else owner
+
+
+def _split(name: str, *, has_base_url: bool) -> tuple[str, str]:
+    """Return the provider and the provider's name of the model."""
+    prefix, _, model = name.partition("/")
+    provider = provider_of(name)
+    if has_base_url and provider == "vertex_ai" and prefix == name:
+        return "google", name  # a gateway of the configuration never gets the credentials of Google Cloud
+    if has_base_url and (not provider or PROVIDERS[provider].is_model_vendor):
+        return "openai", name
+    return provider, model if ALIASES.get(prefix, prefix) == provider else name
+
+
+def _uses_vertex() -> bool:
+    return os.environ.get("GOOGLE_GENAI_USE_VERTEXAI", "").lower() in {"true", "1"}
+
+
+def _refuse_name(name: str) -> NoReturn:
+    names = [f"{known}/" for known in PROVIDERS] + [f"{alias}/" for alias in ALIASES] + list(FAMILIES)
+    shown = [*(f"{known}/" for known in sorted(PROVIDERS)), *FAMILIES]
+    raise ConfigError(
+        f"model {name!r} names no provider; begin it with one of {', '.join(shown)}, or give base_url"
+        f"{nearest(name.partition('/')[0] + '/', names)}"
+    )

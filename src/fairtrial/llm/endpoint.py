@@ -9,50 +9,11 @@ from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from fairtrial.errors import ConfigError
-
-KEYS = {
-    "google": ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
-    "openai": ("OPENAI_API_KEY",),
-    "anthropic": ("ANTHROPIC_API_KEY",),
-    "ollama": ("OLLAMA_API_KEY",),
-}
-"""The variables that hold the key of a provider. The first that is set counts."""
-
-ENDPOINTS = {
-    "google": "GOOGLE_GEMINI_BASE_URL",
-    "openai": "OPENAI_BASE_URL",
-    "anthropic": "ANTHROPIC_BASE_URL",
-    "ollama": "OLLAMA_BASE_URL",
-}
-"""The variables that name another address of a provider."""
-
-OLLAMA_URL = "http://localhost:11434/v1"
+from fairtrial.llm.known_providers import OTHER_KEY_HOSTS, PROVIDERS
 
 _HOSTS = {
-    "GOOGLE_API_KEY": "generativelanguage.googleapis.com",
-    "GEMINI_API_KEY": "generativelanguage.googleapis.com",
-    "OPENAI_API_KEY": "api.openai.com",
-    "ANTHROPIC_API_KEY": "api.anthropic.com",
-    "ANTHROPIC_AUTH_TOKEN": "api.anthropic.com",
-    "OLLAMA_API_KEY": "ollama.com",
-    "AZURE_OPENAI_API_KEY": "openai.azure.com cognitiveservices.azure.com services.ai.azure.com",
-    "AWS_BEARER_TOKEN_BEDROCK": "amazonaws.com",
-    "CEREBRAS_API_KEY": "api.cerebras.ai",
-    "COHERE_API_KEY": "api.cohere.com api.cohere.ai",
-    "DASHSCOPE_API_KEY": "aliyuncs.com",
-    "DEEPINFRA_API_KEY": "api.deepinfra.com",
-    "DEEPSEEK_API_KEY": "api.deepseek.com",
-    "FIREWORKS_API_KEY": "api.fireworks.ai",
-    "GROQ_API_KEY": "api.groq.com",
-    "HF_TOKEN": "huggingface.co",
-    "MISTRAL_API_KEY": "api.mistral.ai",
-    "MOONSHOT_API_KEY": "api.moonshot.ai api.moonshot.cn",
-    "NVIDIA_API_KEY": "api.nvidia.com",
-    "OPENROUTER_API_KEY": "openrouter.ai",
-    "PERPLEXITY_API_KEY": "api.perplexity.ai",
-    "TOGETHER_API_KEY": "api.together.xyz api.together.ai",
-    "XAI_API_KEY": "api.x.ai",
-    "ZHIPUAI_API_KEY": "bigmodel.cn",
+    **{key: provider.key_hosts for provider in PROVIDERS.values() for key in provider.keys},
+    **OTHER_KEY_HOSTS,
 }
 """The hosts of known services, by the variable that users keep the key of the service in."""
 
@@ -133,7 +94,7 @@ def url_of(raw: str) -> Url:
 
 def usual_url(provider: str) -> str | None:
     """Return the address of a provider that the environment names, or None for the provider's own."""
-    return os.environ.get(ENDPOINTS[provider]) or (OLLAMA_URL if provider == "ollama" else None)
+    return next((os.environ[name] for name in PROVIDERS[provider].url_variables if os.environ.get(name)), None)
 
 
 def keeps_key(variable: str, url: Url | None, provider: str) -> bool:
@@ -142,12 +103,12 @@ def keeps_key(variable: str, url: Url | None, provider: str) -> bool:
     It may go to the hosts of its own service, and to the address that the environment itself names for the provider.
     """
     if url is None:
-        return variable in KEYS[provider] or variable not in _HOSTS
-    owner = next((owner for owner, names in KEYS.items() if variable in names), None)
+        return variable in PROVIDERS[provider].keys or variable not in _HOSTS
+    owner = next((owner for owner, known in PROVIDERS.items() if variable in known.keys), None)
     usual = usual_url(owner) if owner else None
     if usual is not None and url_of(usual).text == url.text:
         return True
-    hosts = _HOSTS[variable].split() if variable in _HOSTS else ()
+    hosts = _HOSTS.get(variable, ())
     return url.text.startswith("https://") and any(url.host == host or url.host.endswith(f".{host}") for host in hosts)
 
 
@@ -155,7 +116,7 @@ def check_key_variable(variable: str, url: Url | None, provider: str) -> None:
     """Raise `ConfigError` if a configuration would send the key of a service, or another credential, elsewhere."""
     is_known = variable in _HOSTS or bool(_OTHER_SERVICES.match(variable))
     if is_known and not keeps_key(variable, url, provider):
-        own = _HOSTS.get(variable, "").split()
+        own = _HOSTS.get(variable)
         where = f"belongs to {own[0]}" if own else "is a credential of another service"
         place = f"{url.host} " if url is not None else f"{provider} "
         raise ConfigError(
@@ -176,13 +137,16 @@ def mixed_sources(values: Mapping[str, str | None], environment: Mapping[str, st
 
     A file that names the address of a provider would otherwise receive the key that the environment already holds.
     """
-    for provider, endpoint in ENDPOINTS.items():
-        if not values.get(endpoint) or environment.get(endpoint):
-            continue
-        for key in KEYS[provider]:
-            if environment.get(key) and environment[key] != values.get(key):
-                return (
-                    f"{endpoint} stands here, but {key} is set elsewhere; a key goes only to the address that is named "
-                    f"beside it. Set {endpoint} in the environment too, or unset {key}"
-                )
+    for provider in PROVIDERS.values():
+        for endpoint in provider.url_variables:
+            if not values.get(endpoint) or environment.get(endpoint):
+                continue
+            if provider.has_sign_in:
+                return f"{endpoint} stands here, but its server would get your cloud credentials; set it elsewhere"
+            for key in provider.keys:
+                if environment.get(key) and environment[key] != values.get(key):
+                    return (
+                        f"{endpoint} stands here, but {key} is set elsewhere; a key goes only to the address that is "
+                        f"named beside it. Set {endpoint} in the environment too, or unset {key}"
+                    )
     return ""

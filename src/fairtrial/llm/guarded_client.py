@@ -16,7 +16,7 @@ from fairtrial.llm.secrets import known_secrets
 SECONDS = 86_400.0
 """The longest silence of a server. It is long, because the pace decides when a call has timed out."""
 
-_KEY_HEADERS = frozenset(("authorization", "x-api-key", "x-goog-api-key"))
+_KEY_HEADERS = frozenset(("authorization", "x-api-key", "api-key", "x-goog-api-key"))
 _PLAIN_HEADERS = frozenset(
     (
         "host",

@@ -10,6 +10,7 @@ import msgspec
 
 from fairtrial.errors import CaseError, UsageError
 from fairtrial.llm.endpoint import USUAL, Endpoint
+from fairtrial.llm.known_providers import canonical
 from fairtrial.protocols import Model
 from fairtrial.records.record import Json
 from fairtrial.records.reply import Prompt, Reply
@@ -72,7 +73,7 @@ class NamedModel:
     @property
     def signature(self) -> dict[str, Json]:
         """Name and settings: a number made with this model depends on both, and not on the endpoint."""
-        return {"model": self.name, "settings": dict(self.settings)}
+        return {"model": canonical(self.name), "settings": dict(self.settings)}
 
     def through(self, model: Model) -> NamedModel:
         """Return the same name and settings with another model behind them."""

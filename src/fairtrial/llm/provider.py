@@ -13,8 +13,10 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Self
 
-from fairtrial.errors import ConfigError, lacks_extra, nearest
+from fairtrial.errors import ConfigError, nearest
 from fairtrial.llm.address import Address
+from fairtrial.llm.known_providers import PROVIDERS, price_id
+from fairtrial.llm.library_models import OpenModel, open_model
 from fairtrial.llm.model import CallError, ExhaustedError, RefusedError, UnusableModelError, ignore
 from fairtrial.llm.model_settings import ModelSettings
 from fairtrial.llm.secrets import known_secrets, redact, without_credentials
@@ -23,7 +25,6 @@ from fairtrial.records.record import Json
 from fairtrial.records.reply import Prompt, Reply
 
 if TYPE_CHECKING:
-    from httpx2 import AsyncClient
     from pydantic_ai.messages import ModelResponse
     from pydantic_ai.models import Model as ProviderModel
 
@@ -58,7 +59,8 @@ _EXHAUSTED = re.compile(r"insufficient_quota|billing_(hard_limit|not_active)|cre
 
 def settings_for(provider: str, options: Mapping[str, Json]) -> dict[str, Any]:
     """Translate a model's settings into those of the library. Raises `ConfigError` for an unknown name."""
-    settings: dict[str, Any] = {"max_retries": 0} if provider == "google" else {}
+    is_gemini = PROVIDERS[provider].protocol == "gemini"
+    settings: dict[str, Any] = {"max_retries": 0} if is_gemini else {}
     for name, value in options.items():
         if value is None:
             continue
@@ -66,7 +68,7 @@ def settings_for(provider: str, options: Mapping[str, Json]) -> dict[str, Any]:
             settings[SETTINGS[name]] = value
         elif name in {"thinking_budget", "thinking_config"}:
             settings |= _thinking(provider, value)
-        elif name == "safety_settings" and provider == "google":
+        elif name == "safety_settings" and is_gemini:
             settings["google_safety_settings"] = value
         else:
             names = ModelSettings.__struct_fields__
@@ -76,7 +78,7 @@ def settings_for(provider: str, options: Mapping[str, Json]) -> dict[str, Any]:
 
 def _thinking(provider: str, value: Json) -> dict[str, Any]:
     budget = value.get("thinking_budget", value.get("thinkingBudget")) if isinstance(value, dict) else value
-    if provider == "google":
+    if PROVIDERS[provider].protocol == "gemini":
         return {"google_thinking_config": value if isinstance(value, dict) else {"thinking_budget": budget}}
     if provider == "anthropic":
         enabled = {"type": "enabled", "budget_tokens": budget} if budget else {"type": "disabled"}
@@ -99,23 +101,26 @@ class Provider:
     note: Callable[[str], None] = field(default=ignore, repr=False)
     _settings: dict[str, Any] = field(init=False, repr=False)
     _secrets: tuple[str, ...] = field(init=False, repr=False)
-    _client: AsyncClient = field(init=False, repr=False)
     _stack: AsyncExitStack = field(init=False, repr=False, default_factory=AsyncExitStack)
 
     def __post_init__(self) -> None:
         self._settings = settings_for(self.address.provider, self.options)
-        self._library_model: ProviderModel | None = None
+        self._open_model: OpenModel | None = None
         self._has_replied = False
         self._refuses_schemas = False
         self._secrets = (*self.address.secrets, *known_secrets())
 
     @property
-    def _model(self) -> ProviderModel:
-        if self._library_model is None:
-            self._library_model, self._client = _build(self.address)
+    def _library(self) -> OpenModel:
+        if self._open_model is None:
+            self._open_model = open_model(self.address)
             for name in unsent_settings(self.address, self.options):
                 self._settings.pop(SETTINGS.get(name, name), None)
-        return self._library_model
+        return self._open_model
+
+    @property
+    def _model(self) -> ProviderModel:
+        return self._library.model
 
     @property
     def _takes_schemas(self) -> bool:
@@ -125,7 +130,8 @@ class Provider:
 
     async def __aenter__(self) -> Self:
         await self._stack.enter_async_context(self._model)
-        await self._stack.enter_async_context(self._client)
+        if self._library.http is not None:
+            await self._stack.enter_async_context(self._library.http)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -227,9 +233,11 @@ class Provider:
             raise UnusableModelError(f"{self._where()}: no answer within {CHECK_SECONDS:g} s") from None
 
     async def _look_up(self) -> None:
-        models, name = self._client_models(), self.address.model
+        models, name = self._library.models, self.address.model
+        if models is None:
+            return
         try:
-            await (models.get(model=name) if self.address.provider == "google" else models.retrieve(name))
+            await (models.get(model=name) if self.address.known.protocol == "gemini" else models.retrieve(name))
         except Exception as error:  # noqa: BLE001 - each SDK has its own errors, but all have a status
             status = getattr(error, "status_code", None) or getattr(error, "code", None)
             if not isinstance(status, int):
@@ -254,10 +262,6 @@ class Provider:
     def _where(self) -> str:
         return f"model {self.address.provider}/{self.address.model} at {self.address.base_url or 'its provider'}"
 
-    def _client_models(self) -> Any:
-        client: Any = self._model.provider.client if self._model.provider else None
-        return client.aio.models if self.address.provider == "google" else client.models
-
 
 async def _pages(models: Any) -> Any:
     listed = models.list()
@@ -270,7 +274,7 @@ def price(at: Address, input_tokens: int, output_tokens: int) -> float | None:
 
     usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens)
     try:
-        return float(calc_price(usage, model_ref=at.model, provider_id=at.provider).total_price)
+        return float(calc_price(usage, model_ref=at.model, provider_id=price_id(at.provider)).total_price)
     except LookupError:
         return None
 
@@ -328,45 +332,3 @@ def _price(response: ModelResponse) -> float | None:
         return float(response.cost().total_price)
     except (LookupError, ValueError, AssertionError):
         return None
-
-
-def _build(at: Address) -> tuple[ProviderModel, AsyncClient]:
-    """Return the model of the library, and the client of its requests."""
-    try:
-        import pydantic_ai  # noqa: F401 - an extra, and slow to load
-    except ImportError as missing:
-        raise ConfigError(lacks_extra("asking a model", "judge")) from missing
-    from fairtrial.llm.guarded_client import guarded_client
-
-    key = at.api_key  # a missing key is reported before a client is made
-    client = guarded_client(at)
-    if at.provider == "google":
-        from pydantic_ai.models.google import GoogleModel
-        from pydantic_ai.providers.google import GoogleProvider
-
-        return GoogleModel(
-            at.model, provider=GoogleProvider(api_key=key, base_url=at.base_url, http_client=client)
-        ), client
-    if at.provider == "anthropic":
-        from pydantic_ai.models.anthropic import AnthropicModel
-        from pydantic_ai.providers.anthropic import AnthropicProvider
-
-        anthropic = AnthropicProvider(api_key=key, base_url=at.base_url, http_client=client)
-        return AnthropicModel(at.model, provider=_without_retries(anthropic)), client
-    if at.provider == "ollama":
-        from pydantic_ai.models.ollama import OllamaModel
-        from pydantic_ai.providers.ollama import OllamaProvider
-
-        ollama = OllamaProvider(api_key=key, base_url=at.base_url, http_client=client)
-        return OllamaModel(at.model, provider=_without_retries(ollama)), client
-    from pydantic_ai.models.openai import OpenAIChatModel
-    from pydantic_ai.providers.openai import OpenAIProvider
-
-    openai = OpenAIProvider(api_key=key, base_url=at.base_url, http_client=client)
-    return OpenAIChatModel(at.model, provider=_without_retries(openai)), client
-
-
-def _without_retries(provider: Any) -> Any:
-    """Switch off the retries of a client. An option of each call would make the library open a client per call."""
-    provider.client.max_retries = 0
-    return provider

@@ -19,9 +19,15 @@ def unsent_settings(at: Address, settings: Mapping[str, Json]) -> tuple[str, ...
     """
     names = [name for name, value in settings.items() if value is not None]
     # The library knows the models, but it is slow to load. Without it, no model can be called anyway.
-    if not names or at.provider == "google" or find_spec("pydantic_ai") is None:
+    if not names or find_spec("pydantic_ai") is None:
         return ()
-    refused = _anthropic(at.model) if at.provider == "anthropic" else _openai(at.model, settings)
+    refused = frozenset[str]()
+    if at.known.protocol == "chat":
+        refused = _chat(at, settings)
+    elif at.provider == "anthropic" and find_spec("anthropic") is not None:
+        refused = _anthropic(at.model)
+    elif at.provider == "bedrock" and find_spec("boto3") is not None:
+        refused = _bedrock()
     return tuple(name for name in names if name in refused)
 
 
@@ -34,13 +40,18 @@ def _anthropic(model: str) -> frozenset[str]:
     return frozenset(AnthropicModel.unsupported_settings) | (_ANTHROPIC_SAMPLING if refuses_sampling else frozenset())
 
 
-def _openai(model: str, settings: Mapping[str, Json]) -> frozenset[str]:
-    from pydantic_ai.models.openai import OpenAIChatModel
-    from pydantic_ai.providers.openai import OpenAIProvider
+def _bedrock() -> frozenset[str]:
+    from pydantic_ai.models.bedrock import BedrockConverseModel
 
-    profile = OpenAIProvider.model_profile(model) or {}
+    return frozenset(BedrockConverseModel.unsupported_settings)
+
+
+def _chat(at: Address, settings: Mapping[str, Json]) -> frozenset[str]:
+    from fairtrial.llm.chat_model import UNSUPPORTED, chat_profile
+
+    profile = chat_profile(at)
     thinking = settings.get("thinking")
     thinks = thinking is not False if thinking is not None else bool(profile.get("thinking_enabled_by_default"))
     thinks = thinks or bool(profile.get("thinking_always_enabled"))
     refuses_sampling = bool(profile.get("openai_supports_reasoning")) and thinks
-    return frozenset(OpenAIChatModel.unsupported_settings) | (_SAMPLING if refuses_sampling else frozenset())
+    return UNSUPPORTED | (_SAMPLING if refuses_sampling else frozenset())

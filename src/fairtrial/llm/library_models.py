@@ -1,0 +1,131 @@
+"""Which object of pydantic-ai calls the models of a provider? The libraries are loaded when a model is first opened."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fairtrial.errors import ConfigError, lacks_extra
+from fairtrial.llm.address import Address
+from fairtrial.llm.known_providers import extra_of
+from fairtrial.llm.model import UnusableModelError
+
+if TYPE_CHECKING:
+    from httpx2 import AsyncClient
+    from pydantic_ai.models import Model
+
+
+@dataclass(frozen=True)
+class OpenModel:
+    """A model of the library, the client of its requests, and the object that looks models up.
+
+    Bedrock has neither: boto3 brings its own client, and lists models at another service.
+    """
+
+    model: Model
+    http: AsyncClient | None
+    models: Any
+
+
+def open_model(at: Address) -> OpenModel:
+    """Return the model at an address. Raises `ConfigError` if the extra of the provider is not installed."""
+    try:
+        return _OPENERS[at.known.protocol](at)
+    except ImportError as missing:
+        raise ConfigError(lacks_extra(f"model {at.provider}/{at.model}", extra_of(at.provider))) from missing
+
+
+def _open_chat(at: Address) -> OpenModel:
+    from fairtrial.llm.chat_model import ChatClient, ChatModel
+    from fairtrial.llm.guarded_client import guarded_client
+
+    _ = at.api_key  # a missing key is reported before a client is made
+    http = guarded_client(at)
+    client = ChatClient(at, http)
+    return OpenModel(ChatModel(client), http, client)
+
+
+def _open_gemini(at: Address) -> OpenModel:
+    from pydantic_ai.models.google import GoogleModel
+
+    provider, http = _vertex(at) if at.provider == "vertex_ai" else _gemini(at)
+    return OpenModel(GoogleModel(at.model, provider=provider), http, provider.client.aio.models)
+
+
+def _gemini(at: Address) -> tuple[Any, AsyncClient]:
+    from pydantic_ai.providers.google import GoogleProvider
+
+    from fairtrial.llm.guarded_client import guarded_client
+
+    key = at.api_key
+    http = guarded_client(at)
+    return GoogleProvider(api_key=key, base_url=at.base_url, http_client=http), http
+
+
+def _vertex(at: Address) -> tuple[Any, AsyncClient]:
+    import google.auth
+    from google.auth.exceptions import DefaultCredentialsError
+    from pydantic_ai.providers.google_cloud import GoogleCloudProvider
+
+    from fairtrial.llm.guarded_client import guarded_client
+
+    try:
+        credentials, project = google.auth.default(scopes=["https://www.googleapis.com/auth/cloud-platform"])
+    except DefaultCredentialsError:
+        raise UnusableModelError(
+            f"model {at.provider}/{at.model}: no credentials of Google Cloud; run 'gcloud auth application-default "
+            "login', or set GOOGLE_APPLICATION_CREDENTIALS"
+        ) from None
+    project = os.environ.get("GOOGLE_CLOUD_PROJECT") or project
+    if not project:
+        raise UnusableModelError(f"model {at.provider}/{at.model}: no project; set GOOGLE_CLOUD_PROJECT")
+    http = guarded_client(at)
+    location = os.environ.get("GOOGLE_CLOUD_LOCATION") or "global"
+    provider = GoogleCloudProvider(
+        credentials=credentials, project=project, location=location, base_url=at.base_url, http_client=http
+    )
+    return provider, http
+
+
+def _open_messages(at: Address) -> OpenModel:
+    from pydantic_ai.models.anthropic import AnthropicModel
+    from pydantic_ai.providers.anthropic import AnthropicProvider
+
+    from fairtrial.llm.guarded_client import guarded_client
+
+    key = at.api_key
+    http = guarded_client(at)
+    provider = AnthropicProvider(api_key=key, base_url=at.base_url, http_client=http)
+    client: Any = provider.client
+    # An option of each call would make the library open a client per call.
+    client.max_retries = 0
+    return OpenModel(AnthropicModel(at.model, provider=provider), http, client.models)
+
+
+def _open_converse(at: Address) -> OpenModel:
+    import boto3
+    from botocore.config import Config
+    from botocore.exceptions import BotoCoreError
+    from pydantic_ai.models.bedrock import BedrockConverseModel
+    from pydantic_ai.providers.bedrock import BedrockProvider
+
+    from fairtrial.llm.guarded_client import SECONDS
+
+    where = f"model {at.provider}/{at.model}"
+    session = boto3.Session()
+    if not os.environ.get("AWS_BEARER_TOKEN_BEDROCK") and session.get_credentials() is None:
+        raise UnusableModelError(f"{where}: no credentials of AWS; set AWS_BEARER_TOKEN_BEDROCK, or sign in with aws")
+    limits = Config(
+        retries={"total_max_attempts": 1}, connect_timeout=5, read_timeout=SECONDS, max_pool_connections=100
+    )
+    try:
+        client = session.client(
+            "bedrock-runtime", region_name=os.environ.get("AWS_REGION"), endpoint_url=at.base_url, config=limits
+        )
+    except (BotoCoreError, ValueError) as problem:
+        raise UnusableModelError(f"{where}: {problem}; set AWS_REGION") from None
+    return OpenModel(BedrockConverseModel(at.model, provider=BedrockProvider(bedrock_client=client)), None, None)
+
+
+_OPENERS = {"chat": _open_chat, "gemini": _open_gemini, "messages": _open_messages, "converse": _open_converse}
