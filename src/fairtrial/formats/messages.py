@@ -64,10 +64,12 @@ def trace(
 ) -> Trace:
     """Return the messages as invocations. A user's message starts an invocation, the assistant's last text ends it.
 
+    Texts of the assistant before the first message of the user are the opening of the trace, for example a greeting.
     `instructions` and `declarations` are the agent's instructions and tools that stand beside the messages.
     """
     texts = [instructions] if instructions else []
     invocations: list[Invocation] = []
+    opening: tuple[Message, ...] = ()
     user: Message | None = None
     steps: list[Step] = []
     names: dict[str, str] = {}
@@ -83,6 +85,8 @@ def trace(
             if user is not None:
                 invocations.append(_invocation(user, steps))
                 steps = []
+            elif all(isinstance(step, Message) for step in steps):
+                opening, steps = tuple(step for step in steps if isinstance(step, Message)), []
             user = Message(text, parts=media_of(message.get("content")))
         else:
             steps += steps_in(message, role, text, place, reading, names)
@@ -91,7 +95,7 @@ def trace(
     agent = AgentDetails("assistant", "\n".join(texts), declarations)
     if invocations and (texts or declarations):
         invocations[0] = msgspec.structs.replace(invocations[0], about=About((agent,)))
-    return Trace(tuple(invocations))
+    return Trace(tuple(invocations), opening=opening)
 
 
 def steps_of(raw: list[Any], at: Place, reading: Diagnostics) -> list[Step]:

@@ -10,7 +10,7 @@ import msgspec
 
 from fairtrial.config.eval_config import EvalConfig
 from fairtrial.errors import FormatError
-from fairtrial.formats import messages, nearest_format, yaml_text
+from fairtrial.formats import agent_logs, inspect_logs, messages, nearest_format, yaml_text
 from fairtrial.formats.adk import config_file, evalset, evalset_result, legacy, session
 from fairtrial.formats.adk.write import scenario_json
 from fairtrial.formats.agents_cli import config as agents_cli_config
@@ -51,6 +51,7 @@ class Loaded(Record, frozen=True):
 
     A file of `spans` has no recordings of its own: the spans of several files are one body of data, and a file of log
     records completes the spans of another. `formats.conversation` makes the recordings.
+    `branches` are recordings of the abandoned branches of a session.
     """
 
     path: str
@@ -60,6 +61,7 @@ class Loaded(Record, frozen=True):
     config: EvalConfig | None = None
     warnings: tuple[str, ...] = ()
     spans: tuple[SpanItem, ...] = ()
+    branches: tuple[Recording, ...] = ()
 
 
 def read(data: bytes, path: str, *, lenient: bool = False) -> Loaded:
@@ -68,6 +70,8 @@ def read(data: bytes, path: str, *, lenient: bool = False) -> Loaded:
     Raises FormatError with every problem found, each with its line and column or its JSON pointer. `lenient` makes
     misspelt keys a warning.
     """
+    if inspect_logs.is_archive(data):
+        return _archive(data, path, lenient=lenient)
     data, warnings = strict_utf8(data, path)
     reading = Diagnostics(path, lenient=lenient)
     reading.warnings += warnings
@@ -91,6 +95,17 @@ def read(data: bytes, path: str, *, lenient: bool = False) -> Loaded:
             reading.errors.append(f"{place}: stands there twice; keep one")
     reading.finish()
     return msgspec.structs.replace(loaded, warnings=tuple(reading.warnings))
+
+
+def _archive(data: bytes, path: str, *, lenient: bool) -> Loaded:
+    reading = Diagnostics(path, lenient=lenient)
+    loaded = _log(agent_logs.log_in_archive(data, reading), reading)
+    reading.finish()
+    return msgspec.structs.replace(loaded, warnings=tuple(reading.warnings))
+
+
+def _log(log: agent_logs.AgentLog, reading: Diagnostics) -> Loaded:
+    return Loaded(reading.path, log.kind, log.eval_set, log.recordings, branches=log.branches)
 
 
 def _value(item: Any) -> Any:
@@ -144,6 +159,8 @@ def _object(top: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
 def _recorded_object(whole: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
     if readers.reader_of(whole) is not None:
         return _spans([whole], reading)
+    if (log := agent_logs.log_in_document(whole, reading, stem)) is not None:
+        return _log(log, reading)
     for key, read_list in (("scenarios", _scenarios), ("events", _session)):
         if isinstance(whole.get(key), list):
             return read_list(whole, reading, stem)
@@ -271,6 +288,8 @@ def _array(top: list[Any], reading: Diagnostics, stem: str) -> Loaded:
     path = reading.path
     if readers.reader_of(first) is not None:
         return _spans(items, reading)
+    if (log := agent_logs.log_in_lines(items, reading, stem)) is not None:
+        return _log(log, reading)
     if messages.is_tau(first):
         tasks, recordings = messages.tau_bench(items, reading)
         return Loaded(path, "tau-bench results", tasks, recordings)

@@ -61,7 +61,8 @@ class Dialect(NamedTuple):
 def assemble(entries: Iterable[Entry], instructions: str, declarations: tuple[dict[str, Any], ...]) -> Trace:
     """Return entries as invocations. A user's message starts an invocation, the agent's last text is the reply.
 
-    User messages that follow one another without a step between them are one message.
+    User messages that follow one another without a step between them are one message. Messages of the agent before the
+    first user message are the opening of the trace, for example a greeting.
     """
     texts = [instructions] if instructions else []
     turns: list[tuple[list[Message], list[Step], list[Usage]]] = []
@@ -81,11 +82,14 @@ def assemble(entries: Iterable[Entry], instructions: str, declarations: tuple[di
                 usages.append(entry)
             else:
                 steps.append(_with_name(entry, names))
+    opening: tuple[Message, ...] = ()
+    if len(turns) > 1 and not turns[0][0] and all(isinstance(step, Message) for step in turns[0][1]):
+        opening = tuple(step for step in turns.pop(0)[1] if isinstance(step, Message))
     invocations = [_invocation(*turn) for turn in turns]
     if invocations and (texts or declarations):
         about = About((AgentDetails("assistant", "\n".join(texts), declarations),))
         invocations[0] = replace(invocations[0], about=about)
-    return Trace(tuple(invocations))
+    return Trace(tuple(invocations), opening=opening)
 
 
 def _with_name(step: Step, names: dict[str, str]) -> Step:

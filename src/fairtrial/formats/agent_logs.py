@@ -1,0 +1,56 @@
+"""Which benchmark or coding agent wrote a file, and which recordings does the file hold?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairtrial.formats import claude_code, codex, inspect_logs, swe_agent, tau2_bench
+from fairtrial.formats.reading import Diagnostics
+from fairtrial.records.attempt import Recording
+from fairtrial.records.case import EvalSet
+from fairtrial.records.record import Record
+
+_MOST_LINES_BEFORE = 50
+"""The most lines of a session that may come before a line with a mark."""
+
+
+class AgentLog(Record, frozen=True):
+    """The recordings of a log, and the tasks of a benchmark if the log holds them.
+
+    `branches` are recordings of abandoned branches, for example after a user went back to an earlier message.
+    """
+
+    kind: str
+    recordings: tuple[Recording, ...]
+    eval_set: EvalSet | None = None
+    branches: tuple[Recording, ...] = ()
+
+
+def log_in_document(whole: dict[str, Any], reading: Diagnostics, stem: str) -> AgentLog | None:
+    """Return the log in a JSON object, or None if the object is something else."""
+    if inspect_logs.is_log(whole):
+        return AgentLog(inspect_logs.KIND, inspect_logs.read_log(whole, reading))
+    if tau2_bench.is_results(whole):
+        tasks, recordings = tau2_bench.read_results(whole, reading)
+        return AgentLog("tau2-bench results", recordings, tasks)
+    if swe_agent.is_trajectory(whole):
+        return AgentLog("SWE-agent trajectory", (swe_agent.read_trajectory(whole, reading, stem),))
+    return log_in_lines([whole], reading, stem)
+
+
+def log_in_lines(lines: list[Any], reading: Diagnostics, stem: str) -> AgentLog | None:
+    """Return the log in JSON lines, or None. The first lines of a session may have no mark of their own."""
+    first_lines = lines[:_MOST_LINES_BEFORE]
+    if any(map(claude_code.is_line, first_lines)):
+        recordings, branches = claude_code.read_session(lines, reading, stem)
+        return AgentLog(claude_code.KIND, recordings, branches=branches)
+    if any(map(codex.is_session_line, first_lines)):
+        return AgentLog("Codex session", (codex.read_session(lines, reading, stem),))
+    if any(map(codex.is_exec_line, first_lines)):
+        return AgentLog("codex exec --json", (codex.read_exec(lines, reading, stem),))
+    return None
+
+
+def log_in_archive(data: bytes, reading: Diagnostics) -> AgentLog:
+    """Return the log in a zip archive. Raises FormatError if it holds something else."""
+    return AgentLog(inspect_logs.KIND, tuple(inspect_logs.iter_archive(data, reading)))

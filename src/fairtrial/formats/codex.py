@@ -1,0 +1,266 @@
+"""Which conversation does a session of Codex hold, and which the output of `codex exec --json`?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from msgspec.structs import replace
+
+from fairtrial.formats.chats.assembly import (
+    Entry,
+    Instruction,
+    UserMessage,
+    assemble,
+    number_at,
+    object_at,
+    result,
+    text_at,
+    thoughts,
+)
+from fairtrial.formats.chats.responses_items import RESPONSES
+from fairtrial.formats.messages import arguments_of, response_of
+from fairtrial.formats.reading import Diagnostics, Place
+from fairtrial.formats.timestamps import seconds_of, with_durations
+from fairtrial.records.attempt import Failure, Recording
+from fairtrial.records.record import Json
+from fairtrial.records.trace import Invocation, Message, Step, ToolCall, ToolResult, Trace, Usage
+
+_SESSION_TYPES = ("session_meta", "response_item", "turn_context", "event_msg", "compacted")
+_EXEC_TYPES = ("thread.started", "turn.started", "item.started", "item.updated", "item.completed")
+_SILENT = ("ghost_snapshot", "compaction", "other")
+"""Items of a session that are neither messages nor actions."""
+_CONTEXT = ("<environment_context>", "<user_instructions>", "<turn_aborted>", "# AGENTS.md instructions")
+"""The beginnings of texts with the role of the user that Codex itself writes."""
+_EXIT_CODE = re.compile(r"^Process exited with code (-?\d+)$", re.MULTILINE)
+_NO_PROMPT = (
+    "codex exec --json does not write the prompt; score the session instead, a file rollout-*.jsonl in the folder "
+    "sessions of CODEX_HOME"
+)
+
+
+def is_session_line(value: Any) -> bool:
+    """Whether a line belongs to the file of a session (`rollout-*.jsonl`)."""
+    return isinstance(value, dict) and value.get("type") in _SESSION_TYPES and isinstance(value.get("payload"), dict)
+
+
+def is_exec_line(value: Any) -> bool:
+    """Whether a line belongs to the output of `codex exec --json`."""
+    return isinstance(value, dict) and value.get("type") in _EXEC_TYPES and "payload" not in value
+
+
+@dataclass
+class _Turn:
+    """The entries of one turn, and its messages of the user."""
+
+    id: str = ""
+    users: list[UserMessage] = field(default_factory=list)
+    entries: list[Entry] = field(default_factory=list)
+
+
+def read_session(lines: Sequence[Any], reading: Diagnostics, stem: str) -> Recording:
+    """Return the conversation of a session. Codex names the turns, so that each turn is an invocation.
+
+    Response items count. Events repeat them, and only give the tokens of older versions.
+    """
+    items = [(i, line) for i, line in enumerate(lines) if isinstance(line, dict)]
+    meta = next((object_at(line, "payload") for _, line in items if line.get("type") == "session_meta"), {})
+    turns = _Turns(reading, [line for _, line in items])
+    for i, line in items:
+        turns.add(line, ((), i))
+    instructions = [text_at(object_at(meta, "base_instructions"), "text"), *turns.instructions]
+    invocations = [
+        replace(invocation, id=turn.id)
+        for turn in turns.turns
+        for invocation in assemble([*turn.users, *turn.entries], "", ()).invocations
+    ]
+    trace = _with_instructions(with_durations(Trace(tuple(invocations))), "\n".join(filter(None, instructions)))
+    name = text_at(meta, "id") or stem
+    extra = {key: meta[key] for key in ("cwd", "cli_version", "originator", "git") if meta.get(key)}
+    return Recording(name, replace(trace, session_id=name, extra=extra or None))
+
+
+def _with_instructions(trace: Trace, instructions: str) -> Trace:
+    if not trace.invocations or not instructions:
+        return trace
+    about = assemble([Instruction(instructions), UserMessage(Message(""))], "", ()).invocations[0].about
+    return replace(trace, invocations=(replace(trace.invocations[0], about=about), *trace.invocations[1:]))
+
+
+class _Turns:
+    """The turns of a session so far, line by line."""
+
+    def __init__(self, reading: Diagnostics, lines: Sequence[dict[str, Any]]) -> None:
+        self.turns: list[_Turn] = []
+        self.instructions: list[str] = []
+        self._reading = reading
+        self._model = ""
+        self._totals: Json = None
+        contexts = [object_at(line, "payload") for line in lines if line.get("type") == "turn_context"]
+        self._turn_ids = {text_at(context, "turn_id") for context in contexts}
+        # Without any context, for example in a session that was cut, every message counts.
+        self._waits = bool(contexts)
+        self._has_records = any(line.get("type") == "token_usage_record" for line in lines)
+
+    def add(self, line: dict[str, Any], at: Place) -> None:
+        """Add a line."""
+        kind, payload = line.get("type"), object_at(line, "payload")
+        if kind == "turn_context":
+            self._waits, self._model = False, text_at(payload, "model")
+            self._turn(text_at(payload, "turn_id"))
+        elif kind == "response_item":
+            self._add_item(payload, (at, "payload"), seconds_of(line.get("timestamp")))
+        elif kind == "token_usage_record":
+            self._add_usage(object_at(payload, "usage"))
+        elif kind == "event_msg":
+            self._add_event(payload)
+
+    def _turn(self, turn_id: str) -> _Turn:
+        """Return the turn with an id, which is the last one, or a new one."""
+        if not self.turns or (turn_id and self.turns[-1].id != turn_id):
+            self.turns.append(_Turn(turn_id))
+        return self.turns[-1]
+
+    def _add_event(self, payload: dict[str, Any]) -> None:
+        if payload.get("type") == "task_started":
+            # What comes before the context of the turn is written by Codex, for example a changed folder.
+            self._waits = text_at(payload, "turn_id") in self._turn_ids - {""}
+        elif payload.get("type") == "token_count" and not self._has_records:
+            info = object_at(payload, "info")
+            if info and info.get("total_token_usage") != self._totals:  # the same count is often repeated
+                self._totals = info.get("total_token_usage")
+                self._add_usage(object_at(info, "last_token_usage"))
+
+    def _add_usage(self, usage: dict[str, Any]) -> None:
+        self._turn("").entries.append(_usage(usage, self._model))
+
+    def _add_item(self, payload: dict[str, Any], at: Place, started: float | None) -> None:
+        if payload.get("type") in _SILENT:
+            return
+        for entry in RESPONSES.entries(payload, at, self._reading):
+            if isinstance(entry, Instruction):
+                self.instructions.append(entry.text)
+            elif isinstance(entry, UserMessage):
+                if not self._waits and not entry.message.text.startswith(_CONTEXT):
+                    message = replace(entry.message, started=started)
+                    self._turn("").users.append(UserMessage(message))
+            elif isinstance(entry, Usage):
+                self._turn("").entries.append(entry)
+            else:
+                self._turn("").entries.append(replace(_with_exit_code(entry), started=started))
+
+
+def _with_exit_code(step: Step) -> Step:
+    """Return a step. The result of a command says its exit code in its text, or in older versions in its JSON."""
+    if not isinstance(step, ToolResult):
+        return step
+    response = step.response
+    code: Json = None
+    if isinstance(response, str) and (match := _EXIT_CODE.search(response)) is not None:
+        code = int(match.group(1))
+    elif isinstance(response, dict):
+        code = number_at(object_at(response, "metadata"), "exit_code")
+    return step if code is None else replace(step, is_error=code != 0)
+
+
+def _usage(usage: dict[str, Any], model: str) -> Usage:
+    return Usage(
+        number_at(usage, "input_tokens"),
+        number_at(usage, "output_tokens"),
+        number_at(usage, "reasoning_output_tokens"),
+        number_at(usage, "cached_input_tokens"),
+        model,
+    )
+
+
+def read_exec(lines: Sequence[Any], reading: Diagnostics, stem: str) -> Recording:
+    """Return the conversation in the output of `codex exec --json`. Its prompts are not recorded.
+
+    The tokens are those of a whole turn, so that they are not the usage of a model call. They stay in `extra`.
+    """
+    name, failure, tokens = stem, "", []
+    turns: list[list[Entry]] = []
+    for i, line in enumerate(lines):
+        kind = line.get("type") if isinstance(line, dict) else None
+        if kind == "thread.started":
+            name = text_at(line, "thread_id") or stem
+        elif kind == "turn.started":
+            turns.append([UserMessage(Message("", withheld=_NO_PROMPT))])
+        elif kind == "turn.completed":
+            tokens.append(line.get("usage"))
+        elif kind in ("turn.failed", "error"):
+            failure = text_at(object_at(line, "error"), "message") or text_at(line, "message") or "the turn failed"
+        elif turns and kind in ("item.started", "item.completed"):
+            turns[-1] += _item(object_at(line, "item"), kind == "item.completed", ((), i), reading)
+    invocations: list[Invocation] = []
+    for turn in turns:
+        invocations += assemble(_without_doubles(turn), "", ()).invocations
+    broken = failure if failure and not (invocations and invocations[-1].final_response) else ""
+    trace = Trace(tuple(invocations), name, broken=broken, extra={"usage_of_turns": tokens} if tokens else None)
+    return Recording(
+        name, trace, failure=Failure("agent", broken) if broken else None, ended_by="failure" if broken else "script"
+    )
+
+
+def _without_doubles(entries: Sequence[Entry]) -> Iterator[Entry]:
+    """Yield entries with each call once: it is there when it starts, and again when it is complete."""
+    places = {entry.id: place for place, entry in enumerate(entries) if isinstance(entry, ToolCall)}
+    first: set[str] = set()
+    for entry in entries:
+        if not isinstance(entry, ToolCall):
+            yield entry
+        elif entry.id not in first:
+            first.add(entry.id)
+            complete = entries[places[entry.id]]
+            yield complete if isinstance(complete, ToolCall) else entry
+
+
+def _item(item: dict[str, Any], is_complete: bool, at: Place, reading: Diagnostics) -> list[Step]:
+    kind, item_id = text_at(item, "type"), text_at(item, "id")
+    if kind == "agent_message":
+        return [Message(text_at(item, "text"))] if is_complete else []
+    if kind == "reasoning":
+        return thoughts(item.get("text")) if is_complete else []
+    if kind in ("error", "todo_list"):
+        return []
+    reader = _CALLS.get(kind)
+    if reader is None:
+        known = ("agent_message", "reasoning", "error", "todo_list", *_CALLS)
+        reading.error((at, "item"), f"is an item of the type {kind!r}, which is not read; known are {', '.join(known)}")
+        return []
+    name, args, response = reader(item)
+    call = ToolCall(name, args, item_id)
+    if not is_complete:
+        return [call]
+    failed = text_at(item, "status") == "failed" or bool(item.get("error")) or None
+    return [call, result(name, response, item_id, stated=failed)]
+
+
+def _command(item: dict[str, Any]) -> tuple[str, dict[str, Any], Json]:
+    return "command_execution", {"command": item.get("command")}, text_at(item, "aggregated_output")
+
+
+def _file_change(item: dict[str, Any]) -> tuple[str, dict[str, Any], Json]:
+    return "file_change", {"changes": item.get("changes")}, {"status": item.get("status")}
+
+
+def _tool(item: dict[str, Any]) -> tuple[str, dict[str, Any], Json]:
+    answer = item.get("result") if item.get("result") is not None else item.get("error")
+    content = answer.get("content") if isinstance(answer, dict) else None
+    if isinstance(content, list) and content and all(isinstance(part, dict) and "text" in part for part in content):
+        answer = response_of("\n".join(text_at(part, "text") for part in content))
+    return text_at(item, "tool"), arguments_of(item.get("arguments")), answer
+
+
+def _search(item: dict[str, Any]) -> tuple[str, dict[str, Any], Json]:
+    return "web_search", {"query": item.get("query")}, item.get("results")
+
+
+_CALLS = {
+    "command_execution": _command,
+    "file_change": _file_change,
+    "mcp_tool_call": _tool,
+    "web_search": _search,
+}

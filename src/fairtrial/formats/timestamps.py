@@ -1,0 +1,36 @@
+"""When did the steps of a conversation happen, and how long did its invocations take?"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from msgspec.structs import replace
+
+from fairtrial.records.trace import Durations, Invocation, Trace
+
+
+def seconds_of(raw: Any) -> float | None:
+    """Return an ISO 8601 text as seconds since 1970, or None for anything else. A time without a zone is UTC."""
+    if not isinstance(raw, str):
+        return None
+    try:
+        time = datetime.fromisoformat(raw)
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
+def with_durations(trace: Trace) -> Trace:
+    """Return a trace whose invocations begin with their first step and end with their last, as the steps say."""
+    return replace(trace, invocations=tuple(map(_timed, trace.invocations)))
+
+
+def _timed(invocation: Invocation) -> Invocation:
+    steps = [invocation.user, *(invocation.steps or ())]
+    steps += [invocation.final_response] if invocation.final_response is not None else []
+    starts = [step.started for step in steps if step.started is not None]
+    if not starts:
+        return invocation
+    ends = [step.started + (step.seconds or 0.0) for step in steps if step.started is not None]
+    return replace(invocation, created=min(starts), durations=Durations(total=max(ends) - min(starts)))
