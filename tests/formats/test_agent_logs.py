@@ -6,12 +6,15 @@ import io
 import json
 import sys
 import zipfile
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from builders import load
+from fairtrial import api, loading
 from fairtrial.errors import FormatError
+from fairtrial.formats.conversation.options import TraceOptions
 from fairtrial.formats.recognise import Loaded
 from fairtrial.records.attempt import Recording
 from fairtrial.records.trace import Invocation, Message, Thought, ToolCall, ToolResult
@@ -39,7 +42,7 @@ def names(invocation: Invocation) -> list[str]:
 # Claude Code
 
 
-def line(uuid: str, parent: str | None, content: Any, *, kind: str = "user", **more: Any) -> dict[str, Any]:
+def line(uuid: str, parent: str | None, content: Any, kind: str = "user", **more: Any) -> dict[str, Any]:
     """A line of a session of Claude Code. A message of the model has the id of the line unless `message` names one."""
     message: dict[str, Any] = {"role": kind, "content": content}
     if kind == "assistant":
@@ -463,3 +466,63 @@ def test_an_archive_of_something_else_is_refused() -> None:
         packed.writestr("a.txt", "hi")
     with pytest.raises(FormatError, match="not a log of Inspect"):
         load(file.getvalue(), "log.eval")
+
+
+# Files
+
+
+def write(path: Path, *values: Any) -> Path:
+    """Write a file of JSON lines."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(json.dumps(value) for value in values), encoding="utf-8")
+    return path
+
+
+def test_the_files_of_agents_beside_a_session_are_read_with_it(tmp_path: Path) -> None:
+    """Claude Code writes them into a folder with the name of the session. In a folder, they are not files of their own."""
+    side: dict[str, Any] = {"isSidechain": True, "agentId": "x"}
+    write(
+        tmp_path / "s-1.jsonl",
+        line("a", None, "hi"),
+        line("b", "a", [use("1", "Task")], kind="assistant"),
+        line("c", "b", [answer("1", "It is there.")], toolUseResult={"agentId": "x"}),
+    )
+    agent = write(tmp_path / "s-1/subagents/agent-x.jsonl", line("s", None, "look", **side))
+    for path in (tmp_path / "s-1.jsonl", tmp_path):
+        (source,) = loading.sources([path], recorded=True)
+        (step,) = [
+            step
+            for step in source.loaded.recordings[0].trace.invocations[0].steps or ()
+            if isinstance(step, ToolResult)
+        ]
+        assert step.inner is not None
+        assert [each.query for each in step.inner.invocations] == ["look"]
+    (alone_source,) = loading.sources([agent], recorded=True)
+    assert [each.query for each in alone_source.loaded.recordings[0].trace.invocations] == ["look"]
+
+
+def test_all_branches_are_recordings_on_request(tmp_path: Path) -> None:
+    """Each is a case of its own. While files are streamed, too."""
+    path = write(
+        tmp_path / "s-1.jsonl",
+        line("a", None, "hi"),
+        line("b", "a", text("left"), kind="assistant"),
+        line("c", "a", text("right"), kind="assistant"),
+    )
+    every = TraceOptions(branches="all")
+    (source,) = loading.sources([path], recorded=True, traces=every)
+    (streamed,), index = loading.scan_sources([path], traces=every)
+    assert index is None
+    for loaded in (source.loaded, streamed.loaded):
+        assert [each.trace.invocations[0].reply for each in loaded.recordings] == ["right", "left"]
+
+
+def test_an_archive_is_scored_sample_by_sample(tmp_path: Path) -> None:
+    """The file is read twice: to check it, and to score it."""
+    path = tmp_path / "log.eval"
+    path.write_bytes(archive())
+    (source,), index = loading.scan_sources([path])
+    assert index is not None
+    assert ([case.id for case in index], source.loaded.recordings) == (["b", "a"], ())
+    run = api.score(path, None, {"tool_call_count_v1": 1.0})
+    assert [(result.case_id, result.verdict) for result in run.cases] == [("b", "passed"), ("a", "passed")]

@@ -111,7 +111,8 @@ def _branches(lines: Sequence[_Line]) -> list[list[_Line]]:
     by_id = {line.id: line for line in lines}
     parents = {text_at(line.fields, "parentUuid") for line in lines}
     dialogue = [line for line in lines if line.fields.get("type") in ("user", "assistant")]
-    leaves = [line for line in reversed(lines) if line.id not in parents]
+    # The last line comes first, even if lines that name each other in a circle leave no line at the end.
+    leaves = [*lines[-1:], *(line for line in reversed(lines) if line.id not in parents)]
     branches: list[list[_Line]] = []
     covered: set[str] = set()
     for leaf in leaves:

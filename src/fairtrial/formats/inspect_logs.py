@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
@@ -77,7 +78,7 @@ def iter_archive(source: Path | bytes, reading: Diagnostics) -> Iterator[Recordi
             for name in sorted(names, key=lambda name: _place_of(name, ids)):
                 sample = decode(_unpacked(archive, name, reading.path))
                 yield _recording(sample, ((), name), reading)
-    except (BadZipFile, OSError, EOFError, ValueError, NotImplementedError) as error:
+    except (BadZipFile, OSError, EOFError, ValueError, NotImplementedError, RuntimeError, zlib.error) as error:
         raise FormatError(reading.path, [f"is a damaged archive: {error}"]) from error
 
 

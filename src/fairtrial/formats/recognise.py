@@ -174,6 +174,14 @@ def _recorded_object(whole: dict[str, Any], reading: Diagnostics, stem: str) -> 
     raise FormatError(reading.path, [f"/: {nearest_format.problem(whole)}"])
 
 
+def _traces(lines: list[Any], reading: Diagnostics, stem: str) -> Loaded | None:
+    """Return the spans, or the log of an agent, in lines or in the items of an array. None if they hold neither."""
+    if lines and readers.reader_of(lines[0]) is not None:
+        return _spans(lines, reading)
+    log = agent_logs.log_in_lines(lines, reading, stem)
+    return None if log is None else _log(log, reading)
+
+
 def _spans(documents: list[Any], reading: Diagnostics) -> Loaded:
     """Return the spans of documents, of lines, or of the items of an array."""
     items: list[SpanItem] = []
@@ -286,10 +294,8 @@ def _array(top: list[Any], reading: Diagnostics, stem: str) -> Loaded:
     items = [_value(item) for item in top]
     first = items[0] if items else None
     path = reading.path
-    if readers.reader_of(first) is not None:
-        return _spans(items, reading)
-    if (log := agent_logs.log_in_lines(items, reading, stem)) is not None:
-        return _log(log, reading)
+    if (traces := _traces(items, reading, stem)) is not None:
+        return traces
     if messages.is_tau(first):
         tasks, recordings = messages.tau_bench(items, reading)
         return Loaded(path, "tau-bench results", tasks, recordings)

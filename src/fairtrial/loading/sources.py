@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from fairtrial.errors import FormatError, UsageError
 from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
 from fairtrial.formats.recognise import Loaded, read
+from fairtrial.loading.session_files import belongs_to_session, with_agents
 from fairtrial.loading.span_files import with_conversations
 from fairtrial.records.case import EvalSet
 from fairtrial.records.record import Record
@@ -75,7 +76,7 @@ def read_part(path: Path, *, lenient: bool = False) -> tuple[Loaded, str]:
     """Return the content of a file as `read_file` does, but spans are not made into recordings yet."""
     check_name(path)
     try:
-        data = sys.stdin.buffer.read() if str(path) == STDIN else path.read_bytes()
+        data = sys.stdin.buffer.read() if str(path) == STDIN else with_agents(path, path.read_bytes())
     except OSError as error:
         raise FormatError(str(path), [error.strerror or str(error)]) from None
     return read(data, str(path), lenient=lenient), hashlib.sha256(data).hexdigest()
@@ -107,10 +108,19 @@ def sources(
 
 
 def joined_spans(sources: list[Source], traces: TraceOptions) -> list[Source]:
-    """Return files with the recordings in their spans. The spans of all files are one body of data."""
+    """Return files with the recordings in their spans. The spans of all files are one body of data.
+
+    The abandoned branches of sessions are recordings only if `traces` says so.
+    """
+    if traces.branches == "all":
+        sources = [replace(source, loaded=_with_branches(source.loaded)) for source in sources]
     with_spans = [source for source in sources if source.loaded.spans]
     contents = iter(with_conversations([source.loaded for source in with_spans], traces))
     return [replace(source, loaded=next(contents)) if source.loaded.spans else source for source in sources]
+
+
+def _with_branches(loaded: Loaded) -> Loaded:
+    return replace(loaded, recordings=(*loaded.recordings, *loaded.branches), branches=())
 
 
 def read_each(
@@ -186,6 +196,7 @@ def _files(path: Path, patterns: Sequence[str]) -> list[Path]:
     if not path.is_dir():
         return [path]
     files = sorted({file for pattern in patterns for file in path.rglob(pattern) if file.is_file()})
+    files = [file for file in files if not belongs_to_session(file)]
     if not files:
         raise UsageError(f"{path}: holds no {' or '.join(patterns)}")
     return files

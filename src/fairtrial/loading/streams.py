@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from fairtrial.errors import FormatError, UsageError
+from fairtrial.formats import inspect_logs
 from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
 from fairtrial.formats.items import iter_recordings
 from fairtrial.formats.reading import Diagnostics
@@ -64,7 +66,7 @@ class FilePass:
         hashed = hashlib.sha256()
         count = 0
         try:
-            for recording in iter_recordings(self._blocks(hashed), reading):
+            for recording in self._recordings(hashed, reading):
                 yield recording
                 count += 1
             reading.finish()
@@ -73,6 +75,20 @@ class FilePass:
             self.loaded, self.sha256 = read_part(self.path, lenient=self.lenient)
             self.warnings = self.loaded.warnings
             yield from islice(self.loaded.recordings, count, None)
+
+    def _recordings(self, hashed: _Hash, reading: Diagnostics) -> Iterator[Recording]:
+        if not self._is_archive():
+            return iter_recordings(self._blocks(hashed), reading)
+        for _ in self._blocks(hashed):  # an archive is read from its end, so that it is hashed first
+            pass
+        return inspect_logs.iter_archive(self.path, reading)
+
+    def _is_archive(self) -> bool:
+        if not can_read_again(self.path):
+            return False
+        with suppress(OSError), self.path.open("rb") as file:  # a file that cannot be read has its problem later
+            return inspect_logs.is_archive(file.read(4))
+        return False
 
     def _blocks(self, hashed: _Hash) -> Iterator[bytes]:
         if not can_read_again(self.path):
@@ -104,7 +120,7 @@ def scan_sources(
         loaded = file_pass.loaded or Loaded(str(file.path), "recordings", warnings=file_pass.warnings)
         if file_pass.loaded is not None:
             check_useful(loaded, recorded=True)
-        if loaded.eval_set is None and can_read_again(file.path):
+        if loaded.eval_set is None and not loaded.branches and can_read_again(file.path):
             loaded = replace(loaded, recordings=())
         return file.source_of(loaded, file_pass.sha256)
 

@@ -7,6 +7,7 @@ from typing import Literal
 from fairtrial.records.record import Record
 
 Join = Literal["id", "history", "none"]
+Branches = Literal["last", "all"]
 
 
 class TraceOptions(Record, frozen=True):
@@ -14,13 +15,15 @@ class TraceOptions(Record, frozen=True):
 
     `join`: "history" joins traces by their conversation id, or else by their history, "id" only by their id, and "none"
     makes each trace a conversation. `conversation` is the attribute that names the conversation. `nested` puts the
-    steps of an agent as a tool into the invocation. `tool_names` names the argument that holds the name of the real
+    steps of an agent as a tool into the invocation. `branches`: "last" reads the branch of a session that its last line
+    belongs to, and "all" makes each branch a recording. `tool_names` names the argument that holds the name of the real
     tool behind a tool that only passes calls on, for example `{"exec": "command.0"}`.
     """
 
     join: Join = "history"
     conversation: str = ""
     nested: bool = False
+    branches: Branches = "last"
     tool_names: dict[str, str] = {}
 
 
