@@ -128,7 +128,7 @@ def test_the_branch_of_the_last_line_is_the_conversation() -> None:
 
 def test_an_agent_that_is_a_tool_is_inside_its_result() -> None:
     """Its lines are a sidechain. They belong to the call that names the agent, or that has its prompt."""
-    named = {"toolUseResult": {"agentId": "x"}}
+    named: dict[str, Any] = {"toolUseResult": {"agentId": "x"}}
     for more, agent in ((named, {"agentId": "x"}), ({}, {})):
         side: dict[str, Any] = {"isSidechain": True, **agent}
         found = alone(
@@ -479,7 +479,7 @@ def write(path: Path, *values: Any) -> Path:
 
 
 def test_the_files_of_agents_beside_a_session_are_read_with_it(tmp_path: Path) -> None:
-    """Claude Code writes them into a folder with the name of the session. In a folder, they are not files of their own."""
+    """They are in a folder with the name of the session. If a folder is scored, they are not sessions of their own."""
     side: dict[str, Any] = {"isSidechain": True, "agentId": "x"}
     write(
         tmp_path / "s-1.jsonl",
@@ -490,11 +490,8 @@ def test_the_files_of_agents_beside_a_session_are_read_with_it(tmp_path: Path) -
     agent = write(tmp_path / "s-1/subagents/agent-x.jsonl", line("s", None, "look", **side))
     for path in (tmp_path / "s-1.jsonl", tmp_path):
         (source,) = loading.sources([path], recorded=True)
-        (step,) = [
-            step
-            for step in source.loaded.recordings[0].trace.invocations[0].steps or ()
-            if isinstance(step, ToolResult)
-        ]
+        (invocation,) = source.loaded.recordings[0].trace.invocations
+        (step,) = [step for step in invocation.steps or () if isinstance(step, ToolResult)]
         assert step.inner is not None
         assert [each.query for each in step.inner.invocations] == ["look"]
     (alone_source,) = loading.sources([agent], recorded=True)
