@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -415,3 +416,23 @@ def test_a_graph_whose_tools_cannot_be_reached_is_refused() -> None:
 
     with pytest.raises(fairtrial.UsageError, match="the graph has no ToolNode"):
         fairtrial.evaluate(shop.saying("hi"), langgraph_shop.counting, shop.CRITERIA, environment=EMPTIED)
+
+
+@with_tools
+def test_mutation_testing_degrades_the_tools_of_every_agent(kind: str, tmp_path: Path) -> None:
+    """Each tool that the agent calls fails in one mutant, and only there. The rest of the conversation is the same."""
+    url = f"sqlite:///{tmp_path}/runs.db"
+    with reached(kind) as target:
+        report = fairtrial.mutate(shop.EVAL_SET, shop.CRITERIA, agent=target, operators=["tool_fails"], store=url)
+    recordings = [recording for _, recording in fairtrial.open_run(report.run, store=url).recordings]
+    failed = {
+        str(recording.mutation and recording.mutation.tool): {
+            step.name
+            for turn in recording.trace.invocations
+            for step in turn.steps or ()
+            if isinstance(step, ToolResult) and "500" in str(step.response)
+        }
+        for recording in recordings
+    }
+    assert failed == {"None": set(), "get_order": {"get_order"}, "cancel_order": {"cancel_order"}}
+    assert (report.baselines, report.inert) == (1, 2)

@@ -225,7 +225,7 @@ def test_a_status_passes_through_adk(status: int, side: str) -> None:
     class Failing(base):  # type: ignore[misc]
         async def generate_content_async(self, *_: Any, **__: Any) -> Any:
             raise errors.APIError(status, {"error": {"status": "SOME_WORD"}})
-            yield
+            yield  # type: ignore[unreachable]
 
     run = run_of(adk.Agent(name="shop", model=Failing(model="scripted")), "hello")
     assert run.cases[0].failure is not None

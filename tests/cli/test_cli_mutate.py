@@ -76,6 +76,20 @@ def test_an_unknown_operator_stops_before_anything_runs(folder: Path) -> None:
     assert not (folder / ".fairtrial").exists()
 
 
+def test_code_of_a_configuration_mutates_only_if_it_is_allowed(folder: Path) -> None:
+    """A custom_function catches mutants with --allow-code, and is refused without."""
+    code = "def evaluate(instance):\n    return float('17' in instance['response']['parts'][0]['text'])\n"
+    metrics = [{"name": "number", "custom_function": code}]
+    Path("code.json").write_text(json.dumps({"metrics_to_run": ["number"], "custom_metrics": metrics}))
+    criteria = ("--config", "code.json", "--threshold", "number=1")
+    arguments = ("mutate", "shop.evalset.json", *criteria, "--operator", "number_changed")
+    refused = fairtrial(*arguments)
+    assert (refused.code, "--allow-code" in refused.err) == (2, True)
+    allowed = fairtrial(*arguments, "--allow-code", "--json", "-")
+    assert allowed.json["score"]["rate"] == 1.0
+    assert folder
+
+
 def test_a_language_that_the_operator_does_not_know_is_refused(folder: Path) -> None:
     """The message names the languages that it knows."""
     done = fairtrial("mutate", "shop.evalset.json", "--operator", "full_width", "--language", "en")

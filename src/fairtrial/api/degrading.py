@@ -10,6 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from fairtrial.api.arguments import Paths
+from fairtrial.api.criterion_thresholds import NO_THRESHOLDS, Thresholds
 from fairtrial.api.mutation_sources import check_bill, deciding_criteria, judged_criteria
 from fairtrial.api.planning import Criteria, Plan, plan_run
 from fairtrial.errors import UsageError
@@ -97,7 +98,9 @@ def plan_degradation(
     seed: int = 0,
     sample: int | None = None,
     only: Sequence[str] = (),
+    thresholds: Thresholds = NO_THRESHOLDS,
     lenient: bool = False,
+    allow_code: bool = False,
     concurrency: int = 8,
     reply_timeout: float | None = None,
     judges: Judges | None = None,
@@ -110,7 +113,9 @@ def plan_degradation(
         agent,
         criteria,
         only=only,
+        thresholds=thresholds,
         lenient=lenient,
+        allow_code=allow_code,
         concurrency=concurrency,
         reply_timeout=reply_timeout,
         judges=judges,

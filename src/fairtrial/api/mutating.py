@@ -14,6 +14,7 @@ from msgspec.json import encode
 from fairtrial.api.arguments import Paths, paths_of
 from fairtrial.api.blocking import blocking
 from fairtrial.api.connection import models_of
+from fairtrial.api.criterion_thresholds import NO_THRESHOLDS, Thresholds
 from fairtrial.api.degrading import DegradationPlan, Places, plan_degradation
 from fairtrial.api.execution import run_plan
 from fairtrial.api.mutation_reports import MutationRun, reason_of, report_of
@@ -158,7 +159,9 @@ def plan_mutation(
     seed: int = 0,
     sample: int | None = None,
     only: Sequence[str] = (),
+    thresholds: Thresholds = NO_THRESHOLDS,
     lenient: bool = False,
+    allow_code: bool = False,
     concurrency: int = 8,
     judges: Judges | None = None,
     store: str = DEFAULT_URL,
@@ -173,17 +176,29 @@ def plan_mutation(
     if from_run is not None:
         with closing(open_store(store, create=False)) as run_store:
             from_run = run_store.run(from_run).id
-            baselines = baselines_of_run(run_store, from_run, criteria, lenient=lenient, judges=judges)
+            baselines = baselines_of_run(
+                run_store,
+                from_run,
+                criteria,
+                thresholds=thresholds,
+                lenient=lenient,
+                allow_code=allow_code,
+                judges=judges,
+            )
     else:
         files = eval_set if isinstance(eval_set, EvalSet) else paths_of(eval_set, "eval_set must be paths")
-        baselines = baselines_in(files, criteria, only, lenient=lenient, judges=judges)
+        baselines = baselines_in(
+            files, criteria, only, thresholds=thresholds, lenient=lenient, allow_code=allow_code, judges=judges
+        )
     judged = judged_criteria(case for case, _ in baselines.pairs)
     arguments = {
         "paths": [str(path) for path in baselines.paths],
         "from_run": from_run,
         "config": str(criteria) if isinstance(criteria, str | Path) else None,
         "only": list(only),
+        "thresholds": dict(thresholds),
         "lenient": lenient,
+        "allow_code": allow_code,
         "named_operators": names,
         "operators": [operator.name for operator in selected_operators],
         "languages": list(languages),
@@ -231,6 +246,8 @@ def mutate(
     seed: int = 0,
     sample: int | None = None,
     only: Sequence[str] = (),
+    thresholds: Thresholds = NO_THRESHOLDS,
+    allow_code: bool = False,
     concurrency: int = 8,
     judges: Judges | None = None,
     store: str | None = None,
@@ -241,8 +258,10 @@ def mutate(
     that it calls. The operators are then names of degradations.
 
     `operators` are names, import paths or objects of the class Operator; without operators, all are used. `languages`
-    restrict operators on replies. `sample` limits the number of mutants. Equal seeds make equal mutants. Raises
-    UsageError before anything is mutated, for example if no baseline passes.
+    restrict operators on replies. `sample` limits the number of mutants. Equal seeds make equal mutants.
+    `thresholds` holds thresholds by the names of criteria, in place of those of the configuration. `allow_code` lets
+    code run that stands in a configuration. Raises UsageError before anything is mutated, for example if no baseline
+    passes.
     """
     if agent is not None:
         names = [operator for operator in operators if isinstance(operator, str)]
@@ -259,6 +278,8 @@ def mutate(
             seed=seed,
             sample=sample,
             only=only,
+            thresholds=thresholds,
+            allow_code=allow_code,
             concurrency=concurrency,
             judges=judges,
         )
@@ -272,6 +293,8 @@ def mutate(
         seed=seed,
         sample=sample,
         only=only,
+        thresholds=thresholds,
+        allow_code=allow_code,
         concurrency=concurrency,
         judges=judges,
         store=store or DEFAULT_URL,

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from fairtrial import loading
 from fairtrial.api.connection import models_of
-from fairtrial.api.criterion_thresholds import NO_THRESHOLDS
+from fairtrial.api.criterion_thresholds import Thresholds
 from fairtrial.api.planning import Criteria, Notes, load_sets
 from fairtrial.errors import UsageError
 from fairtrial.judge.judges import Judges
@@ -71,10 +71,19 @@ def tools_of(cases: Iterable[EvalCase], recordings: Iterable[Recording]) -> dict
 
 
 def baselines_in(
-    eval_set: EvalSet | list[str | Path], criteria: Criteria, only: Sequence[str], *, lenient: bool, judges: Judges
+    eval_set: EvalSet | list[str | Path],
+    criteria: Criteria,
+    only: Sequence[str],
+    *,
+    thresholds: Thresholds,
+    lenient: bool,
+    allow_code: bool,
+    judges: Judges,
 ) -> Baselines:
     """Return the reference conversations of eval sets as recordings."""
-    loaded_sets, notes = load_sets(eval_set, criteria, lenient=lenient, judges=judges, thresholds=NO_THRESHOLDS)
+    loaded_sets, notes = load_sets(
+        eval_set, criteria, lenient=lenient, allow_code=allow_code, judges=judges, thresholds=thresholds
+    )
     loaded_sets = [_deciding(loaded) for loaded in loaded_sets]
     only = [only] if isinstance(only, str) else only
     cases = loading.select_cases(loading.plan_cases(loaded_sets), loaded_sets, only)
@@ -108,7 +117,16 @@ def _can_change(invocations: Sequence[Any] | None) -> bool:
     return any(invocation.reply.strip() or invocation.tool_calls for invocation in invocations or ())
 
 
-def baselines_of_run(store: Store, run_id: str, criteria: Criteria, *, lenient: bool, judges: Judges) -> Baselines:
+def baselines_of_run(
+    store: Store,
+    run_id: str,
+    criteria: Criteria,
+    *,
+    thresholds: Thresholds,
+    lenient: bool,
+    allow_code: bool,
+    judges: Judges,
+) -> Baselines:
     """Return the first attempt of each case of a stored run that passed. Its criteria are read again.
 
     Raises UsageError if the criteria of the run did not come from one file, and none are given.
@@ -117,7 +135,9 @@ def baselines_of_run(store: Store, run_id: str, criteria: Criteria, *, lenient: 
     criteria = criteria if criteria is not None else _criteria_of(info.config.get("criteria", []))
     expected = {case.position: case for case in store.cases(info.id)}
     sets = EvalSet("run", tuple(case.case for case in expected.values()))
-    loaded_sets, notes = load_sets(sets, criteria, lenient=lenient, judges=judges, thresholds=NO_THRESHOLDS)
+    loaded_sets, notes = load_sets(
+        sets, criteria, lenient=lenient, allow_code=allow_code, judges=judges, thresholds=thresholds
+    )
     loaded_sets = [_deciding(loaded) for loaded in loaded_sets]
     passed: dict[int, int] = {}
     for result in store.results(info.id, verdicts=[Verdict.PASSED]):

@@ -46,6 +46,9 @@ thresholds = click.option(
 concurrency = click.option(
     "--concurrency", default=8, show_default=True, type=click.IntRange(1), help="The largest number of cases at once."
 )
+allow_code = click.option(
+    "--allow-code", is_flag=True, help="Run code that stands in a configuration: a custom_function."
+)
 lenient = click.option("--lenient", is_flag=True, help="Unknown options and misspelt keys become warnings.")
 
 

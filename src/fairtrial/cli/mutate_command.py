@@ -52,7 +52,9 @@ _STDOUT = Path("-")
     "--max-false-alarms", type=click.FloatRange(0, 1), metavar="Y", help="Exit with 1 if more false alarms are raised."
 )
 @judge_options
+@flags.thresholds
 @flags.lenient
+@flags.allow_code
 @flags.only
 @flags.concurrency
 @click.option("--json", "json_file", metavar="FILE", type=click.Path(path_type=Path), help="Write JSON; - is stdout.")
@@ -74,7 +76,9 @@ def mutate(
     list_operators: bool,
     fail_under: float | None,
     max_false_alarms: float | None,
+    thresholds: dict[str, float],
     lenient: bool,
+    allow_code: bool,
     only: tuple[str, ...],
     concurrency: int,
     json_file: Path | None,
@@ -109,7 +113,9 @@ def mutate(
         "seed": seed if earlier or seed is not None else 0,
         "sample": sample,
         "only": list(only) or None,
+        "thresholds": thresholds or None,
         "lenient": lenient or None,
+        "allow_code": allow_code or None,
         "reply_timeout": reply_timeout,
     }
     if earlier:
@@ -157,7 +163,9 @@ def _plan(
         "seed": arguments["seed"],
         "sample": arguments["sample"],
         "only": arguments["only"] or (),
+        "thresholds": arguments["thresholds"] or {},
         "lenient": bool(arguments["lenient"]),
+        "allow_code": bool(arguments["allow_code"]),
         "concurrency": concurrency,
         "judges": judges,
     }

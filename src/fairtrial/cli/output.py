@@ -76,7 +76,7 @@ _OPTIONS = (
     ),
     flags.thresholds,
     flags.lenient,
-    click.option("--allow-code", is_flag=True, help="Run code that stands in a configuration: a custom_function."),
+    flags.allow_code,
     flags.only,
     flags.concurrency,
     report_options,
