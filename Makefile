@@ -87,6 +87,7 @@ imports: $(VENV)/.ready ## Check which way imports point
 docs: $(VENV)/.ready ## Write the pages that are generated, and the JSON Schema of the report
 	$(BIN)/python -m fairtrial.reports.json_report > docs/report.schema.json
 	$(BIN)/python -m fairtrial.reports.trust_report > docs/trust.schema.json
+	$(BIN)/python -m fairtrial.reports.view_shapes > docs/view.schema.json
 	$(BIN)/python docs/generate.py
 
 bench: $(VENV)/.ready $(PEER)/.ready ## Measure side by side with google-adk 2.13

@@ -10,6 +10,7 @@ from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot
 from fairtrial.records.calibration import Calibration
 from fairtrial.records.expectation import ExpectedCase
+from fairtrial.records.label import Label
 from fairtrial.records.reply import Reply
 from fairtrial.records.result import CaseResult
 from fairtrial.records.run import RunInfo
@@ -27,6 +28,7 @@ class FinishedRun:
     calibrations: Sequence[Calibration] = ()
     ballots: Mapping[str, Ballot] = field(default_factory=dict)
     replies: Mapping[str, Reply] = field(default_factory=dict)
+    labels: Sequence[Label] = ()
 
     @property
     def summary(self) -> Summary:

@@ -104,6 +104,7 @@ _HOMES = {
     "store_option": "fairtrial.api.stored_runs",
     "threshold_option": "fairtrial.config.criterion_options",
     "value": "fairtrial.valuation.single",
+    "write_html": "fairtrial.api.html_reports",
     "write_recordings": "fairtrial.api.conversations",
 }
 __all__ = sorted(_HOMES)  # noqa: PLE0605  (names are imported when first used)
@@ -131,6 +132,7 @@ if TYPE_CHECKING:
     from fairtrial.api.flaky_cases import flaky as flaky
     from fairtrial.api.gating import claims_in as claims_in
     from fairtrial.api.gating import gate as gate
+    from fairtrial.api.html_reports import write_html as write_html
     from fairtrial.api.judge_checking import plan_judge_check as plan_judge_check
     from fairtrial.api.labelling import add_labels as add_labels
     from fairtrial.api.labelling import sample_file as sample_file

@@ -11,6 +11,7 @@ from msgspec import Meta
 
 from fairtrial.config.option import Prepared
 from fairtrial.config.reader import ReadWith, check_options
+from fairtrial.metrics.aligned_calls import CallLists, ToolRules, aligned_calls
 from fairtrial.metrics.alignment import align, difference, show
 from fairtrial.metrics.argument_matching import CallMatcher, assignment, read_rules
 from fairtrial.metrics.expectations import conflicting_counts, forbidden_tools, undeclared_tools
@@ -123,19 +124,24 @@ class ToolTrajectory:
 
     def _score(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall], key: PartKey | None) -> Score:
         forbidden = self.forbidden_tools and [call.name for call in actual if call.name in self.forbidden_tools]
+        all_calls = CallLists(actual, expected)
         if self.optional_tools:
             actual = [call for call in actual if call.name not in self.optional_tools]
             expected = [call for call in expected if call.name not in self.optional_tools]
         value = 0.0 if forbidden else self._value(actual, expected, self._matcher)
         if value and (withheld := self._withheld(actual, expected, value)):
             return Score(None, withheld, side="infrastructure", key=key)
-        if value == 1:
-            return Score(1.0, key=key)
+        if value == 1 and not self.optional_tools and self._matcher.in_pairs(actual, expected):
+            return Score(1.0, key=key)  # an alignment would say nothing
         rows = align(actual, expected, self._matcher, match_type=self.match_type)
+        tools = ToolRules(self.optional_tools, self.forbidden_tools)
+        calls = aligned_calls(rows, all_calls, self._matcher, tools, ordered=self.match_type != "ANY_ORDER")
+        if value == 1:
+            return Score(1.0, key=key, calls=calls)
         names = ", ".join(sorted(set(forbidden or ())))
         reason = f"forbidden tool called: {names}" if forbidden else difference(rows, self._matcher)
         lines, quotes = show(rows)
-        return Score(value, f"{reason}\n{lines}", quotes=quotes, key=key)
+        return Score(value, f"{reason}\n{lines}", quotes=quotes, key=key, calls=calls)
 
     def _withheld(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall], highest: float) -> str:
         """Return a reason if arguments that are not recorded decide about the value, otherwise an empty text."""

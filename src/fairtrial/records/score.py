@@ -48,6 +48,27 @@ def invocation_key(index: int) -> PartKey:
     return PartKey("invocation", index)
 
 
+Relation = Literal["equal", "changed", "missing", "surplus", "moved"]
+"""How an actual call relates to an expected call. A moved call is equal to an expected call at another place."""
+
+
+class AlignedCall(Record, frozen=True):
+    """An expected call beside an actual call, as the criterion aligned them. A side without a call is None.
+
+    `expected` and `actual` count from 0: in the invocation of the part, or in the conversation. `pointers` are JSON
+    pointers to the arguments that differ. The row is `allowed` if it does not break the match, for example a surplus
+    call in ANY_ORDER. `optional` and `forbidden` say how the criterion treats the tool.
+    """
+
+    relation: Relation
+    expected: int | None = None
+    actual: int | None = None
+    pointers: tuple[str, ...] = ()
+    allowed: bool = False
+    optional: bool = False
+    forbidden: bool = False
+
+
 class Score(Record, frozen=True):
     """The answer of a metric about a trace, or about a part of it.
 
@@ -55,7 +76,8 @@ class Score(Record, frozen=True):
     component that prevented it, if it is known. `applicable` False: there is nothing to score here. Only the data
     decides this, never a failure. `value` is the mean of the values of `parts`, if there are parts. `key` says what a
     part is about. The score of a whole trace does not have a key, and parts of users' metrics may lack it. `label` is
-    a name for people. If it is empty, the key serves as the name.
+    a name for people. If it is empty, the key serves as the name. `calls` is the alignment of a criterion that compares
+    tool calls. It is empty if each call equals the expected call at the same position.
     """
 
     value: float | None = None
@@ -67,6 +89,7 @@ class Score(Record, frozen=True):
     ballots: tuple[str, ...] = ()
     side: FaultSide | None = None
     key: PartKey | None = None
+    calls: tuple[AlignedCall, ...] = ()
 
     @property
     def title(self) -> str:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from fairtrial.records.ballot import Ballot
     from fairtrial.records.calibration import Calibration
     from fairtrial.records.expectation import ExpectedCase
+    from fairtrial.records.label import Label
     from fairtrial.records.reply import Reply
     from fairtrial.records.result import CaseResult
     from fairtrial.records.run import RunInfo
@@ -62,6 +63,11 @@ class ReportedRun(Protocol):
     @property
     def recordings(self) -> Iterator[tuple[int, Recording]]:
         """The recording of each attempt, with the position of its case."""
+        ...
+
+    @property
+    def labels(self) -> Sequence[Label]:
+        """The labels that people gave to its attempts."""
         ...
 
 

@@ -31,13 +31,13 @@ class Redaction(Record, frozen=True):
     pointer: str = ""
 
 
-def redact(text: str) -> tuple[str, tuple[Redaction, ...]]:
+def redact(text: str, *, emails: bool = True) -> tuple[str, tuple[Redaction, ...]]:
     """Return a text with `[REDACTED:kind]` in place of each secret, and the removed secrets, kind by kind.
 
-    Redacting the result again changes nothing.
+    Redacting the result again changes nothing. With `emails` false, e-mail addresses stay.
     """
     redactions: list[Redaction] = []
-    for kind, finder in _FINDERS:
+    for kind, finder in _FINDERS if emails else _FINDERS_OF_SECRETS:
         spans = _disjoint(finder(text))
         for start, end, detail in reversed(spans):
             text = f"{text[:start]}[REDACTED:{kind}]{text[end:]}"
@@ -45,29 +45,32 @@ def redact(text: str) -> tuple[str, tuple[Redaction, ...]]:
     return text, tuple(redactions)
 
 
-def redact_json(value: Json, pointer: str = "") -> tuple[Json, tuple[Redaction, ...]]:
+def redact_json(value: Json, pointer: str = "", *, emails: bool = True) -> tuple[Json, tuple[Redaction, ...]]:
     """Return a JSON value without secrets, and the removed secrets, each with the pointer of its place.
 
     Strings and keys are redacted as texts. If a key names a secret, its value is removed. Keys that become equal are
     numbered, so that nothing else is lost. The value must not be nested deeper than the stack allows.
+    With `emails` false, e-mail addresses stay.
     """
     if isinstance(value, str):
-        text, redactions = redact(value)
+        text, redactions = redact(value, emails=emails)
         return text, tuple(msgspec.structs.replace(redaction, pointer=pointer) for redaction in redactions)
     if isinstance(value, list):
-        return _joined(redact_json(item, f"{pointer}/{place}") for place, item in enumerate(value))
+        return _joined(redact_json(item, f"{pointer}/{place}", emails=emails) for place, item in enumerate(value))
     if isinstance(value, dict):
-        return _redact_object(value, pointer)
+        return _redact_object(value, pointer, emails=emails)
     return value, ()
 
 
-def _redact_object(value: dict[str, Json], pointer: str) -> tuple[dict[str, Json], tuple[Redaction, ...]]:
+def _redact_object(
+    value: dict[str, Json], pointer: str, *, emails: bool
+) -> tuple[dict[str, Json], tuple[Redaction, ...]]:
     result: dict[str, Json] = {}
     redactions: list[Redaction] = []
     for key, inner in value.items():
         place = f"{pointer}/{escape(key)}"
-        clean_key, key_redactions = _redact_key(key)
-        clean, value_redactions = _redact_member(key, inner, place)
+        clean_key, key_redactions = _redact_key(key, emails=emails)
+        clean, value_redactions = _redact_member(key, inner, place, emails=emails)
         unique, number = clean_key, 2
         while unique in result or (unique != key and unique in value):
             unique, number = f"{clean_key}#{number}", number + 1
@@ -80,10 +83,12 @@ def _redact_object(value: dict[str, Json], pointer: str) -> tuple[dict[str, Json
 _redact_key = lru_cache(maxsize=4096)(redact)  # few keys occur many times
 
 
-def _redact_member(key: str, inner: Json, pointer: str) -> tuple[Json, tuple[Redaction, ...]]:
+def _redact_member(key: str, inner: Json, pointer: str, *, emails: bool) -> tuple[Json, tuple[Redaction, ...]]:
     if isinstance(inner, list):
-        return _joined(_redact_member(key, item, f"{pointer}/{place}") for place, item in enumerate(inner))
-    clean, redactions = redact_json(inner, pointer)
+        return _joined(
+            _redact_member(key, item, f"{pointer}/{place}", emails=emails) for place, item in enumerate(inner)
+        )
+    clean, redactions = redact_json(inner, pointer, emails=emails)
     if redactions or isinstance(inner, dict | bool) or inner is None or not pairs.secret_under(key, str(inner)):
         return clean, redactions
     return "[REDACTED:pair]", (Redaction(kind="pair", detail=key, pointer=pointer),)
@@ -169,3 +174,5 @@ _FINDERS: tuple[tuple[Kind, Callable[[str], Iterator[Span]]], ...] = (
     ("email", _emails),
 )
 """The finders in their order. A kind of secret that contains other kinds comes before them."""
+
+_FINDERS_OF_SECRETS = tuple((kind, finder) for kind, finder in _FINDERS if kind != "email")

@@ -1,0 +1,41 @@
+"""Writes the HTML report of a run, or of a run beside its base run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import get_args
+
+from fairtrial.api.comparing import compare
+from fairtrial.api.stored_runs import Run, reread
+from fairtrial.errors import UsageError
+from fairtrial.reports.html import write_pages
+from fairtrial.reports.html_summary import LANGUAGES
+from fairtrial.reports.view_shapes import Traces
+from fairtrial.store import DEFAULT_URL
+
+
+def write_html(
+    path: str | Path,
+    *runs: str | Run,
+    store: str = DEFAULT_URL,
+    traces: Traces | None = None,
+    language: str = "",
+) -> list[str]:
+    """Write a run, or a base run and another run side by side, as one HTML file. Return warnings.
+
+    A run is a `Run`, or the beginning of the id of a stored run. `traces` says of which attempts the file contains the
+    conversations: "all", "failed" or "none". By default it contains all of them if the file stays below 50 MB, and else
+    those of attempts that did not pass. `language` is that of the page, by default the language of the browser.
+
+    Raises UsageError if a run does not exist, and OSError if the file cannot be written.
+    """
+    if not 1 <= len(runs) <= 2:
+        raise UsageError(f"an HTML report shows one or two runs, got {len(runs)}")
+    if language and language not in LANGUAGES:
+        raise UsageError(f"language must be one of {', '.join(LANGUAGES)}, got {language!r}")
+    if traces is not None and traces not in get_args(Traces):
+        raise UsageError(f"traces must be one of {', '.join(get_args(Traces))}, got {traces!r}")
+    opened = [run if isinstance(run, Run) else reread(store, run) for run in runs]
+    comparison = compare(*opened, store=store) if len(opened) == 2 else None
+    with Path(path).open("wb") as file:
+        return write_pages(file, opened, comparison=comparison, traces=traces, language=language)

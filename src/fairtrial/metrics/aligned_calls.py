@@ -1,0 +1,163 @@
+"""How does the alignment of two lists of calls become data of a score, which reports can show?"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from fairtrial.metrics.alignment import Row
+from fairtrial.metrics.argument_matching import CallMatcher
+from fairtrial.records.equality import equal_json
+from fairtrial.records.record import Json
+from fairtrial.records.score import AlignedCall
+from fairtrial.records.trace import ToolCall
+from fairtrial.text.pointer import escape
+
+_MOST_POINTERS = 20
+
+
+@dataclass(frozen=True)
+class CallLists:
+    """All actual and all expected calls, with the calls of optional tools."""
+
+    actual: Sequence[ToolCall]
+    expected: Sequence[ToolCall]
+
+
+@dataclass(frozen=True)
+class ToolRules:
+    """The tools that a criterion treats in a special way."""
+
+    optional: Sequence[str] = ()
+    forbidden: Sequence[str] = ()
+
+
+def aligned_calls(
+    rows: Sequence[Row], calls: CallLists, match: CallMatcher, tools: ToolRules, *, ordered: bool
+) -> tuple[AlignedCall, ...]:
+    """Return the rows of an alignment with the places of their calls.
+
+    A missing call that stands at another place is one row, which is moved. With `ordered` false the order is free, so
+    that a moved call is allowed. Calls of optional tools become rows of their own.
+    """
+    aligned = list(_located(rows, calls, match))
+    aligned = _join_moved(aligned, calls, match) if ordered else _mark_moved(aligned)
+    aligned = _with_optional(aligned, calls, tools.optional)
+    return tuple(_marked_forbidden(row, calls, tools.forbidden) for row in aligned)
+
+
+def _places(calls: Sequence[ToolCall]) -> defaultdict[int, deque[int]]:
+    """Return the places of each call object. A recording may hold the same object several times."""
+    places: defaultdict[int, deque[int]] = defaultdict(deque)
+    for place, call in enumerate(calls):
+        places[id(call)].append(place)
+    return places
+
+
+def _located(rows: Sequence[Row], calls: CallLists, match: CallMatcher) -> Iterator[AlignedCall]:
+    """Yield each row with places. Two calls of different tools beside each other become two rows."""
+    ours, theirs = _places(calls.actual), _places(calls.expected)
+    for row in rows:
+        actual = None if row.actual is None else ours[id(row.actual)].popleft()
+        expected = None if row.expected is None else theirs[id(row.expected)].popleft()
+        allowed = not row.fault
+        if row.expected is None:
+            yield AlignedCall("surplus", None, actual, allowed=allowed)
+        elif row.actual is None:
+            yield AlignedCall("missing", expected, None, allowed=allowed)
+        elif allowed:
+            yield AlignedCall("equal", expected, actual, allowed=True)
+        elif row.actual.name == row.expected.name:
+            pointers = tuple(_differing(row.actual, row.expected, match))
+            yield AlignedCall("changed", expected, actual, pointers)
+        else:
+            yield AlignedCall("missing", expected, None)
+            yield AlignedCall("surplus", None, actual)
+
+
+def _differing(actual: ToolCall, expected: ToolCall, match: CallMatcher) -> list[str]:
+    """Return JSON pointers to the values that differ, at most 20."""
+    pointers: list[str] = []
+    for name in match.differing(actual, expected):
+        start = f"/{escape(name)}"
+        if name in actual.args and name in expected.args:
+            pointers += _pointers(actual.args[name], expected.args[name], start)
+        else:
+            pointers.append(start)
+    return pointers[:_MOST_POINTERS]
+
+
+def _pointers(actual: Json, expected: Json, start: str) -> Iterator[str]:
+    """Yield pointers to the innermost values that differ, or the start if a matcher tells equal values apart."""
+    if isinstance(actual, dict) and isinstance(expected, dict):
+        inner = [(escape(name), actual.get(name), expected.get(name)) for name in sorted({*actual, *expected})]
+    elif isinstance(actual, list) and isinstance(expected, list) and len(actual) == len(expected):
+        inner = [(str(i), *pair) for i, pair in enumerate(zip(actual, expected, strict=True))]
+    else:
+        inner = []
+    differing = [(name, ours, theirs) for name, ours, theirs in inner if not equal_json(ours, theirs)]
+    if not differing:
+        yield start
+    for name, ours, theirs in differing:
+        yield from _pointers(ours, theirs, f"{start}/{name}")
+
+
+def _join_moved(rows: list[AlignedCall], calls: CallLists, match: CallMatcher) -> list[AlignedCall]:
+    """Join each missing call with a surplus call that matches it."""
+    surplus = [row.actual for row in rows if row.relation == "surplus" and row.actual is not None]
+    moved: dict[int, int] = {}
+    for row in rows:
+        if row.relation == "missing" and row.expected is not None:
+            theirs = calls.expected[row.expected]
+            place = next((place for place in surplus if match(calls.actual[place], theirs)), None)
+            if place is not None:
+                surplus.remove(place)
+                moved[row.expected] = place
+    if not moved:
+        return rows
+    gone = set(moved.values())
+    joined = (
+        replace(row, relation="moved", actual=moved[row.expected])
+        if row.relation == "missing" and row.expected in moved
+        else row
+        for row in rows
+    )
+    return [row for row in joined if row.relation != "surplus" or row.actual not in gone]
+
+
+def _mark_moved(rows: list[AlignedCall]) -> list[AlignedCall]:
+    """Mark the matched calls that come before the partner of an earlier expected call."""
+    latest = -1
+    marked: list[AlignedCall] = []
+    for row in rows:
+        if row.relation == "equal" and row.actual is not None:
+            marked.append(replace(row, relation="moved") if row.actual < latest else row)
+            latest = max(latest, row.actual)
+        else:
+            marked.append(row)
+    return marked
+
+
+def _with_optional(rows: list[AlignedCall], calls: CallLists, optional: Sequence[str]) -> list[AlignedCall]:
+    """Return the rows with the calls of optional tools, each before the next call of its side."""
+    if not optional:
+        return rows
+    result = list(rows)
+    for place, call in enumerate(calls.expected):
+        if call.name in optional:
+            before = next((i for i, row in enumerate(result) if (row.expected or -1) > place), len(result))
+            result.insert(before, AlignedCall("missing", place, None, allowed=True, optional=True))
+    for place, call in enumerate(calls.actual):
+        if call.name in optional:
+            before = next((i for i, row in enumerate(result) if (row.actual or -1) > place), len(result))
+            result.insert(before, AlignedCall("surplus", None, place, allowed=True, optional=True))
+    return result
+
+
+def _marked_forbidden(row: AlignedCall, calls: CallLists, forbidden: Sequence[str]) -> AlignedCall:
+    if row.actual is None or calls.actual[row.actual].name not in forbidden:
+        return row
+    return replace(row, forbidden=True, allowed=False)

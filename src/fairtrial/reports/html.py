@@ -1,0 +1,206 @@
+"""A run, or two runs side by side, as one HTML file that opens anywhere: from disk, from mail, without a network.
+
+The file holds a summary in plain HTML, the program that shows the view model, and the view model. The first script
+element with data is the index of all cases. Then come chunks of 100 attempts, which are unpacked when they are needed.
+All data is gzip in base64, so that no text of an agent can end its element. The texts of a chunk that a search reads
+stand apart from everything else, which names them by their number.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib import resources
+from itertools import count, islice
+from typing import IO, Any, BinaryIO
+
+import msgspec
+
+from fairtrial.records.run_comparison import Comparison
+from fairtrial.reports import view_shapes as shapes
+from fairtrial.reports.html_summary import summary_html
+from fairtrial.reports.report_table import ReportedRun
+from fairtrial.reports.view import RunReader, comparison_view
+from fairtrial.text.display import visible
+from fairtrial.text.redact import redact_json
+
+CHUNK = 100
+LIMIT = 50_000_000
+"""The largest size of a report, in bytes, that contains the conversations of attempts that passed by default."""
+
+_END_OF_TEXT, _END_OF_ATTEMPT = b"\xff", b"\xfe"
+"""Two bytes that do not occur in UTF-8."""
+
+_SEARCHED = frozenset({"text", "reason", "cause"})
+"""The keys whose texts a search reads."""
+
+
+class _TooLargeError(Exception):
+    """A report with all conversations exceeds the limit."""
+
+
+def write_pages(
+    target: BinaryIO,
+    runs: Sequence[ReportedRun],
+    *,
+    comparison: Comparison | None = None,
+    traces: shapes.Traces | None = None,
+    language: str = "",
+    limit: int = LIMIT,
+) -> list[str]:
+    """Write a page about a run, or about a base run and the run that is compared with it. Return warnings.
+
+    Without `traces`, the conversations of all attempts are written if they fit into the limit, and else only of the
+    attempts that did not pass.
+    """
+    with tempfile.TemporaryFile() as chunks:
+        try:
+            readers = _write_chunks(chunks, runs, traces or "all", limit if traces is None else 0)
+        except _TooLargeError:
+            chunks.seek(0)
+            chunks.truncate()
+            readers = _write_chunks(chunks, runs, "failed", 0)
+        size = chunks.tell()
+        page = shapes.PageView(
+            [reader.view() for reader in readers],
+            [reader.rows for reader in readers],
+            None if comparison is None else comparison_view(comparison, readers[0].rows, readers[-1].rows),
+            language,
+        )
+        target.write(_head(page))
+        chunks.seek(0)
+        shutil.copyfileobj(chunks, target, 1 << 20)
+        target.write(b"</body>\n</html>\n")
+    return list(_warnings(readers[0].traces, traces, size, limit))
+
+
+def _warnings(actual: shapes.Traces, traces: shapes.Traces | None, size: int, limit: int) -> Iterator[str]:
+    if actual == "failed" and traces is None:
+        yield (
+            f"the report would exceed {limit // 1_000_000} MB with all conversations, so it contains only those of "
+            "attempts that did not pass; --traces all includes all of them"
+        )
+    elif size > limit:
+        yield f"the report has {size / 1e6:.0f} MB; --traces failed or --traces none makes it smaller"
+
+
+def _write_chunks(chunks: IO[bytes], runs: Sequence[ReportedRun], traces: shapes.Traces, limit: int) -> list[RunReader]:
+    """Write the attempts of all runs. Raises _TooLargeError above the limit, if there is a limit."""
+    readers = [RunReader(run, traces) for run in runs]
+    for number, reader in enumerate(readers):
+        attempts = reader.attempts()
+        for chunk in count():
+            batch = list(islice(attempts, CHUNK))
+            if not batch:
+                break
+            texts, details = _packed(batch)
+            chunks.write(_data(f"texts-{number}-{chunk}", texts))
+            chunks.write(_data(f"details-{number}-{chunk}", details))
+            if limit and chunks.tell() > limit:
+                raise _TooLargeError
+    return readers
+
+
+def _data(name: str, content: bytes) -> bytes:
+    packed = base64.b64encode(gzip.compress(content, 6, mtime=0))
+    return b'<script type="application/gzip" id="%s">%s</script>\n' % (name.encode(), packed)
+
+
+def _packed(attempts: Sequence[shapes.AttemptView]) -> tuple[bytes, bytes]:
+    """Return the texts of attempts, and the attempts with the numbers of their texts."""
+    texts, details = bytearray(), []
+    for attempt in attempts:
+        numbers: dict[str, int] = {}
+        details.append(_numbered(clean(msgspec.to_builtins(attempt)), numbers))
+        texts += _END_OF_TEXT.join(text.encode() for text in numbers) + _END_OF_ATTEMPT
+    return bytes(texts), msgspec.json.encode(details)
+
+
+def clean(value: Any) -> Any:
+    """Return JSON without secrets and without lone surrogates, which are not text in any encoding.
+
+    E-mail addresses stay, because many conversations are about them.
+    """
+    return redact_json(_encodable(value), emails=False)[0]
+
+
+def _encodable(value: Any) -> Any:
+    if isinstance(value, str):
+        return value if value.isascii() else _encodable_text(value)
+    if isinstance(value, dict):
+        return {_encodable(key): _encodable(item) for key, item in value.items()}
+    return [_encodable(item) for item in value] if isinstance(value, list) else value
+
+
+def _encodable_text(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return visible(text)
+    return text
+
+
+def _numbered(value: Any, numbers: dict[str, int]) -> Any:
+    """Return a value with numbers in place of the texts that a search reads."""
+    if isinstance(value, dict):
+        return {
+            key: numbers.setdefault(item, len(numbers))
+            if key in _SEARCHED and isinstance(item, str)
+            else _numbered(item, numbers)
+            for key, item in value.items()
+        }
+    return [_numbered(item, numbers) for item in value] if isinstance(value, list) else value
+
+
+@cache
+def asset(name: str) -> str:
+    """Return the text of an asset: the program, the style sheet, or the texts of a language."""
+    return resources.files("fairtrial.reports").joinpath("assets", name).read_text("utf-8")
+
+
+def _policy(script: str, style: str) -> str:
+    """Return the content security policy: only our script and our style, no request, no HTML from text."""
+    return "; ".join(
+        [
+            "default-src 'none'",
+            f"script-src '{_hash(script)}'",
+            f"style-src '{_hash(style)}'",
+            "img-src data:",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "require-trusted-types-for 'script'",
+            "trusted-types 'none'",
+        ]
+    )
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def _head(page: shapes.PageView) -> bytes:
+    """Return everything before the chunks. The program stands before them, so that it need not wait for them."""
+    script, style = asset("report.js"), asset("report.css")
+    cleaned = clean(msgspec.to_builtins(page))
+    summary = summary_html(cleaned)
+    head = f"""<!DOCTYPE html>
+<html lang="{page.language or "en"}">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{_policy(script, style)}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<meta name="color-scheme" content="light dark">
+<title>{summary.title}</title>
+<style>{style}</style>
+</head>
+<body>
+<div id="app">{summary.body}</div>
+"""
+    data = _data("page", msgspec.json.encode(cleaned)).decode()
+    return f"{head}{data}<script>{script}</script>\n".encode()

@@ -1,0 +1,282 @@
+"""How does a run look in the view model? Its numbers, its cases and its comparison with another run."""
+
+from __future__ import annotations
+
+import shlex
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from fairtrial.records.calibration import Calibration
+from fairtrial.records.expectation import ExpectedCase
+from fairtrial.records.keys import CaseKey
+from fairtrial.records.label import Label
+from fairtrial.records.record import Json
+from fairtrial.records.result import Verdict
+from fairtrial.records.run import RunInfo
+from fairtrial.records.run_comparison import Comparison
+from fairtrial.records.summary import CriterionSummary, Estimate, RunUsage, Summary
+from fairtrial.reports import view_shapes as shapes
+from fairtrial.reports.report_table import ReportedRun
+from fairtrial.reports.view_attempts import AgentIndex, AttemptParts, RowBuilder, attempt_view, usage_view
+
+_GREEN = (Verdict.PASSED, Verdict.INFORMATIONAL)
+_FLAGS = {"lenient": "--lenient", "allow_code": "--allow-code"}
+_VALUES = {"agent": "--agent", "config": "--config", "match": "--match", "reply_timeout": "--reply-timeout"}
+
+
+@dataclass
+class RunReader:
+    """Reads the attempts of a run once, in file order, and gathers the rows, agents and tools of the whole run."""
+
+    run: ReportedRun
+    traces: shapes.Traces = "all"
+    agents: AgentIndex = field(default_factory=AgentIndex)
+    builder: RowBuilder = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.builder = RowBuilder({summary.criterion: i for i, summary in enumerate(self.run.summary.criteria)})
+
+    def attempts(self) -> Iterator[shapes.AttemptView]:
+        """Yield the view of each attempt."""
+        ballots, replies, signatures = self.run.ballots, self.run.replies, self.run.info.signatures
+        for parts in attempt_parts(self.run):
+            self.builder.add(parts)
+            passed = parts.result.verdict in _GREEN
+            if self.traces == "none" or (passed and self.traces == "failed"):
+                parts = AttemptParts(parts.place, parts.result, None, None, parts.labels)  # noqa: PLW2901
+            yield attempt_view(parts, ballots, replies, signatures, self.agents)
+
+    @property
+    def rows(self) -> list[shapes.CaseRow]:
+        """The rows of the cases that were read."""
+        return self.builder.rows
+
+    def view(self) -> shapes.RunView:
+        """Return the view of the run, after all attempts were read."""
+        return run_view(
+            self.run.info,
+            self.run.summary,
+            self.run.calibrations,
+            cases=len(self.rows),
+            traces=self.traces,
+            agents=self.agents.views,
+            tools=list(self.builder.tools),
+            labelled=self.builder.labelled,
+        )
+
+
+def attempt_parts(run: ReportedRun) -> Iterator[AttemptParts]:
+    """Yield everything that is stored about each attempt, in file order.
+
+    Results, cases and recordings are read side by side, so that memory does not grow with the run.
+    """
+    labels: defaultdict[tuple[CaseKey, int], list[Label]] = defaultdict(list)
+    for label in run.labels:
+        labels[label.case, label.attempt].append(label)
+    expected, recordings = iter(run.expected), iter(run.recordings)
+    case: ExpectedCase | None = next(expected, None)
+    recorded = next(recordings, None)
+    for place, result in enumerate(run.cases):
+        while case is not None and case.position < result.position:
+            case = next(expected, None)
+        here = (result.position, result.attempt)
+        while recorded is not None and (recorded[0], recorded[1].attempt) < here:
+            recorded = next(recordings, None)
+        is_recorded = recorded is not None and (recorded[0], recorded[1].attempt) == here
+        yield AttemptParts(
+            place,
+            result,
+            case.case if case is not None and case.position == result.position else None,
+            recorded[1] if recorded is not None and is_recorded else None,
+            labels.get((result.key, result.attempt), ()),
+        )
+
+
+def run_view(
+    info: RunInfo,
+    summary: Summary,
+    calibrations: Sequence[Calibration],
+    *,
+    cases: int,
+    traces: shapes.Traces = "all",
+    agents: Sequence[shapes.AgentView] = (),
+    tools: Sequence[str] = (),
+    labelled: int = 0,
+) -> shapes.RunView:
+    """Return the view of a whole run. A run that was interrupted has not passed."""
+    verdict = Verdict.UNSCORED if info.finished is None and summary.verdict in _GREEN else summary.verdict
+    by_name = {calibration.criterion: calibration for calibration in calibrations}
+    attempts = sum(summary.cases.values())
+    return shapes.RunView(
+        view=shapes.VERSION,
+        id=info.id,
+        started=info.started,
+        version=info.version,
+        kind=info.kind,
+        verdict=verdict.value,  # type: ignore[arg-type]
+        counts=dict(summary.cases),
+        invalid=dict(summary.invalid),
+        criteria=[_criterion(criterion, by_name.get(criterion.criterion)) for criterion in summary.criteria],
+        usage=list(_usages(summary.spending)),
+        config=info.config,
+        signatures=info.signatures,
+        command=repeat_command(info),
+        cases=cases,
+        attempts=attempts,
+        traces=traces,
+        finished=info.finished,
+        seconds=info.seconds,
+        reasons=list(summary.reasons),
+        notes=list(summary.notes),
+        pass_k=list(summary.pass_k),
+        decision=summary.decision,
+        agents=list(agents),
+        tools=list(tools),
+        clustered=attempts > cases,
+        labelled=labelled,
+    )
+
+
+def repeat_command(info: RunInfo) -> str:
+    """Return the command that repeats a run."""
+    config: Mapping[str, Json] = info.config
+    words = ["fairtrial", info.kind, *map(str, config.get("paths") or ())]
+    for name, option in _VALUES.items():
+        if config.get(name) not in (None, "", "id"):
+            words += [option, str(config[name])]
+    for path in config.get("against") or ():
+        words += ["--against", str(path)]
+    if (config.get("attempts") or 1) > 1:
+        words += ["--attempts", str(config["attempts"])]
+    for pattern in config.get("only") or ():
+        words += ["--only", str(pattern)]
+    for name, value in (config.get("thresholds") or {}).items():
+        words += ["--threshold", f"{name}={value:g}"]
+    words += [option for name, option in _FLAGS.items() if config.get(name)]
+    return shlex.join(words)
+
+
+def _usages(usage: RunUsage) -> Iterator[shapes.UsageView]:
+    sides = (
+        ("agent", usage.agent),
+        ("judge", usage.judge),
+        ("simulator", usage.simulator),
+        ("environment", usage.environment),
+    )
+    for side, used in sides:
+        if used is not None:
+            yield usage_view(side, used)
+
+
+def _estimate(estimate: Estimate) -> shapes.EstimateView:
+    return shapes.EstimateView(estimate.value, estimate.low, estimate.high, estimate.method)
+
+
+def _criterion(summary: CriterionSummary, calibration: Calibration | None) -> shapes.CriterionView:
+    valid = summary.valid
+    counts = {
+        "passed": summary.passed,
+        "failed": summary.failed,
+        "unscored": summary.unscored,
+        "not_applicable": summary.not_applicable,
+        "informational": summary.informational,
+        "error": summary.errors,
+    }
+    return shapes.CriterionView(
+        name=summary.criterion,
+        range=shapes.RangeView(summary.range.low, summary.range.high),
+        mean=_estimate(summary.mean),
+        pass_rate=_estimate(summary.pass_rate),
+        counts={name: number for name, number in counts.items() if number},
+        threshold=summary.threshold,
+        lower_is_better=summary.lower_is_better,
+        valid=None if valid is None else shapes.ValidView(valid.n, _estimate(valid.mean), _estimate(valid.pass_rate)),
+        judge=None if calibration is None else _judge(calibration),
+        self_agreement=summary.self_agreement,
+        panel_agreement=summary.panel_agreement,
+        pair_agreements=list(summary.pair_agreements),
+        cost=summary.cost,
+        unpriced_calls=summary.unpriced_calls,
+    )
+
+
+def _judge(calibration: Calibration) -> shapes.JudgeView:
+    return shapes.JudgeView(
+        calibration.state.value,
+        calibration.judge,
+        calibration.labels,
+        _estimate(calibration.corrected),
+        _estimate(calibration.flattery),
+        _estimate(calibration.agreement.accuracy),
+        calibration.graded,
+    )
+
+
+def comparison_view(
+    comparison: Comparison, base: Sequence[shapes.CaseRow], candidate: Sequence[shapes.CaseRow]
+) -> shapes.ComparisonView:
+    """Return the view of a comparison, with every case of both runs."""
+    first, second = comparison.runs
+    return shapes.ComparisonView(
+        base=first.id,
+        candidate=second.id,
+        level=comparison.level,
+        about=comparison.about,
+        rows=list(comparison.rows),
+        setup=list(comparison.setup),
+        warnings=list(comparison.warnings),
+        cases=list(_compared_cases(comparison, base, candidate)),
+        margin=comparison.margin,
+    )
+
+
+def _compared_cases(
+    comparison: Comparison, base: Sequence[shapes.CaseRow], candidate: Sequence[shapes.CaseRow]
+) -> Iterator[shapes.ComparedCase]:
+    """Yield each case of the base, then the cases that only the candidate has. Cases are joined by their names."""
+    ours = {(row.eval_set, row.name): row for row in candidate}
+    changed = {*comparison.pairs.changed, *comparison.pairs.ambiguous}
+    for row in base:
+        partner = ours.pop((row.eval_set, row.name), None)
+        yield _compared_case(row, partner, expectation_changed=row.name in changed)
+    for row in ours.values():
+        yield _compared_case(None, row, expectation_changed=False)
+
+
+def _compared_case(
+    base: shapes.CaseRow | None, candidate: shapes.CaseRow | None, *, expectation_changed: bool
+) -> shapes.ComparedCase:
+    before, after = _passed(base), _passed(candidate)
+    if candidate is None:
+        change: shapes.CaseChange = "only_base"
+    elif base is None:
+        change = "only_candidate"
+    elif expectation_changed:
+        change = "expectation_changed"
+    else:
+        change = _change(before, after)
+    return shapes.ComparedCase(
+        name=(base or candidate).name,  # type: ignore[union-attr]
+        change=change,
+        base=None if base is None else base.position,
+        candidate=None if candidate is None else candidate.position,
+        base_passed=before,
+        candidate_passed=after,
+    )
+
+
+def _passed(row: shapes.CaseRow | None) -> tuple[int, int]:
+    """Return how many attempts of a case passed or only inform, of how many."""
+    attempts = [] if row is None else row.attempts
+    return sum(attempt.verdict in ("passed", "informational") for attempt in attempts), len(attempts)
+
+
+def _change(before: tuple[int, int], after: tuple[int, int]) -> shapes.CaseChange:
+    """Return how the attempts of a case changed. A case is flaky if its attempts differ in one of the runs."""
+    all_before, all_after = before[0] == before[1], after[0] == after[1]
+    if all_before and not after[0]:
+        return "broken"
+    if not before[0] and all_after:
+        return "fixed"
+    return "same" if all_before == all_after and before[0] in (0, before[1]) and after[0] in (0, after[1]) else "flaky"

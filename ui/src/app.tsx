@@ -1,0 +1,244 @@
+// The page around everything: navigation, language, theme, keys, and the state in the fragment.
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Case } from "./attempt";
+import { Compare } from "./compare";
+import { PageContext, type Page } from "./context";
+import { Help } from "./help";
+import { LANGUAGES, Language, choose } from "./i18n";
+import { actionOf, badge } from "./keys";
+import { remember, remembered } from "./memory";
+import { Setup } from "./setup";
+import type { Source } from "./source";
+import { type Filter, EVERYTHING } from "./source";
+import { type State, format, parse } from "./state";
+import { Summary } from "./summary";
+import { visibleLine } from "./visible";
+
+type Theme = "system" | "light" | "dark";
+const THEMES: readonly Theme[] = ["system", "light", "dark"];
+
+function isTyping(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  if (target instanceof HTMLInputElement) return target.type !== "checkbox";
+  return target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement || target.isContentEditable;
+}
+
+export function App({ source }: { source: Source }) {
+  const ids = useMemo(() => source.runs.map((run) => run.id), [source]);
+  const [state, setState] = useState(() => parse(location.hash, ids));
+  const [code, setCode] = useState(
+    () => new URLSearchParams(location.search).get("lang") ?? remembered("language") ?? (source.language || choose(navigator.languages)),
+  );
+  const [theme, setTheme] = useState<Theme>(() => THEMES.find((name) => name === remembered("theme")) ?? "system");
+  const [showsThoughts, setThoughts] = useState(false);
+  const [showsExpected, setExpected] = useState(true);
+  const [singleKeys, setSingleKeys] = useState(remembered("singleKeys") !== "off");
+  const [hasHelp, setHelp] = useState(false);
+  const main = useRef<HTMLElement>(null);
+  const language = useMemo(() => new Language(code), [code]);
+  const run = source.runs.find((entry) => entry.id === state.run) ?? source.runs[source.runs.length - 1]!;
+
+  const navigate = useCallback((change: Partial<State>) => {
+    setState((old) => {
+      const next = { ...old, ...change };
+      const fragment = format(next);
+      // A filter is no step of its own in the history of the browser.
+      if (fragment !== location.hash) {
+        if (next.page === old.page && next.position === old.position) history.replaceState(null, "", fragment);
+        else history.pushState(null, "", fragment);
+      }
+      return next;
+    });
+  }, []);
+  const link = useCallback((change: Partial<State>) => format({ ...state, ...change }), [state]);
+
+  useEffect(() => {
+    const onHash = () => setState(parse(location.hash, ids));
+    window.addEventListener("hashchange", onHash);
+    window.addEventListener("popstate", onHash);
+    return () => {
+      window.removeEventListener("hashchange", onHash);
+      window.removeEventListener("popstate", onHash);
+    };
+  }, [ids]);
+
+  useEffect(() => {
+    document.documentElement.lang = code;
+    document.documentElement.dataset.theme = theme;
+    document.title = visibleLine(`${run.verdict} – ${run.id}`);
+  }, [code, theme, run]);
+
+  // Another page begins at its top, with the focus on its title, so that a screen reader reads it.
+  const place = `${state.page}/${state.run}/${state.page === "compare" ? "" : state.position}`;
+  const lastPlace = useRef(place);
+  const scrolls = useRef(new Map<string, number>());
+  useEffect(() => {
+    if (lastPlace.current === place) return;
+    lastPlace.current = place;
+    window.scrollTo(0, state.page === "summary" ? (scrolls.current.get("summary") ?? 0) : 0);
+    main.current?.focus({ preventScroll: true });
+  }, [place, state.page]);
+  useEffect(() => {
+    const onScroll = () => {
+      if (state.page === "summary") scrolls.current.set("summary", window.scrollY);
+    };
+    window.addEventListener("scroll", onScroll, { passive: true });
+    return () => window.removeEventListener("scroll", onScroll);
+  }, [state.page]);
+
+  const [neighbours, setNeighbours] = useState<readonly number[]>([]);
+  const queryKey = JSON.stringify(state.query);
+  useEffect(() => {
+    let isCurrent = true;
+    if (state.page !== "case" || state.position === null) return;
+    void source.list(run.id, state.query).then(async (list) => {
+      const own = list.indexOf(state.position ?? -1);
+      await list.load(Math.max(0, own - 1), own + 2);
+      const positions = [own - 1, own + 1].map((index) => list.row(index)?.position ?? -1);
+      if (isCurrent) setNeighbours(positions);
+    });
+    return () => {
+      isCurrent = false;
+    };
+  }, [source, run.id, state.page, state.position, queryKey]);
+
+  useEffect(() => {
+    const act = (action: string) => document.dispatchEvent(new CustomEvent("page-action", { detail: action }));
+    const onKey = (event: KeyboardEvent) => {
+      if (hasHelp) return;
+      const action = actionOf(event, isTyping(event.target), singleKeys);
+      if (!action) return;
+      if (action === "open" && event.target instanceof HTMLElement && !event.target.matches("[role=row]")) return;
+      if (action === "back" && event.target instanceof HTMLInputElement) {
+        event.target.blur();
+        main.current?.focus({ preventScroll: true });
+        return;
+      }
+      event.preventDefault();
+      act(action);
+    };
+    const onAction = (event: Event) => {
+      const action = (event as CustomEvent<string>).detail;
+      if (action === "help") setHelp(true);
+      else if (action === "thoughts") setThoughts((on) => !on);
+      else if (action === "expected") setExpected((on) => !on);
+      else if (action === "back" && state.page !== "summary") navigate({ page: "summary" });
+      else if (action === "compare" && source.comparison) navigate({ page: state.page === "compare" ? "summary" : "compare" });
+      else if (action === "search") {
+        if (state.page !== "summary") navigate({ page: "summary" });
+        setTimeout(() => document.getElementById("search")?.focus());
+      } else if (action === "failed") {
+        const flags = state.query.flags.filter((flag) => flag !== "failed");
+        const next: Filter[] = state.query.flags.includes("failed") ? flags : [...flags, "failed"];
+        navigate({ page: "summary", query: { ...state.query, flags: next } });
+      } else if (state.page === "case" && (action === "next" || action === "previous")) {
+        const position = neighbours[action === "next" ? 1 : 0] ?? -1;
+        if (position >= 0) navigate({ position, attempt: 1 });
+      }
+    };
+    document.addEventListener("keydown", onKey);
+    document.addEventListener("page-action", onAction);
+    return () => {
+      document.removeEventListener("keydown", onKey);
+      document.removeEventListener("page-action", onAction);
+    };
+  });
+
+  const page: Page = { language, source, state, run, showsThoughts, showsExpected, singleKeys, navigate, link };
+  return (
+    <PageContext.Provider value={page}>
+      <a class="skip" href="#main" onClick={(event) => (event.preventDefault(), main.current?.focus())}>
+        {language.text("skip")}
+      </a>
+      <header class="bar">
+        <span class="brand">fairtrial</span>
+        <nav aria-label={language.text("pages")}>
+          <Tab page="summary" state={state} link={link({ page: "summary" })} text={language.text("summary")} />
+          {source.comparison && (
+            <Tab page="compare" state={state} link={link({ page: "compare" })} text={language.text("comparison")} />
+          )}
+          <Tab page="setup" state={state} link={link({ page: "setup" })} text={language.text("setup")} />
+        </nav>
+        {source.runs.length > 1 ? (
+          <label class="choice">
+            <span class="visually-hidden">{language.text("run")}</span>
+            <select
+              value={run.id}
+              onChange={(event) =>
+                navigate({ run: event.currentTarget.value, page: "summary", position: null, attempt: 1, query: EVERYTHING })
+              }
+            >
+              {source.runs.map((entry) => (
+                <option key={entry.id} value={entry.id}>
+                  {visibleLine(entry.id)}
+                </option>
+              ))}
+            </select>
+          </label>
+        ) : (
+          <code class="run-id">{visibleLine(run.id)}</code>
+        )}
+        <span class="options">
+          <label>
+            <span class="visually-hidden">{language.text("language")}</span>
+            <select
+              value={code}
+              onChange={(event) => {
+                remember("language", event.currentTarget.value);
+                setCode(event.currentTarget.value);
+              }}
+            >
+              {LANGUAGES.map(([own, name]) => (
+                <option key={own} value={own} lang={own}>
+                  {name}
+                </option>
+              ))}
+            </select>
+          </label>
+          <label>
+            <span class="visually-hidden">{language.text("theme")}</span>
+            <select
+              value={theme}
+              onChange={(event) => {
+                const chosen = THEMES.find((name) => name === event.currentTarget.value) ?? "system";
+                remember("theme", chosen);
+                setTheme(chosen);
+              }}
+            >
+              <option value="system">{language.text("themeSystem")}</option>
+              <option value="light">{language.text("themeLight")}</option>
+              <option value="dark">{language.text("themeDark")}</option>
+            </select>
+          </label>
+          <button type="button" class="quiet" onClick={() => setHelp(true)}>
+            {language.text("help")} <kbd aria-hidden="true">{badge("help")}</kbd>
+          </button>
+        </span>
+      </header>
+      <main id="main" ref={main} tabIndex={-1}>
+        {state.page === "summary" && <Summary key={run.id} />}
+        {state.page === "case" && <Case />}
+        {state.page === "compare" && <Compare />}
+        {state.page === "setup" && <Setup />}
+      </main>
+      {hasHelp && (
+        <Help
+          onClose={() => setHelp(false)}
+          onSingleKeys={(on) => {
+            remember("singleKeys", on ? "on" : "off");
+            setSingleKeys(on);
+          }}
+        />
+      )}
+    </PageContext.Provider>
+  );
+}
+
+function Tab(props: { page: string; state: State; link: string; text: string }) {
+  const isCurrent = props.state.page === props.page || (props.page === "summary" && props.state.page === "case");
+  return (
+    <a href={props.link} aria-current={isCurrent ? "page" : undefined}>
+      {props.text}
+    </a>
+  );
+}

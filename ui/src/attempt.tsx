@@ -1,0 +1,270 @@
+// One case: its attempts, why it failed, each criterion with its evidence, and the conversation.
+import { useEffect, useState } from "preact/hooks";
+import { usePage } from "./context";
+import { Conversation } from "./conversation";
+import { badge } from "./keys";
+import { Name, Verdict, mark, verdictWord } from "./marks";
+import { Outcome } from "./outcome";
+import { Usage } from "./summary";
+import { Foreign, Json } from "./text";
+import type { AttemptView, CaseRow, LabelView, OutcomeView } from "./view";
+
+interface Opened {
+  readonly row: CaseRow | undefined;
+  readonly attempt: AttemptView | null;
+  readonly problem: string;
+}
+
+/** The attempt at a case, which is read when it is shown. While another is read, the old attempt stays. */
+export function useAttempt(run: string, position: number | null, attempt: number): Opened {
+  const { source } = usePage();
+  const [opened, setOpened] = useState<Opened>({ row: undefined, attempt: null, problem: "" });
+  useEffect(() => {
+    let isCurrent = true;
+    const show = (next: Opened) => isCurrent && setOpened(next);
+    if (position === null) {
+      show({ row: undefined, attempt: null, problem: "" });
+    } else {
+      Promise.all([source.row(run, position), source.attempt(run, position, attempt)])
+        .then(([row, view]) => show({ row, attempt: view, problem: "" }))
+        .catch((error: unknown) => show({ row: undefined, attempt: null, problem: String(error) }));
+    }
+    return () => {
+      isCurrent = false;
+    };
+  }, [source, run, position, attempt]);
+  return opened;
+}
+
+export function Case() {
+  const { language, state, run, link, navigate, source } = usePage();
+  const { row, attempt, problem } = useAttempt(run.id, state.position, state.attempt);
+  useEffect(() => {
+    const onAction = (event: Event) => {
+      const action = (event as CustomEvent<string>).detail;
+      const step = action === "nextAttempt" ? 1 : action === "previousAttempt" ? -1 : 0;
+      if (!step || !row) return;
+      const index = row.attempts.findIndex((entry) => entry.attempt === state.attempt) + step;
+      const next = row.attempts[index];
+      if (next) navigate({ attempt: next.attempt });
+    };
+    document.addEventListener("page-action", onAction);
+    return () => document.removeEventListener("page-action", onAction);
+  });
+  if (problem) return <p class="warning">{language.text("notFound")}</p>;
+  if (!attempt || !row) return <p class="muted">{language.text("reading")}</p>;
+  return (
+    <article class="case" aria-labelledby="case-title">
+      <nav class="case-nav" aria-label={language.text("case")}>
+        <a class="back" href={link({ page: "summary" })}>
+          ← {language.text("back")} <kbd aria-hidden="true">{badge("back")}</kbd>
+        </a>
+        <Neighbours />
+        {source.comparison && (
+          <a href={link({ page: "compare" })}>
+            {language.text("compare")} <kbd aria-hidden="true">{badge("compare")}</kbd>
+          </a>
+        )}
+      </nav>
+      <header class="case-head">
+        <h1 id="case-title" tabIndex={-1}>
+          <Name text={attempt.name} />
+        </h1>
+        <Verdict verdict={attempt.verdict} />
+        {attempt.eval_set && (
+          <span class="muted">
+            <Name text={attempt.eval_set} /> · {attempt.digest.slice(0, 12)}
+          </span>
+        )}
+      </header>
+      {row.attempts.length > 1 && <Attempts row={row} />}
+      <Callouts attempt={attempt} />
+      <section aria-labelledby="outcomes-title">
+        <h2 id="outcomes-title">{language.text("criteria")}</h2>
+        {sorted(attempt.outcomes).map((outcome) => (
+          <Outcome key={outcome.criterion} outcome={outcome} attempt={attempt} />
+        ))}
+        <Informational outcomes={attempt.outcomes} attempt={attempt} />
+      </section>
+      <Labels labels={attempt.labels ?? []} />
+      <Conversation attempt={attempt} />
+      <Details attempt={attempt} />
+    </article>
+  );
+}
+
+const ORDER = ["failed", "unscored", "passed", "not_applicable"];
+
+/** The criteria that decide, those that failed first. */
+function sorted(outcomes: readonly OutcomeView[]): OutcomeView[] {
+  return outcomes
+    .filter((outcome) => outcome.verdict !== "informational")
+    .sort((a, b) => ORDER.indexOf(a.verdict) - ORDER.indexOf(b.verdict));
+}
+
+function Informational({ outcomes, attempt }: { outcomes: readonly OutcomeView[]; attempt: AttemptView }) {
+  const { language } = usePage();
+  const own = outcomes.filter((outcome) => outcome.verdict === "informational" && typeof outcome.value === "number");
+  if (own.length === 0) return null;
+  return (
+    <details class="informational">
+      <summary>{language.text("informational", { count: own.length })}</summary>
+      {own.map((outcome) => (
+        <Outcome key={outcome.criterion} outcome={outcome} attempt={attempt} />
+      ))}
+    </details>
+  );
+}
+
+function Neighbours() {
+  const { language } = usePage();
+  const go = (action: string) => document.dispatchEvent(new CustomEvent("page-action", { detail: action }));
+  return (
+    <span class="neighbours">
+      <button type="button" class="quiet" onClick={() => go("previous")}>
+        {language.text("previousCase")} <kbd aria-hidden="true">{badge("previous")}</kbd>
+      </button>
+      <button type="button" class="quiet" onClick={() => go("next")}>
+        {language.text("nextCase")} <kbd aria-hidden="true">{badge("next")}</kbd>
+      </button>
+    </span>
+  );
+}
+
+function Attempts({ row }: { row: CaseRow }) {
+  const { language, state, link } = usePage();
+  return (
+    <nav class="attempts" aria-label={language.text("attempts")}>
+      {row.attempts.map((entry) => (
+        <a
+          key={entry.attempt}
+          class={`attempt ${entry.verdict}`}
+          href={link({ attempt: entry.attempt })}
+          aria-current={entry.attempt === state.attempt ? "page" : undefined}
+        >
+          {language.text("attempt", { number: String(entry.attempt) })} <span aria-hidden="true">{mark(entry.verdict)}</span>{" "}
+          <span lang="en">{verdictWord(entry.verdict)}</span>
+        </a>
+      ))}
+      <span class="muted" aria-hidden="true">
+        <kbd>{badge("previousAttempt")}</kbd> <kbd>{badge("nextAttempt")}</kbd>
+      </span>
+    </nav>
+  );
+}
+
+function Callouts({ attempt }: { attempt: AttemptView }) {
+  const { language } = usePage();
+  const { failure, fault, mutation } = attempt;
+  return (
+    <>
+      {failure && (
+        <section class="callout error" aria-label={language.text("failure")}>
+          <h2>
+            {language.text("failure")}: <span lang="en">{failure.side}</span>
+          </h2>
+          <Foreign text={failure.cause} />
+          {failure.traceback && (
+            <details>
+              <summary>{language.text("traceback")}</summary>
+              <Foreign class="code" text={failure.traceback} />
+            </details>
+          )}
+        </section>
+      )}
+      {(attempt.invalid ?? []).map((invalid) => (
+        <section key={invalid.side} class="callout warning" aria-label={language.text("invalid")}>
+          <h2>
+            {language.text("invalid")}: <span lang="en">{invalid.side}</span>
+          </h2>
+          {invalid.evidence.map((text) => (
+            <Foreign key={text} text={text} />
+          ))}
+        </section>
+      ))}
+      {fault && fault.side === "agent" && !failure && (
+        <p class="muted">{language.text("faultOfAgent", { evidence: language.list(fault.evidence) })}</p>
+      )}
+      {attempt.ended_by === "cap" && <p class="warning">{language.text("endedByCap")}</p>}
+      {mutation && (
+        <p class="warning">
+          {language.text("mutated", { operator: mutation.operator, number: String(mutation.invocation) })}
+        </p>
+      )}
+      {(attempt.warnings ?? []).map((text) => (
+        <Foreign key={text} class="warning" text={text} />
+      ))}
+      {(attempt.injections ?? []).map((injection, index) => (
+        <p key={index} class={injection.invalidates ? "warning" : "note"}>
+          {language.text("injected", {
+            number: String(injection.invocation),
+            tool: injection.tool,
+            effect: injection.effect,
+            detail: injection.detail ?? "",
+          })}
+        </p>
+      ))}
+    </>
+  );
+}
+
+function Labels({ labels }: { labels: readonly LabelView[] }) {
+  const { language } = usePage();
+  if (labels.length === 0) return null;
+  return (
+    <section aria-labelledby="labels-title">
+      <h2 id="labels-title">{language.text("labels")}</h2>
+      <ul class="labels">
+        {labels.map((label, index) => (
+          <li key={index}>
+            <b>
+              <Name text={label.author || "–"} />
+            </b>{" "}
+            <Name text={label.criterion} /> {label.part && <Name text={label.part} />} {language.number(label.value)}
+            {label.note && <Foreign text={label.note} />}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Details({ attempt }: { attempt: AttemptView }) {
+  const { language } = usePage();
+  const { usage, usages = [], reward, final_state: state } = attempt;
+  const counts = Object.entries(usage ?? {});
+  if (counts.length + usages.length === 0 && !state && typeof reward !== "number") return null;
+  return (
+    <section aria-labelledby="details-title">
+      <h2 id="details-title">{language.text("details")}</h2>
+      <dl class="facts">
+        {counts.map(([name, value]) => (
+          <div key={name}>
+            <dt lang="en">{name.replaceAll("_", " ")}</dt>
+            <dd>{language.number(value)}</dd>
+          </div>
+        ))}
+        {usages.map((used) => (
+          <div key={used.side}>
+            <dt lang="en">{used.side}</dt>
+            <dd>
+              <Usage usage={used} />
+            </dd>
+          </div>
+        ))}
+        {typeof reward === "number" && (
+          <div>
+            <dt>{language.text("reward")}</dt>
+            <dd>{language.number(reward)}</dd>
+          </div>
+        )}
+      </dl>
+      {state && (
+        <details>
+          <summary>{language.text("finalState")}</summary>
+          <Json value={state} />
+        </details>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,27 @@
+// What every component may need: the language, the source, the state, and the choices of the reader.
+import { createContext } from "preact";
+import { useContext } from "preact/hooks";
+import { Language } from "./i18n";
+import type { Source } from "./source";
+import type { State } from "./state";
+import type { RunView } from "./view";
+
+export interface Page {
+  readonly language: Language;
+  readonly source: Source;
+  readonly state: State;
+  readonly run: RunView;
+  readonly showsThoughts: boolean;
+  readonly showsExpected: boolean;
+  readonly singleKeys: boolean;
+  navigate(change: Partial<State>): void;
+  link(change: Partial<State>): string;
+}
+
+export const PageContext = createContext<Page | null>(null);
+
+export function usePage(): Page {
+  const page = useContext(PageContext);
+  if (!page) throw new Error("a component stands outside of the page");
+  return page;
+}

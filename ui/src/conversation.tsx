@@ -1,0 +1,222 @@
+// A conversation as it was recorded: messages, with steps, thoughts and tool results folded, and the expectation.
+import { useState } from "preact/hooks";
+import { usePage } from "./context";
+import { badge } from "./keys";
+import { Name } from "./marks";
+import { Foreign, Json, jsonText } from "./text";
+import type { AttemptView, ExpectedView, InvocationView, OutcomeView, PartView, StepView } from "./view";
+
+const BRIEF = 140;
+
+export function Conversation({ attempt, headless = false }: { attempt: AttemptView; headless?: boolean }) {
+  const { language, showsExpected, run } = usePage();
+  const { trace, expected } = attempt;
+  const marks = quotesOf(attempt.outcomes);
+  const count = Math.max(trace?.length ?? 0, showsExpected ? (expected?.conversation?.length ?? 0) : 0);
+  return (
+    <section class="conversation" aria-labelledby={headless ? undefined : "conversation-title"}>
+      {!headless && (
+        <h2 id="conversation-title">
+          {language.text("conversation")}{" "}
+          <span class="muted keys" aria-hidden="true">
+            <kbd>{badge("expected")}</kbd> {language.text("expected")} <kbd>{badge("thoughts")}</kbd>{" "}
+            {language.text("thoughts")}
+          </span>
+        </h2>
+      )}
+      {!trace && <p class="note">{language.text(run.traces === "none" ? "tracesNone" : "tracesFailed")}</p>}
+      {expected?.scenario && <Scenario expected={expected} />}
+      <ol class="invocations">
+        {Array.from({ length: count }, (_, index) => (
+          <Invocation
+            key={index}
+            index={index}
+            actual={trace?.[index]}
+            expected={showsExpected ? expected?.conversation?.[index] : undefined}
+            marks={marks}
+            agents={attempt.agents ?? run.agents ?? []}
+          />
+        ))}
+      </ol>
+      {expected?.context && (
+        <details>
+          <summary>{language.text("context")}</summary>
+          <Foreign text={expected.context} marks={marks} />
+        </details>
+      )}
+      {expected?.final_state && (
+        <details>
+          <summary>{language.text("expectedState")}</summary>
+          <Json value={expected.final_state} />
+        </details>
+      )}
+    </section>
+  );
+}
+
+/** The texts that criteria and judges quote. */
+function quotesOf(outcomes: readonly (OutcomeView | PartView)[]): string[] {
+  return outcomes.flatMap((outcome) => [
+    ...(outcome.quotes ?? []).filter((quote) => !["expected", "actual", "both"].includes(quote.source ?? "")).map((quote) => quote.text),
+    ...quotesOf(outcome.parts ?? []),
+  ]);
+}
+
+function Scenario({ expected }: { expected: ExpectedView }) {
+  const { language } = usePage();
+  return (
+    <details>
+      <summary>{language.text("scenario")}</summary>
+      <Json value={expected.scenario} />
+    </details>
+  );
+}
+
+interface InvocationProps {
+  readonly index: number;
+  readonly actual?: InvocationView;
+  readonly expected?: InvocationView;
+  readonly marks: readonly string[];
+  readonly agents: readonly { readonly name: string }[];
+}
+
+export function Invocation({ index, actual, expected, marks, agents }: InvocationProps) {
+  const { language } = usePage();
+  const user = actual?.user ?? expected?.user;
+  const names = (actual?.agents ?? []).map((agent) => agents[agent]?.name ?? "").filter(Boolean);
+  const total = actual?.durations?.total;
+  const tokens = (actual?.usages ?? []).reduce((sum, usage) => sum + (usage.input_tokens ?? 0) + (usage.output_tokens ?? 0), 0);
+  const facts = [
+    language.text("invocation", { number: String(index + 1) }),
+    ...(names.length > 1 ? [language.list(names)] : []),
+    ...(typeof total === "number" ? [language.seconds(total)] : []),
+    ...(tokens ? [language.text("tokens", { count: tokens })] : []),
+  ];
+  return (
+    <li class="invocation" data-invocation={index}>
+      <div class="caption">{facts.join(" · ")}</div>
+      {user && <Bubble step={user} side="user" name={language.text("user")} marks={marks} />}
+      <div class={expected ? "beside" : ""}>
+        {expected && (
+          <div class="side expected">
+            <div class="caption">{language.text("expected")}</div>
+            <Answer invocation={expected} marks={[]} />
+          </div>
+        )}
+        <div class="side">
+          {expected && <div class="caption">{language.text("actual")}</div>}
+          {actual ? (
+            <Answer invocation={actual} marks={marks} />
+          ) : (
+            <p class="note">{language.text("neverReached")}</p>
+          )}
+        </div>
+      </div>
+    </li>
+  );
+}
+
+function Answer({ invocation, marks }: { invocation: InvocationView; marks: readonly string[] }) {
+  const { language, showsThoughts } = usePage();
+  const { steps, reply } = invocation;
+  const shown = (steps ?? []).filter((step) => showsThoughts || step.kind !== "thought");
+  const hidden = (steps?.length ?? 0) - shown.length;
+  return (
+    <>
+      {shown.map((step, index) => (
+        <Step key={index} step={step} marks={marks} />
+      ))}
+      {hidden > 0 && <p class="muted">{language.text("hiddenThoughts", { count: hidden })}</p>}
+      {steps === null && <p class="muted">{language.text("stepsUnknown")}</p>}
+      {reply ? (
+        <Bubble step={reply} side="agent" name={reply.author || language.text("agent")} marks={marks} />
+      ) : (
+        <p class="muted">{language.text("noReply")}</p>
+      )}
+    </>
+  );
+}
+
+function Bubble(props: { step: StepView; side: "user" | "agent"; name: string; marks: readonly string[] }) {
+  const { step, side, name, marks } = props;
+  return (
+    <div class={`bubble ${side}`}>
+      <div class="caption">
+        <Name text={name} />
+        {step.model && (
+          <>
+            {" · "}
+            <Name text={step.model} />
+          </>
+        )}
+      </div>
+      <Foreign text={step.text ?? ""} marks={marks} />
+      <Attachments step={step} />
+    </div>
+  );
+}
+
+function Step({ step, marks }: { step: StepView; marks: readonly string[] }) {
+  const { language } = usePage();
+  if (step.kind === "message") return <Bubble step={step} side="agent" name={step.author || language.text("agent")} marks={marks} />;
+  const isCall = step.kind === "tool_call";
+  const name = { tool_call: "toolCall", tool_result: "toolResult", thought: "thought" } as const;
+  const content = isCall ? step.args : step.kind === "thought" ? step.text : step.response;
+  const brief = oneLine(content);
+  return (
+    <details class={`step ${step.kind} ${step.is_error ? "is-error" : ""}`}>
+      <summary>
+        <span class="step-kind">{language.text(name[step.kind])}</span>
+        {step.name && (
+          <span class="step-name">
+            <Name text={step.name} />
+          </span>
+        )}
+        {step.is_error && <span class="tag failed">{language.text("toolFailed")}</span>}
+        {(step.injected ?? []).map((injection) => (
+          <span key={injection.effect} class="tag">
+            <Name text={injection.effect} />
+          </span>
+        ))}
+        <span class="step-brief">
+          <Name text={brief} />
+        </span>
+        {typeof step.seconds === "number" && <span class="muted">{language.seconds(step.seconds)}</span>}
+      </summary>
+      {step.kind === "thought" ? <Foreign text={step.text ?? ""} marks={marks} /> : <Json value={content} />}
+    </details>
+  );
+}
+
+function oneLine(content: unknown): string {
+  const text = typeof content === "string" ? content : (JSON.stringify(content) ?? "");
+  const line = text.slice(0, BRIEF * 2).replaceAll(/\s+/g, " ");
+  return line.length > BRIEF ? `${line.slice(0, BRIEF)}…` : line;
+}
+
+const PICTURES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
+
+/** Content that is not text. A picture of a known type is shown on a click; everything else is named. */
+function Attachments({ step }: { step: StepView }) {
+  const { language } = usePage();
+  const [shown, setShown] = useState<number | null>(null);
+  return (
+    <>
+      {(step.parts ?? []).map((part, index) => {
+        const name = part.name || part.uri || part.mime_type || "";
+        const isPicture = PICTURES.has(part.mime_type ?? "") && Boolean(part.data) && /^[A-Za-z0-9+/=\s]+$/.test(part.data ?? "");
+        return (
+          <div key={index} class="attachment">
+            <span class="tag">{part.mime_type}</span> <Foreign text={name} />
+            {isPicture && shown !== index && (
+              <button type="button" onClick={() => setShown(index)}>
+                {language.text("showPicture")}
+              </button>
+            )}
+            {isPicture && shown === index && <img alt={jsonText(name)} src={`data:${part.mime_type};base64,${part.data}`} />}
+          </div>
+        );
+      })}
+    </>
+  );
+}

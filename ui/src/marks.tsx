@@ -1,0 +1,123 @@
+// Verdicts by mark and word, and pictures of numbers. Each picture has its numbers beside it as text.
+import { usePage } from "./context";
+import { visibleLine } from "./visible";
+
+const MARKS: Readonly<Record<string, string>> = {
+  passed: "✓",
+  failed: "✗",
+  error: "!",
+  unscored: "?",
+  informational: "·",
+  not_applicable: "–",
+};
+
+export function mark(verdict: string): string {
+  return MARKS[verdict] ?? "·";
+}
+
+export function verdictWord(verdict: string): string {
+  return verdict.replaceAll("_", " ");
+}
+
+/** A verdict as mark and word. */
+export function Verdict({ verdict, large = false }: { verdict: string; large?: boolean }) {
+  return (
+    <span class={`verdict ${verdict} ${large ? "large" : ""}`}>
+      <span class="mark" aria-hidden="true">
+        {mark(verdict)}
+      </span>
+      <span lang="en">{verdictWord(verdict)}</span>
+    </span>
+  );
+}
+
+export interface Interval {
+  readonly value?: number | null;
+  readonly low?: number | null;
+  readonly high?: number | null;
+}
+
+/** An interval as a line with a dot on a scale, and the threshold as a tick. */
+export function IntervalPicture(props: {
+  estimate: Interval;
+  low: number;
+  high: number;
+  threshold?: number | null;
+  zero?: boolean;
+}) {
+  const { estimate, low, high, threshold } = props;
+  const span = high - low || 1;
+  const x = (value: number) => 4 + 112 * Math.min(1, Math.max(0, (value - low) / span));
+  const { value } = estimate;
+  return (
+    <svg class="interval" viewBox="0 0 120 16" width="120" height="16" aria-hidden="true">
+      <line class="scale" x1="4" x2="116" y1="8" y2="8" />
+      {props.zero && <line class="tick" x1={x(0)} x2={x(0)} y1="1" y2="15" />}
+      {threshold !== null && threshold !== undefined && (
+        <line class="tick" x1={x(threshold)} x2={x(threshold)} y1="1" y2="15" />
+      )}
+      {typeof estimate.low === "number" && typeof estimate.high === "number" && (
+        <line class="range" x1={x(estimate.low)} x2={x(estimate.high)} y1="8" y2="8" />
+      )}
+      {typeof value === "number" && <circle class="value" cx={x(value)} cy="8" r="4" />}
+    </svg>
+  );
+}
+
+/** The shares of verdicts as a bar. */
+export function CountsBar({ counts }: { counts: Readonly<Record<string, number>> }) {
+  const entries = Object.entries(counts).filter(([, count]) => count > 0);
+  const total = entries.reduce((sum, [, count]) => sum + count, 0) || 1;
+  let start = 0;
+  return (
+    <svg class="counts" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
+      {entries.map(([verdict, count]) => {
+        const x = start;
+        start += (100 * count) / total;
+        return <rect key={verdict} class={verdict} x={x} y="0" width={(100 * count) / total} height="6" />;
+      })}
+    </svg>
+  );
+}
+
+/** A number with its interval as text. */
+export function Estimate(props: { estimate: Interval; percent?: boolean; signed?: boolean }) {
+  const { language } = usePage();
+  const { value, low, high } = props.estimate;
+  const write = props.percent ? language.rate : language.number;
+  const signed = (number: number) => `${props.signed && number > 0 ? "+" : ""}${write(number)}`;
+  if (value === null || value === undefined) return <span class="estimate">–</span>;
+  return (
+    <span class="estimate">
+      <b>{signed(value)}</b>
+      {typeof low === "number" && typeof high === "number" && (
+        <span class="ends">
+          {signed(low)} … {signed(high)}
+        </span>
+      )}
+    </span>
+  );
+}
+
+/** The attempts of a case as marks. */
+export function AttemptMarks({ attempts }: { attempts: readonly { attempt: number; verdict: string; invalid?: boolean }[] }) {
+  return (
+    <span class="attempt-marks">
+      {attempts.slice(0, 12).map((attempt) => (
+        <span
+          key={attempt.attempt}
+          class={`attempt-mark ${attempt.verdict} ${attempt.invalid ? "invalid" : ""}`}
+          role="img"
+          aria-label={`${attempt.attempt}: ${verdictWord(attempt.verdict)}`}
+        >
+          {mark(attempt.verdict)}
+        </span>
+      ))}
+      {attempts.length > 12 && <span class="muted">+{attempts.length - 12}</span>}
+    </span>
+  );
+}
+
+export function Name({ text }: { text: string }) {
+  return <bdi>{visibleLine(text)}</bdi>;
+}

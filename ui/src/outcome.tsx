@@ -1,0 +1,270 @@
+// One criterion on one attempt: value and threshold, parts, trajectory diff, reply against reference, ballots.
+import type { ComponentChildren } from "preact";
+import { usePage } from "./context";
+import { IntervalPicture, Name, Verdict } from "./marks";
+import { Foreign, Json, WordDiff } from "./text";
+import { Trajectory } from "./trajectory";
+import type { AttemptView, BallotView, OutcomeView, PartView, QuoteView, StepView, VoteView } from "./view";
+
+export function Outcome({ outcome, attempt }: { outcome: OutcomeView; attempt: AttemptView }) {
+  const { language } = usePage();
+  const isOpen = outcome.verdict === "failed" || outcome.verdict === "unscored";
+  const body = <Body outcome={outcome} attempt={attempt} />;
+  const head = (
+    <>
+      <Verdict verdict={outcome.verdict} />
+      <span class="outcome-name">
+        <Name text={outcome.criterion} />
+      </span>
+      <span class="outcome-value">
+        <b>{language.number(outcome.value)}</b>
+        {typeof outcome.threshold === "number" && (
+          <span class="muted">
+            {language.text(outcome.lower_is_better ? "needsAtMost" : "needsAtLeast", {
+              value: language.number(outcome.threshold),
+            })}
+          </span>
+        )}
+      </span>
+    </>
+  );
+  return (
+    <details class={`outcome ${outcome.verdict}`} open={isOpen}>
+      <summary>{head}</summary>
+      {body}
+    </details>
+  );
+}
+
+function Body({ outcome, attempt }: { outcome: OutcomeView; attempt: AttemptView }) {
+  const { language } = usePage();
+  const { possible } = outcome;
+  const ballots = [...new Set(outcome.ballots ?? [])];
+  return (
+    <div class="outcome-body">
+      {outcome.reason && <Reason text={outcome.reason} calls={outcome.calls} />}
+      {possible && (
+        <p class="note">
+          {language.text("possible", { low: language.number(possible.low), high: language.number(possible.high) })}{" "}
+          <IntervalPicture
+            estimate={{ low: possible.low, high: possible.high, value: outcome.value }}
+            low={possible.low ?? 0}
+            high={possible.high ?? 1}
+            threshold={outcome.threshold}
+          />
+        </p>
+      )}
+      <Agreement outcome={outcome} />
+      <Evidence quotes={outcome.quotes ?? []} calls={outcome.calls ?? []} part={null} attempt={attempt} />
+      <Ballots ids={ballots} attempt={attempt} />
+      {(outcome.parts ?? []).map((part, index) => (
+        <Part key={index} part={part} attempt={attempt} threshold={outcome.threshold} />
+      ))}
+    </div>
+  );
+}
+
+function Agreement({ outcome }: { outcome: OutcomeView }) {
+  const { language } = usePage();
+  const facts: string[] = [];
+  if (typeof outcome.judge_calls === "number") facts.push(language.text("calls", { count: outcome.judge_calls }));
+  if (outcome.abstentions) facts.push(language.text("abstentions", { count: outcome.abstentions }));
+  if (typeof outcome.self_agreement === "number") {
+    facts.push(language.text("selfAgreement", { value: language.rate(outcome.self_agreement) }));
+  }
+  if (typeof outcome.panel_agreement === "number") {
+    facts.push(language.text("panelAgreement", { value: language.rate(outcome.panel_agreement) }));
+  }
+  if (typeof outcome.cost === "number") facts.push(language.dollars(outcome.cost));
+  return facts.length > 0 ? <p class="muted">{facts.join(" · ")}</p> : null;
+}
+
+/** A reason. If the calls are shown as a table, the lines that repeat them are left out. */
+function Reason({ text, calls }: { text: string; calls?: readonly unknown[] }) {
+  const shown = calls && calls.length > 0 ? (text.split("\n", 1)[0] ?? "") : text;
+  return <Foreign class="reason" text={shown} />;
+}
+
+function Part({ part, attempt, threshold }: { part: PartView; attempt: AttemptView; threshold?: number | null }) {
+  const { language } = usePage();
+  const name = partName(part, language.text);
+  const isPerfect = part.value === 1 && !part.reason && !part.quotes?.length && !part.parts?.length && !part.calls?.length;
+  const hasBody = Boolean(part.reason || part.quotes?.length || part.ballots?.length || part.parts?.length || part.calls?.length);
+  const head = (
+    <>
+      <span class="part-name">{name}</span>
+      <span class={part.applicable === false ? "muted" : ""}>
+        {part.applicable === false ? language.text("notApplicable") : language.number(part.value)}
+      </span>
+    </>
+  );
+  if (!hasBody) return <div class={`part ${isPerfect ? "perfect" : ""}`}>{head}</div>;
+  const isLow = part.applicable !== false && (part.value === null || part.value === undefined || part.value < 1);
+  return (
+    <details class="part" open={isLow}>
+      <summary>{head}</summary>
+      <div class="part-body">
+        {part.reason && <Reason text={part.reason} calls={part.calls ?? part.quotes} />}
+        <Evidence quotes={part.quotes ?? []} calls={part.calls ?? []} part={part} attempt={attempt} />
+        <Ballots ids={part.ballots ?? []} attempt={attempt} />
+        {(part.parts ?? []).map((inner, index) => (
+          <Part key={index} part={inner} attempt={attempt} threshold={threshold} />
+        ))}
+      </div>
+    </details>
+  );
+}
+
+function partName(part: PartView, text: ReturnType<typeof usePage>["language"]["text"]): ComponentChildren {
+  const index = part.key?.index;
+  if (part.key && typeof index === "number") {
+    const number = String(index + 1);
+    const names = {
+      invocation: "invocation",
+      rubric: "rubric",
+      sentence: "sentence",
+      question: "question",
+      call: "call",
+      message: "message",
+    } as const;
+    const own = text(names[part.key.kind], { number });
+    const label = part.label === `${part.key.kind} ${number}` ? "" : part.label;
+    return (
+      <>
+        {own} {label && <Name text={label} />}
+      </>
+    );
+  }
+  return <Name text={part.label || part.key?.id || "–"} />;
+}
+
+interface EvidenceProps {
+  readonly quotes: readonly QuoteView[];
+  readonly calls: NonNullable<PartView["calls"]>;
+  readonly part: PartView | null;
+  readonly attempt: AttemptView;
+}
+
+/** Calls as a trajectory diff, a reply beside its reference as a word diff, and other quotations as they are. */
+function Evidence({ quotes, calls, part, attempt }: EvidenceProps) {
+  if (calls.length > 0) {
+    const [expected, actual] = callsOf(part, attempt);
+    if (actual.length > 0 || expected.length > 0) return <Trajectory rows={calls} expected={expected} actual={actual} />;
+  }
+  const [first, second, ...others] = quotes;
+  if (first?.source === "expected" && second?.source === "actual" && others.length === 0) {
+    return <WordDiff expected={first.text} actual={second.text} />;
+  }
+  if (quotes.length === 0) return null;
+  return (
+    <ul class="quotes">
+      {quotes.map((quote, index) => (
+        <li key={index}>
+          {quote.source && <span class="tag">{quote.source}</span>}
+          <Foreign text={quote.text} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** The expected and the actual calls that the rows of a part count: of an invocation, or of the conversation. */
+function callsOf(part: PartView | null, attempt: AttemptView): [StepView[], StepView[]] {
+  const expected = attempt.expected?.conversation ?? [];
+  const actual = attempt.trace ?? [];
+  const calls = (steps: readonly StepView[] | null | undefined) =>
+    (steps ?? []).filter((step) => step.kind === "tool_call");
+  const index = part?.key?.kind === "invocation" ? part.key.index : null;
+  if (typeof index === "number") return [calls(expected[index]?.steps), calls(actual[index]?.steps)];
+  return [
+    attempt.expected?.calls ?? expected.flatMap((invocation) => calls(invocation.steps)),
+    actual.flatMap((invocation) => calls(invocation.steps)),
+  ];
+}
+
+function Ballots({ ids, attempt }: { ids: readonly string[]; attempt: AttemptView }) {
+  const ballots = ids.map((id) => attempt.ballots?.[id]).filter((ballot) => ballot !== undefined);
+  return (
+    <>
+      {ballots.map((ballot) => (
+        <Ballot key={ballot.id} ballot={ballot} />
+      ))}
+    </>
+  );
+}
+
+function Ballot({ ballot }: { ballot: BallotView }) {
+  const { language } = usePage();
+  const settings = Object.entries(ballot.settings ?? {});
+  return (
+    <section class="ballot" aria-label={language.text("votes")}>
+      <div class="caption">
+        {language.text("votes")} · {ballot.template}
+      </div>
+      {Object.entries(ballot.decisions).map(([item, decision]) => (
+        <p key={item} class="decision">
+          {Object.keys(ballot.decisions).length > 1 && <Name text={item} />}{" "}
+          {Object.entries(decision.counted ?? {}).map(([answer, count]) => (
+            <span key={answer} class="tag">
+              <Name text={answer} /> × {language.number(count)}
+            </span>
+          ))}
+          {decision.abstained ? language.text("abstentions", { count: decision.abstained }) : null}
+        </p>
+      ))}
+      <ol class="votes">
+        {ballot.votes.map((vote) => (
+          <Vote key={vote.draw} vote={vote} />
+        ))}
+      </ol>
+      {settings.length > 0 && (
+        <details>
+          <summary>{language.text("judgeSettings")}</summary>
+          <Json value={ballot.settings} />
+        </details>
+      )}
+      {(ballot.prompts ?? []).map((prompt, index) => (
+        <details key={index}>
+          <summary>{language.text("prompt")}</summary>
+          {prompt.system && <Foreign class="code" text={prompt.system} />}
+          <Foreign class="code" text={prompt.text} />
+        </details>
+      ))}
+    </section>
+  );
+}
+
+function Vote({ vote }: { vote: VoteView }) {
+  const { language } = usePage();
+  return (
+    <li>
+      <span class="muted">
+        <Name text={vote.model || vote.asked} />
+      </span>
+      {Object.entries(vote.answers).map(([item, answer]) => (
+        <div key={item}>
+          <b>
+            <Name text={answer.answer} />
+          </b>
+          {answer.rationale && <Foreign text={answer.rationale} />}
+          {answer.quote && (
+            <blockquote>
+              <Foreign text={answer.quote} />
+            </blockquote>
+          )}
+        </div>
+      ))}
+      {Object.entries(vote.problems ?? {}).map(([item, problem]) => (
+        <Foreign key={item} class="warning" text={problem} />
+      ))}
+      {(vote.replies ?? []).length > 0 && (
+        <details>
+          <summary>{language.text("rawReply")}</summary>
+          {(vote.replies ?? []).map((reply, index) => (
+            <Foreign key={index} class="code" text={reply} />
+          ))}
+        </details>
+      )}
+    </li>
+  );
+}

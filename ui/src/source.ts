@@ -1,0 +1,40 @@
+// Where the program reads runs from: data that a file embeds, or a server. Both give the same view model.
+import type { AttemptView, CaseRow, ComparisonView, RunView } from "./view";
+
+export type Filter = "failed" | "flaky" | "changed" | "labelled" | "invalid";
+
+/** What a reader looks for in the list of cases. Empty values do not limit it. */
+export interface Query {
+  readonly verdict: string;
+  readonly criterion: string;
+  readonly side: string;
+  readonly tool: string;
+  readonly flags: readonly Filter[];
+  readonly text: string;
+}
+
+export const EVERYTHING: Query = { verdict: "", criterion: "", side: "", tool: "", flags: [], text: "" };
+
+/** The cases that a query found, by what needs attention. A row that is not at hand yet is undefined. */
+export interface CaseList {
+  readonly total: number;
+  row(index: number): CaseRow | undefined;
+  /** Makes the rows of a range available. Resolves at once if they are. */
+  load(from: number, to: number): Promise<void>;
+  /** The place of a case in the list, or -1. */
+  indexOf(position: number): number;
+}
+
+export interface Source {
+  /** The runs that the page can show, the one to show first last. */
+  readonly runs: readonly RunView[];
+  readonly comparison: ComparisonView | null;
+  /** The language that the page was made for, or "". */
+  readonly language: string;
+  list(run: string, query: Query): Promise<CaseList>;
+  /** The row of a case, which names its attempts. */
+  row(run: string, position: number): Promise<CaseRow | undefined>;
+  attempt(run: string, position: number, attempt: number): Promise<AttemptView>;
+  /** Calls back if something that was read has changed. Returns the end of it. */
+  watch(changed: () => void): () => void;
+}

@@ -1,0 +1,59 @@
+// The state of the page stands in the fragment of its address, so that a link shows what its sender saw.
+import { EVERYTHING, type Filter, type Query } from "./source";
+
+export type Page = "summary" | "case" | "compare" | "setup";
+
+export interface State {
+  readonly page: Page;
+  readonly run: string;
+  readonly position: number | null;
+  readonly attempt: number;
+  readonly query: Query;
+}
+
+const FLAGS: readonly Filter[] = ["failed", "flaky", "changed", "labelled", "invalid"];
+const PAGES: readonly Page[] = ["summary", "case", "compare", "setup"];
+
+/** Reads a fragment. Values that do not exist are left out, since anybody can write a link. */
+export function parse(fragment: string, runs: readonly string[]): State {
+  const values = new URLSearchParams(fragment.replace(/^#/, ""));
+  const wanted = values.get("run") ?? "";
+  const page = PAGES.find((name) => name === values.get("page")) ?? "summary";
+  const position = number(values.get("case"));
+  return {
+    page: page === "case" && position === null ? "summary" : page,
+    run: runs.includes(wanted) ? wanted : (runs[runs.length - 1] ?? ""),
+    position,
+    attempt: number(values.get("attempt")) ?? 1,
+    query: {
+      verdict: values.get("verdict") ?? "",
+      criterion: values.get("criterion") ?? "",
+      side: values.get("side") ?? "",
+      tool: values.get("tool") ?? "",
+      flags: FLAGS.filter((flag) => (values.get("only") ?? "").split(",").includes(flag)),
+      text: values.get("q") ?? "",
+    },
+  };
+}
+
+function number(text: string | null): number | null {
+  return text !== null && /^\d{1,9}$/.test(text) ? Number(text) : null;
+}
+
+export function format(state: State): string {
+  const values = new URLSearchParams();
+  if (state.page !== "summary") values.set("page", state.page);
+  values.set("run", state.run);
+  if (state.position !== null) values.set("case", String(state.position));
+  if (state.attempt !== 1) values.set("attempt", String(state.attempt));
+  const { verdict, criterion, side, tool, flags, text } = state.query;
+  for (const [name, value] of Object.entries({ verdict, criterion, side, tool, q: text })) {
+    if (value) values.set(name, value);
+  }
+  if (flags.length > 0) values.set("only", flags.join(","));
+  return `#${values}`;
+}
+
+export function isLimited(query: Query): boolean {
+  return JSON.stringify(query) !== JSON.stringify(EVERYTHING);
+}

@@ -1,0 +1,290 @@
+// The numbers of a run: verdict, reasons, criteria with intervals, cost, invalid attempts.
+import { Cases } from "./cases";
+import { usePage } from "./context";
+import { CountsBar, Estimate, IntervalPicture, Name, Verdict } from "./marks";
+import { Foreign } from "./text";
+import type { CriterionView, RunView, UsageView } from "./view";
+
+export function Summary() {
+  const { run, language } = usePage();
+  return (
+    <>
+      <Head run={run} />
+      <section aria-labelledby="criteria-title">
+        <h2 id="criteria-title">{language.text("criteria")}</h2>
+        <Criteria criteria={run.criteria} />
+        {run.clustered && <p class="note">{language.text("clustered")}</p>}
+      </section>
+      <PassK run={run} />
+      <Cases />
+    </>
+  );
+}
+
+function Head({ run }: { run: RunView }) {
+  const { language } = usePage();
+  const facts: [string, string][] = [
+    [language.text("started"), language.date(run.started)],
+    [language.text("cases"), language.number(run.cases)],
+    [language.text("attempts"), language.number(run.attempts)],
+  ];
+  if (typeof run.seconds === "number") facts.push([language.text("duration"), language.seconds(run.seconds)]);
+  const sides = Object.entries(run.invalid);
+  return (
+    <section class="head" aria-labelledby="verdict-title">
+      <div class="head-verdict">
+        <h1 id="verdict-title">
+          <Verdict verdict={run.verdict} large />
+        </h1>
+        <ul class="counts-list">
+          {Object.entries(run.counts).map(([verdict, count]) => (
+            <li key={verdict}>
+              <Verdict verdict={verdict} /> <b>{language.number(count)}</b>
+            </li>
+          ))}
+        </ul>
+        <CountsBar counts={run.counts} />
+        {(run.reasons ?? []).map((reason) => (
+          <Foreign key={reason} class="reason" text={reason} />
+        ))}
+        {!run.finished && <p class="warning">{language.text("unfinished")}</p>}
+        {(run.notes ?? []).map((note) => (
+          <Foreign key={note} class="warning" text={note} />
+        ))}
+        {sides.length > 0 && (
+          <p class="warning">
+            {language.text("invalidBySide", {
+              sides: language.list(sides.map(([side, count]) => `${side} ${language.number(count)}`)),
+            })}
+          </p>
+        )}
+      </div>
+      <dl class="facts">
+        {facts.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+        {run.usage.map((usage) => (
+          <div key={usage.side}>
+            <dt lang="en">{usage.side}</dt>
+            <dd>
+              <Usage usage={usage} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}
+
+export function Usage({ usage }: { usage: UsageView }) {
+  const { language } = usePage();
+  const parts: string[] = [];
+  if (usage.calls) parts.push(language.text("calls", { count: usage.calls }));
+  const tokens = (usage.input_tokens ?? 0) + (usage.output_tokens ?? 0);
+  if (tokens) parts.push(language.text("tokens", { count: tokens }));
+  if (typeof usage.cost === "number" && (usage.cost > 0 || !usage.unpriced_calls)) {
+    const cost = language.dollars(usage.cost);
+    parts.push(usage.unpriced_calls ? language.text("atLeast", { value: cost }) : cost);
+  }
+  return <>{parts.join(" · ") || "–"}</>;
+}
+
+function Criteria({ criteria }: { criteria: readonly CriterionView[] }) {
+  const { language, link, state } = usePage();
+  const hasRates = criteria.some((criterion) => typeof criterion.threshold === "number");
+  const shown = criteria.filter((criterion) => typeof criterion.mean.value === "number" || criterion.threshold != null);
+  const empty = criteria.filter((criterion) => !shown.includes(criterion));
+  return (
+    <>
+      <div class="scroll" tabIndex={0} role="region" aria-labelledby="criteria-title">
+        <table class="criteria">
+          <thead>
+            <tr>
+              <th scope="col">{language.text("criterion")}</th>
+              <th scope="col">{language.text("verdicts")}</th>
+              <th scope="col">{language.text("mean")}</th>
+              {hasRates && <th scope="col">{language.text("passRate")}</th>}
+            </tr>
+          </thead>
+          <tbody>
+            {shown.map((criterion) => (
+              <tr key={criterion.name}>
+                <th scope="row">
+                  <a href={link({ query: { ...state.query, criterion: criterion.name } })}>
+                    <Name text={criterion.name} />
+                  </a>
+                  <Threshold criterion={criterion} />
+                  <Judge criterion={criterion} />
+                </th>
+                <td>
+                  <Counts criterion={criterion} />
+                </td>
+                <td>
+                  <Mean criterion={criterion} />
+                </td>
+                {hasRates && (
+                  <td>
+                    <Rate criterion={criterion} />
+                  </td>
+                )}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {empty.length > 0 && (
+        <p class="note">
+          {language.text("withoutData", { names: language.list(empty.map((criterion) => criterion.name)) })}
+        </p>
+      )}
+    </>
+  );
+}
+
+function Threshold({ criterion }: { criterion: CriterionView }) {
+  const { language } = usePage();
+  if (typeof criterion.threshold !== "number") return <div class="muted">{language.text("informs")}</div>;
+  const name = criterion.lower_is_better ? "needsAtMost" : "needsAtLeast";
+  return <div class="muted">{language.text(name, { value: language.number(criterion.threshold) })}</div>;
+}
+
+function Judge({ criterion }: { criterion: CriterionView }) {
+  const { language } = usePage();
+  const { judge } = criterion;
+  if (!judge) return null;
+  const states = {
+    unchecked: "judgeUnchecked",
+    "too few": "judgeTooFew",
+    useless: "judgeUseless",
+    biased: "judgeBiased",
+    good: "judgeGood",
+  } as const;
+  const agreement = judge.agreement.value;
+  return (
+    <div class={`judge ${judge.state === "good" ? "" : "warning"}`}>
+      <Name text={judge.judge} />
+      <div>{language.text(states[judge.state], { count: judge.labels })}</div>
+      {typeof agreement === "number" && (
+        <div>{language.text("agreesWithPeople", { value: language.rate(agreement) })}</div>
+      )}
+      {typeof criterion.self_agreement === "number" && (
+        <div>{language.text("selfAgreement", { value: language.rate(criterion.self_agreement) })}</div>
+      )}
+      {typeof judge.corrected.value === "number" && (
+        <div>
+          {language.text("corrected")} <Estimate estimate={judge.corrected} percent={!judge.graded} />
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Counts({ criterion }: { criterion: CriterionView }) {
+  const { language } = usePage();
+  return (
+    <div class="criterion-counts">
+      <CountsBar counts={criterion.counts} />
+      <div>
+        {Object.entries(criterion.counts).map(([verdict, count]) => (
+          <span key={verdict} class="count">
+            <Verdict verdict={verdict} /> {language.number(count)}
+          </span>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+/** The ends of the scale of a criterion: its range, and where it is unbounded the ends of its interval. */
+function scale(criterion: CriterionView): [number, number] {
+  const { low, high } = criterion.range;
+  const numbers = [criterion.mean.value, criterion.mean.low, criterion.mean.high, criterion.threshold].filter(
+    (value): value is number => typeof value === "number",
+  );
+  return [low ?? Math.min(0, ...numbers), high ?? Math.max(1e-9, ...numbers.map((value) => value * 1.1))];
+}
+
+function Mean({ criterion }: { criterion: CriterionView }) {
+  const { language } = usePage();
+  const [low, high] = scale(criterion);
+  const { valid, possible } = criterion;
+  return (
+    <div class="estimate-cell">
+      <IntervalPicture estimate={criterion.mean} low={low} high={high} threshold={criterion.threshold} />
+      <Estimate estimate={criterion.mean} />
+      {possible && (
+        <div class="muted">
+          {language.text("possible", { low: language.number(possible.low), high: language.number(possible.high) })}
+        </div>
+      )}
+      {valid && valid.mean.value !== criterion.mean.value && (
+        <div class="muted">
+          {language.text("overValid", { count: valid.n })} <Estimate estimate={valid.mean} />
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Rate({ criterion }: { criterion: CriterionView }) {
+  const { language } = usePage();
+  if (typeof criterion.threshold !== "number") return <>–</>;
+  const { valid } = criterion;
+  return (
+    <div class="estimate-cell">
+      <IntervalPicture estimate={criterion.pass_rate} low={0} high={1} />
+      <Estimate estimate={criterion.pass_rate} percent />
+      {valid && valid.pass_rate.value !== criterion.pass_rate.value && (
+        <div class="muted">
+          {language.text("overValid", { count: valid.n })} <Estimate estimate={valid.pass_rate} percent />
+        </div>
+      )}
+    </div>
+  );
+}
+
+function PassK({ run }: { run: RunView }) {
+  const { language } = usePage();
+  const rows = run.pass_k ?? [];
+  if (rows.length === 0) return null;
+  return (
+    <section aria-labelledby="passk-title">
+      <h2 id="passk-title">{language.text("repeated")}</h2>
+      <div class="scroll" tabIndex={0} role="region" aria-labelledby="passk-title">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">k</th>
+              <th scope="col">{language.text("passHat")}</th>
+              <th scope="col">{language.text("passAt")}</th>
+              <th scope="col">{language.text("cases")}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row) => (
+              <tr key={row.k}>
+                <th scope="row">{row.k}</th>
+                <td>
+                  <div class="estimate-cell">
+                    <IntervalPicture estimate={row.pass_hat} low={0} high={1} />
+                    <Estimate estimate={row.pass_hat} percent />
+                  </div>
+                </td>
+                <td>
+                  <div class="estimate-cell">
+                    <IntervalPicture estimate={row.pass_at} low={0} high={1} />
+                    <Estimate estimate={row.pass_at} percent />
+                  </div>
+                </td>
+                <td>{language.number(row.cases)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,119 @@
+// Foreign text. It only ever becomes text nodes: no link, no image and no markup of an agent comes alive.
+import type { ComponentChildren } from "preact";
+import { useMemo, useState } from "preact/hooks";
+import { usePage } from "./context";
+import { type Change, diffWords } from "./diff";
+import { languageOf, pieces } from "./visible";
+
+const LONGEST = 6000;
+
+/** A text whose hidden characters are spelt out. */
+export function Plain({ text }: { text: string }) {
+  return (
+    <>
+      {pieces(text).map((piece) =>
+        piece.hidden ? <span class="hidden-character">{piece.text}</span> : piece.text,
+      )}
+    </>
+  );
+}
+
+/** A text of a person or of an agent, with quotations marked. The rest of a long text is shown on demand. */
+export function Foreign({ text, marks = [], class: name }: { text: string; marks?: readonly string[]; class?: string }) {
+  const { language } = usePage();
+  const [isWhole, setWhole] = useState(false);
+  const shown = isWhole || text.length <= LONGEST ? text : text.slice(0, LONGEST);
+  const parts = useMemo(() => marked(shown, marks), [shown, marks.join("\u0000")]);
+  return (
+    <div class={`foreign ${name ?? ""}`} lang={languageOf(text)} dir="auto">
+      {parts.map((part) =>
+        part.isMarked ? (
+          <mark>
+            <Plain text={part.text} />
+          </mark>
+        ) : (
+          <Plain text={part.text} />
+        ),
+      )}
+      {shown.length < text.length && (
+        <button type="button" class="more" onClick={() => setWhole(true)}>
+          {language.text("showAllCharacters", { count: text.length })}
+        </button>
+      )}
+    </div>
+  );
+}
+
+interface Part {
+  readonly text: string;
+  readonly isMarked: boolean;
+}
+
+function marked(text: string, marks: readonly string[]): Part[] {
+  const ranges = marks
+    .filter((mark) => mark.trim().length > 1)
+    .map((mark): [number, number] => [text.indexOf(mark), mark.length])
+    .filter(([start]) => start >= 0)
+    .sort(([a], [b]) => a - b);
+  const parts: Part[] = [];
+  let end = 0;
+  for (const [start, length] of ranges) {
+    if (start < end) continue;
+    parts.push({ text: text.slice(end, start), isMarked: false }, { text: text.slice(start, start + length), isMarked: true });
+    end = start + length;
+  }
+  parts.push({ text: text.slice(end), isMarked: false });
+  return parts.filter((part) => part.text);
+}
+
+/** A JSON value. Short values stand on a line, long ones are indented. */
+export function Json({ value }: { value: unknown }) {
+  return <Foreign class="code" text={jsonText(value)} />;
+}
+
+export function jsonText(value: unknown): string {
+  if (typeof value === "string") return value;
+  const line = JSON.stringify(value) ?? "";
+  return line.length <= 80 ? line : (JSON.stringify(value, null, 2) ?? "");
+}
+
+/** The words that differ between two texts. */
+export function WordDiff({ expected, actual }: { expected: string; actual: string }) {
+  const changes = useMemo(() => diffWords(expected, actual), [expected, actual]);
+  const { language } = usePage();
+  return (
+    <div class="word-diff">
+      <DiffSide title={language.text("expected")} changes={changes} hides="added" text={expected} />
+      <DiffSide title={language.text("actual")} changes={changes} hides="removed" text={actual} />
+    </div>
+  );
+}
+
+function DiffSide(props: { title: string; changes: readonly Change[]; hides: Change["kind"]; text: string }) {
+  return (
+    <div>
+      <div class="caption">{props.title}</div>
+      <div class="foreign" lang={languageOf(props.text)} dir="auto">
+        {props.changes.map((change) => (change.kind === props.hides ? null : <Changed change={change} />))}
+      </div>
+    </div>
+  );
+}
+
+export function Changed({ change }: { change: Change }): ComponentChildren {
+  if (change.kind === "removed") {
+    return (
+      <del>
+        <Plain text={change.text} />
+      </del>
+    );
+  }
+  if (change.kind === "added") {
+    return (
+      <ins>
+        <Plain text={change.text} />
+      </ins>
+    );
+  }
+  return <Plain text={change.text} />;
+}

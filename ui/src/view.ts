@@ -1,0 +1,461 @@
+// `make ui` writes this file from the JSON Schema of the view model.
+
+export interface AgentView {
+  name: string;
+  instructions?: string;
+  tools?: (Record<string, unknown>)[];
+}
+
+export interface AnswerView {
+  answer: string;
+  rationale?: string;
+  quote?: string;
+}
+
+export interface AttemptRow {
+  place: number;
+  attempt: number;
+  verdict: "error" | "failed" | "informational" | "passed" | "unscored";
+  fault?: "agent" | "environment" | "expectation" | "infrastructure" | "judge" | "simulator" | null;
+  invalid?: boolean;
+  failed?: number[];
+  unscored?: number[];
+  tools?: number[];
+  labelled?: boolean;
+  seconds?: number | null;
+}
+
+export interface AttemptView {
+  place: number;
+  position: number;
+  attempt: number;
+  name: string;
+  eval_set: string;
+  digest: string;
+  verdict: "error" | "failed" | "informational" | "passed" | "unscored";
+  ended_by: "cap" | "failure" | "script" | "stop";
+  outcomes: OutcomeView[];
+  trace?: InvocationView[] | null;
+  expected?: ExpectedView | null;
+  ballots?: Record<string, BallotView>;
+  fault?: FaultView | null;
+  invalid?: FaultView[] | null;
+  failure?: FailureView | null;
+  warnings?: string[];
+  injections?: InjectionView[];
+  usage?: Record<string, number> | null;
+  usages?: UsageView[];
+  labels?: LabelView[];
+  final_state?: Record<string, unknown> | null;
+  reward?: number | null;
+  mutation?: Mutation | null;
+  agents?: AgentView[];
+}
+
+export interface BallotView {
+  id: string;
+  template: string;
+  votes: VoteView[];
+  decisions: Record<string, DecisionView>;
+  prompts?: PromptView[];
+  settings?: Record<string, unknown>;
+}
+
+export interface CallRowView {
+  relation: "changed" | "equal" | "missing" | "moved" | "surplus";
+  expected?: number | null;
+  actual?: number | null;
+  pointers?: string[];
+  allowed?: boolean;
+  optional?: boolean;
+  forbidden?: boolean;
+}
+
+export interface CaseRow {
+  position: number;
+  name: string;
+  eval_set: string;
+  attempts: AttemptRow[];
+  query?: string;
+  reason?: string;
+}
+
+export interface ClaimDecision {
+  measure: string;
+  claim: "at_least" | "better_by" | "not_worse_by";
+  limit: number;
+  alpha: number;
+  estimate: number | null;
+  low: number | null;
+  high: number | null;
+  p: number | null;
+  p_against: number | null;
+  evidence: number | null;
+  evidence_against: number | null;
+  waves: number | null;
+  missing: [number, number];
+  verdict: "failed" | "passed" | "undecided";
+  why: string | null;
+  needed: Needed | null;
+  is_rate: boolean;
+  lower_is_better: boolean;
+}
+
+export interface ComparedCase {
+  name: string;
+  change: "broken" | "expectation_changed" | "fixed" | "flaky" | "only_base" | "only_candidate" | "same";
+  base_passed: [number, number];
+  candidate_passed: [number, number];
+  base?: number | null;
+  candidate?: number | null;
+}
+
+export interface ComparedMeasure {
+  measure: string;
+  base: number | null;
+  candidate: number | null;
+  difference: number | null;
+  low: number | null;
+  high: number | null;
+  p: number | null;
+  p_holm: number | null;
+  method: string | null;
+  cases: number;
+  better: number;
+  worse: number;
+  equal: number;
+  missing: [number, number];
+  detectable: number | null;
+  mcnemar: McNemar | null;
+  verdict: "better" | "equal within the margin" | "no difference shown" | "worse" | null;
+  comparable: boolean;
+  judge: string | null;
+  why: string | null;
+  is_rate: boolean;
+  informational: boolean;
+}
+
+export interface ComparedRun {
+  id: string;
+  started: string;
+  kind: string;
+  is_finished: boolean;
+  cases: number;
+  attempts: number;
+}
+
+export interface ComparisonView {
+  base: string;
+  candidate: string;
+  level: number;
+  about: "cases-like-these" | "these-cases";
+  rows: ComparedMeasure[];
+  setup: SetupDifference[];
+  warnings: string[];
+  cases: ComparedCase[];
+  margin?: number | null;
+}
+
+export interface CriterionView {
+  name: string;
+  range: RangeView;
+  mean: EstimateView;
+  pass_rate: EstimateView;
+  counts: Record<string, number>;
+  threshold?: number | null;
+  lower_is_better?: boolean;
+  valid?: ValidView | null;
+  possible?: RangeView | null;
+  judge?: JudgeView | null;
+  self_agreement?: number | null;
+  panel_agreement?: number | null;
+  pair_agreements?: PairAgreement[];
+  cost?: number | null;
+  unpriced_calls?: number;
+}
+
+export interface DecisionView {
+  value?: number | null;
+  applicable?: boolean;
+  counted?: Record<string, number>;
+  abstained?: number;
+}
+
+export interface Durations {
+  total?: number | null;
+  model?: number | null;
+  tool?: number | null;
+}
+
+export interface EstimateView {
+  value?: number | null;
+  low?: number | null;
+  high?: number | null;
+  method?: string | null;
+}
+
+export interface ExpectedView {
+  conversation?: InvocationView[] | null;
+  scenario?: Record<string, unknown> | null;
+  rubrics?: (Record<string, string>)[];
+  calls?: StepView[] | null;
+  final_state?: Record<string, unknown> | null;
+  context?: string;
+  state?: Record<string, unknown>;
+}
+
+export interface FailureView {
+  side: "agent" | "environment" | "infrastructure" | "simulator";
+  cause: string;
+  traceback?: string;
+}
+
+export interface FaultView {
+  side: "agent" | "environment" | "expectation" | "infrastructure" | "judge" | "simulator";
+  evidence: string[];
+}
+
+export interface GateDecision {
+  kind: "gate";
+  signature: string;
+  level: number;
+  about: "cases-like-these" | "these-cases";
+  runs: ComparedRun[];
+  verdict: "failed" | "passed" | "undecided";
+  claims: ClaimDecision[];
+  warnings: string[];
+  attempts_saved: number | null;
+}
+
+export interface Injection {
+  effect: string;
+  detail?: string;
+  invalidates?: boolean;
+}
+
+export interface InjectionView {
+  invocation: number;
+  tool: string;
+  effect: string;
+  detail?: string;
+  invalidates?: boolean;
+}
+
+export interface IntervalEstimate {
+  value: number | null;
+  low?: number | null;
+  high?: number | null;
+}
+
+export interface InvocationView {
+  user?: StepView | null;
+  steps?: StepView[] | null;
+  reply?: StepView | null;
+  usages?: Usage[];
+  durations?: Durations | null;
+  agents?: number[];
+}
+
+export interface JudgeView {
+  state: "biased" | "good" | "too few" | "unchecked" | "useless";
+  judge: string;
+  labels: number;
+  corrected: EstimateView;
+  flattery: EstimateView;
+  agreement: EstimateView;
+  graded?: boolean;
+}
+
+export interface KeyView {
+  kind: "call" | "invocation" | "message" | "question" | "rubric" | "sentence";
+  index?: number | null;
+  id?: string;
+}
+
+export interface LabelView {
+  criterion: string;
+  value?: number | null;
+  author?: string;
+  note?: string;
+  at?: string;
+  part?: string;
+}
+
+export interface McNemar {
+  fixed: number;
+  broken: number;
+  exact: number;
+  mid_p: number;
+}
+
+export interface Mutation {
+  operator: string;
+  direction: "harmful" | "harmless";
+  invocation: number;
+  language?: string;
+  weight?: number;
+  tool?: string;
+}
+
+export interface Needed {
+  cases?: number | null;
+  attempts?: number | null;
+}
+
+export interface OutcomeView {
+  criterion: string;
+  verdict: "failed" | "informational" | "not_applicable" | "passed" | "unscored";
+  value?: number | null;
+  threshold?: number | null;
+  lower_is_better?: boolean;
+  reason?: string;
+  possible?: RangeView | null;
+  quotes?: QuoteView[];
+  ballots?: string[];
+  calls?: CallRowView[];
+  parts?: PartView[];
+  judge_calls?: number | null;
+  abstentions?: number | null;
+  self_agreement?: number | null;
+  panel_agreement?: number | null;
+  cost?: number | null;
+}
+
+export interface PageView {
+  runs: RunView[];
+  cases: CaseRow[][];
+  comparison?: ComparisonView | null;
+  language?: string;
+}
+
+export interface PairAgreement {
+  first: string;
+  second: string;
+  equal: number;
+  pairs: number;
+}
+
+export interface Part {
+  mime_type?: string;
+  uri?: string;
+  data?: string;
+  name?: string;
+}
+
+export interface PartView {
+  label: string;
+  key?: KeyView | null;
+  value?: number | null;
+  applicable?: boolean;
+  reason?: string;
+  quotes?: QuoteView[];
+  ballots?: string[];
+  calls?: CallRowView[];
+  parts?: PartView[];
+}
+
+export interface PassK {
+  k: number;
+  cases: number;
+  pass_hat: IntervalEstimate;
+  pass_at: IntervalEstimate;
+}
+
+export interface PromptView {
+  system: string;
+  text: string;
+}
+
+export interface QuoteView {
+  text: string;
+  source?: string;
+}
+
+export interface RangeView {
+  low: number | null;
+  high: number | null;
+}
+
+export interface RunView {
+  view: number;
+  id: string;
+  started: string;
+  version: string;
+  kind: string;
+  verdict: "failed" | "informational" | "passed" | "unscored";
+  counts: Record<string, number>;
+  invalid: Record<string, number>;
+  criteria: CriterionView[];
+  usage: UsageView[];
+  config: Record<string, unknown>;
+  signatures: Record<string, unknown>;
+  command: string;
+  cases: number;
+  attempts: number;
+  traces: "all" | "failed" | "none";
+  finished?: string | null;
+  seconds?: number | null;
+  reasons?: string[];
+  notes?: string[];
+  pass_k?: PassK[];
+  decision?: GateDecision | null;
+  agents?: AgentView[];
+  tools?: string[];
+  clustered?: boolean;
+  labelled?: number;
+}
+
+export interface SetupDifference {
+  what: string;
+  base: string;
+  candidate: string;
+}
+
+export interface StepView {
+  kind: "message" | "thought" | "tool_call" | "tool_result";
+  text?: string;
+  name?: string;
+  author?: string;
+  model?: string;
+  args?: Record<string, unknown>;
+  response?: unknown;
+  is_error?: boolean;
+  injected?: Injection[];
+  parts?: Part[];
+  seconds?: number | null;
+}
+
+export interface Usage {
+  input_tokens?: number | null;
+  output_tokens?: number | null;
+  reasoning_tokens?: number | null;
+  cached_input_tokens?: number | null;
+  model?: string;
+}
+
+export interface UsageView {
+  side: "agent" | "environment" | "judge" | "simulator";
+  calls: number;
+  input_tokens?: number | null;
+  output_tokens?: number | null;
+  cost?: number | null;
+  unreported_calls?: number;
+  unpriced_calls?: number;
+}
+
+export interface ValidView {
+  n: number;
+  mean: EstimateView;
+  pass_rate: EstimateView;
+}
+
+export interface VoteView {
+  draw: number;
+  asked: string;
+  model: string;
+  answers: Record<string, AnswerView>;
+  problems?: Record<string, string>;
+  replies?: string[];
+  seconds?: number | null;
+  cost?: number | null;
+}
