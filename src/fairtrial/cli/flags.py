@@ -52,26 +52,6 @@ allow_code = click.option(
 lenient = click.option("--lenient", is_flag=True, help="Unknown options and misspelt keys become warnings.")
 
 
-_PAGE_OPTIONS = (
-    click.option(
-        "--traces",
-        type=click.Choice(["all", "failed", "none"]),
-        help="The conversations in the HTML report. Default: all up to 50 MB, else those that did not pass.",
-    ),
-    click.option(
-        "--lang",
-        "language",
-        type=click.Choice(["en", "ko", "ja", "zh-TW", "zh-CN"]),
-        help="The language of the HTML report. Default: the language of the browser.",
-    ),
-)
-
-
-def page_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of HTML reports."""
-    return with_options(command, *_PAGE_OPTIONS)
-
-
 def stored(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the option that says which store to read. A subcommand takes the store of its group by default."""
     from fairtrial.api import DEFAULT_URL  # SQL is imported only by the commands that use it

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import click
 
 from fairtrial.cli import flags
 from fairtrial.cli.output_files import FileToWrite, inputs_of, refuse_overwriting, store_file
+from fairtrial.cli.page_options import Traces, page_options
 from fairtrial.text.display import visible_line
 
 if TYPE_CHECKING:
@@ -18,12 +19,12 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("run", nargs=-1, required=True)
 @click.option("-o", "--output", metavar="FILE", type=FileToWrite(), required=True, help="The HTML file to write.")
-@flags.page_options
+@page_options
 @flags.stored
 def report(
     run: tuple[str, ...],
     output: Path,
-    traces: Literal["all", "failed", "none"] | None,
+    traces: Traces | None,
     language: str | None,
     store: str,
 ) -> None:

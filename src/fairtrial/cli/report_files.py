@@ -16,7 +16,9 @@ from fairtrial import api
 from fairtrial.api import REPORTS, ReportOptions
 from fairtrial.cli import flags
 from fairtrial.cli.output_files import FileToWrite, refuse_overwriting
+from fairtrial.cli.page_options import Traces, page_options
 from fairtrial.errors import UsageError
+from fairtrial.text.display import visible_line
 
 if TYPE_CHECKING:
     from fairtrial.api import Report, Run
@@ -25,19 +27,29 @@ _STDOUT = Path("-")
 
 
 def report_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the option of each report, --baseline and --allow-unscored. The command receives `reports`."""
+    """Add the option of each report and the options about reports. The command receives `reports`."""
 
     @functools.wraps(command)
-    def call_with_reports(*args: Any, baseline: str | None, allow_unscored: bool, **options: Any) -> Any:
+    def call_with_reports(
+        *args: Any,
+        baseline: str | None,
+        allow_unscored: bool,
+        traces: Traces | None,
+        language: str | None,
+        **options: Any,
+    ) -> Any:
         paths = {report.name: options.pop(_parameter(report)) for report in REPORTS}
         chosen = {name: path for name, path in paths.items() if path is not None}
-        return command(*args, reports=ReportFiles(chosen, allow_unscored, baseline), **options)
+        files = ReportFiles(chosen, allow_unscored, baseline, traces, language or "")
+        return command(*args, reports=files, **options)
 
-    return flags.with_options(call_with_reports, *map(_option, REPORTS), _baseline, _allow_unscored)
+    return flags.with_options(call_with_reports, *map(_option, REPORTS), page_options, _baseline, _allow_unscored)
 
 
 _baseline = click.option(
-    "--baseline", metavar="RUN", help="Show in --markdown the change since a run: an id of the store, or a file."
+    "--baseline",
+    metavar="RUN",
+    help="Show in --markdown and --html the change since a run: an id of the store, or a file.",
 )
 _allow_unscored = click.option(
     "--allow-unscored",
@@ -61,12 +73,14 @@ class ReportFiles:
     """The files that a user asks for, by the names of their reports.
 
     With `allow_unscored`, JUnit XML skips a case without a verdict instead of calling it an error. `baseline` is the
-    run with which reports compare.
+    run with which reports compare. `traces` and `language` are about the HTML report.
     """
 
     paths: Mapping[str, Path]
     allow_unscored: bool = False
     baseline: str | None = None
+    traces: Traces | None = None
+    language: str = ""
 
     def __post_init__(self) -> None:
         """Find out before anything runs that a file cannot be written. Raises UsageError."""
@@ -109,7 +123,7 @@ class ReportFiles:
     def options(self, run: Run, store: str, show: str = "") -> ReportOptions:
         """Return what the reports need beside the run. `show` is the command that shows the run again."""
         baseline = None if self.baseline is None else api.compare_with_baseline(self.baseline, run, store)
-        return ReportOptions(self.allow_unscored, baseline, show)
+        return ReportOptions(self.allow_unscored, baseline, show, self.traces, self.language, _warn)
 
     def write(self, run: Run, options: ReportOptions) -> list[str]:
         """Write the files, and return the problems of files that could not be written.
@@ -130,6 +144,10 @@ class ReportFiles:
         if self.on_stdout is not None:
             self.on_stdout.write_to(sys.stdout.buffer, run, options)
             sys.stdout.buffer.flush()
+
+
+def _warn(text: str) -> None:
+    click.echo(f"warning: {visible_line(text)}", err=True)
 
 
 def _make_room(option: str, folder: Path) -> None:

@@ -24,7 +24,7 @@ import msgspec
 from fairtrial.records.run_comparison import Comparison
 from fairtrial.reports import view_shapes as shapes
 from fairtrial.reports.html_summary import summary_html
-from fairtrial.reports.report_table import ReportedRun
+from fairtrial.reports.report_table import DEFAULTS, ReportedRun, ReportOptions
 from fairtrial.reports.view import RunReader, comparison_view
 from fairtrial.text.display import visible
 from fairtrial.text.redact import redact_json
@@ -38,6 +38,15 @@ _END_OF_TEXT, _END_OF_ATTEMPT = b"\xff", b"\xfe"
 
 _SEARCHED = frozenset({"text", "reason", "cause"})
 """The keys whose texts a search reads."""
+
+
+def write(stream: BinaryIO, run: ReportedRun, options: ReportOptions = DEFAULTS) -> None:
+    """Write the page of a run, with its change since a baseline if there is one."""
+    comparison = None if isinstance(options.baseline, str) else options.baseline
+    if isinstance(options.baseline, str):
+        options.warn(options.baseline)
+    for warning in write_pages(stream, [run], comparison=comparison, traces=options.traces, language=options.language):
+        options.warn(warning)
 
 
 class _TooLargeError(Exception):
@@ -69,7 +78,7 @@ def write_pages(
         page = shapes.PageView(
             [reader.view() for reader in readers],
             [reader.rows for reader in readers],
-            None if comparison is None else comparison_view(comparison, readers[0].rows, readers[-1].rows),
+            None if comparison is None else comparison_view(comparison, *(reader.rows for reader in readers)),
             language,
         )
         target.write(_head(page))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol
 
 if TYPE_CHECKING:
     from fairtrial.records.attempt import Recording
@@ -77,11 +77,16 @@ class ReportOptions:
 
     With `allow_unscored`, a case without a verdict is not an error in JUnit XML. `baseline` is the comparison of a base
     run with this run, or the reason why there is none. `show` is the command that shows the run again, or empty.
+    `traces` says of which attempts the HTML report contains the conversations, by default as many as fit. `language` is
+    that of the HTML report, by default the language of the browser. `warn` receives warnings for the user.
     """
 
     allow_unscored: bool = False
     baseline: Comparison | str | None = None
     show: str = ""
+    traces: Literal["all", "failed", "none"] | None = None
+    language: str = ""
+    warn: Callable[[str], object] = str
 
 
 DEFAULTS = ReportOptions()
@@ -139,6 +144,7 @@ class _Writer(Protocol):
 
 REPORTS = (
     Report("json", ".json", "Write the results as JSON; - is stdout.", "fairtrial.reports.json_report", on_stdout=True),
+    Report("html", ".html", "Write one HTML page that opens anywhere.", "fairtrial.reports.html", compares=True),
     Report("junit", ".xml", "Write JUnit XML to a file.", "fairtrial.reports.junit"),
     Report(
         "markdown",

@@ -213,11 +213,10 @@ def _judge(calibration: Calibration) -> shapes.JudgeView:
     )
 
 
-def comparison_view(
-    comparison: Comparison, base: Sequence[shapes.CaseRow], candidate: Sequence[shapes.CaseRow]
-) -> shapes.ComparisonView:
-    """Return the view of a comparison, with every case of both runs."""
+def comparison_view(comparison: Comparison, *rows: Sequence[shapes.CaseRow]) -> shapes.ComparisonView:
+    """Return the view of a comparison. `rows` are the cases of the base and of the candidate, or of the candidate."""
     first, second = comparison.runs
+    cases = _joined_cases(comparison, *rows) if len(rows) == 2 else _moved_cases(comparison, rows[0])
     return shapes.ComparisonView(
         base=first.id,
         candidate=second.id,
@@ -226,12 +225,12 @@ def comparison_view(
         rows=list(comparison.rows),
         setup=list(comparison.setup),
         warnings=list(comparison.warnings),
-        cases=list(_compared_cases(comparison, base, candidate)),
+        cases=list(cases),
         margin=comparison.margin,
     )
 
 
-def _compared_cases(
+def _joined_cases(
     comparison: Comparison, base: Sequence[shapes.CaseRow], candidate: Sequence[shapes.CaseRow]
 ) -> Iterator[shapes.ComparedCase]:
     """Yield each case of the base, then the cases that only the candidate has. Cases are joined by their names."""
@@ -242,6 +241,25 @@ def _compared_cases(
         yield _compared_case(row, partner, expectation_changed=row.name in changed)
     for row in ours.values():
         yield _compared_case(None, row, expectation_changed=False)
+
+
+def _moved_cases(comparison: Comparison, candidate: Sequence[shapes.CaseRow]) -> Iterator[shapes.ComparedCase]:
+    """Yield each case of the candidate. The attempts of the base are known only if the pass rate changed."""
+    moves = {move.case: move for move in comparison.moved}
+    pairs = comparison.pairs
+    for row in candidate:
+        after = _passed(row)
+        if row.name in moves:
+            move = moves[row.name]
+            yield shapes.ComparedCase(row.name, move.flipped or "flaky", move.base, after, candidate=row.position)
+        elif row.name in pairs.only_candidate:
+            yield shapes.ComparedCase(row.name, "only_candidate", (0, 0), after, candidate=row.position)
+        elif row.name in pairs.changed or row.name in pairs.ambiguous:
+            yield shapes.ComparedCase(row.name, "expectation_changed", (0, 0), after, candidate=row.position)
+        else:
+            yield shapes.ComparedCase(row.name, "same", after, after, candidate=row.position)
+    for name in pairs.only_base:
+        yield shapes.ComparedCase(name, "only_base", (0, 0), (0, 0))
 
 
 def _compared_case(
