@@ -133,6 +133,31 @@ def decode_lines(data: bytes, path: str) -> list[Any] | None:
     return values
 
 
+def decode_documents(data: bytes) -> list[Any] | None:
+    """Return the values of JSON documents that stand one after the other, each over several lines.
+
+    Returns None for a single document, and for everything else.
+    """
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return None
+    parse = json.JSONDecoder(parse_int=_whole).raw_decode
+    values: list[Any] = []
+    position = len(text) - len(text.lstrip())
+    while position < len(text):
+        if text[position] != "{":
+            return None
+        try:
+            value, position = parse(text, position)
+        except (ValueError, RecursionError):
+            return None
+        values.append(value)
+        while position < len(text) and text[position] in " \t\r\n":
+            position += 1
+    return values if len(values) > 1 else None
+
+
 def duplicate_keys(data: bytes, path: str) -> list[str]:
     """Return the JSON pointer of every key that occurs twice in an object of a readable document."""
     text, _ = _clean(data, path)

@@ -10,7 +10,7 @@ import msgspec
 
 from fairtrial.config.eval_config import EvalConfig
 from fairtrial.errors import FormatError
-from fairtrial.formats import agent_logs, inspect_logs, messages, nearest_format, yaml_text
+from fairtrial.formats import agent_logs, inspect_logs, messages, nearest_format, packed, yaml_text
 from fairtrial.formats.adk import config_file, evalset, evalset_result, legacy, session
 from fairtrial.formats.adk.write import scenario_json
 from fairtrial.formats.agents_cli import config as agents_cli_config
@@ -20,6 +20,7 @@ from fairtrial.formats.chats.responses_items import is_response
 from fairtrial.formats.items import CHATS, ItemFormat, is_chat, own_or_reasoning, stem_of
 from fairtrial.formats.jsontext import (
     decode,
+    decode_documents,
     decode_lines,
     duplicate_keys,
     members,
@@ -29,7 +30,7 @@ from fairtrial.formats.jsontext import (
     strict_utf8,
 )
 from fairtrial.formats.reading import MOST_PROBLEMS, Diagnostics, Place
-from fairtrial.formats.spans import readers
+from fairtrial.formats.spans import otlp_protobuf, readers
 from fairtrial.formats.spans.span import SpanItem
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase, EvalSet
@@ -72,6 +73,11 @@ def read(data: bytes, path: str, *, lenient: bool = False) -> Loaded:
     """
     if inspect_logs.is_archive(data):
         return _archive(data, path, lenient=lenient)
+    if packed.is_packed(data):
+        return read(packed.unpacked(data, path), path, lenient=lenient)
+    if (bodies := otlp_protobuf.bodies(data)) is not None:
+        spans = tuple(item for body in bodies for item in otlp_protobuf.items(body, path))
+        return Loaded(path, "OTLP spans (protobuf)", spans=spans)
     data, warnings = strict_utf8(data, path)
     reading = Diagnostics(path, lenient=lenient)
     reading.warnings += warnings
@@ -81,7 +87,7 @@ def read(data: bytes, path: str, *, lenient: bool = False) -> Loaded:
     except ValueError:
         strict = False
         reading = Diagnostics(path, lenient=lenient)
-        lines = decode_lines(data, path)
+        lines = decode_documents(data) or decode_lines(data, path)
         if lines is not None:
             loaded = _document(lines, reading)
         else:

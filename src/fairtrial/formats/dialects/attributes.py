@@ -12,10 +12,11 @@ from fairtrial.formats.messages import arguments_of, response_of
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span
 from fairtrial.formats.spans.span_values import structured, whole_number
-from fairtrial.formats.tool_failures import has_failed
+from fairtrial.formats.tool_failures import has_failed, stated_failure
 from fairtrial.records.record import Json
 from fairtrial.records.trace import Message, Step, ToolResult, Usage
 
+_LONGEST_PATH = 20
 _HIDDEN = ("__REDACTED__", "[REDACTED]", "<REDACTED>")
 
 
@@ -111,6 +112,68 @@ def response(raw: Json) -> Json:
     if len(blocks) == 1 and isinstance(blocks[0], dict) and blocks[0].keys() == {"json"}:
         return blocks[0]["json"]
     return value
+
+
+def tool_answer(raw: Json) -> tuple[Json, str, bool | None]:
+    """Return the answer of a tool, the id of its call and the failure that it states.
+
+    LangChain writes the message of the tool around the answer, sometimes in an envelope.
+    """
+    message = raw
+    for key in ("output", "data", "kwargs"):
+        if isinstance(message, dict) and isinstance(message.get(key), dict):
+            message = message[key]
+    if isinstance(message, dict) and "content" in message and {"tool_call_id", "status"} & message.keys():
+        call_id = message.get("tool_call_id")
+        return response(message["content"]), call_id if isinstance(call_id, str) else "", stated_failure(message)
+    return (None if raw is None else response(raw)), "", None
+
+
+def tree_of(attributes: dict[str, Json], prefix: str) -> list[Any] | None:
+    """Return numbered attributes as a list, for example `p.0.role` and `p.0.content` as `[{"role": ..., ...}]`.
+
+    A list may also stand in the attribute itself, with keys such as `message.role`. Returns None without such an
+    attribute.
+    """
+    tree: dict[str, Any] = {}
+    start = prefix + "."
+    for key, value in attributes.items():
+        if key.startswith(start):
+            _put(tree, key[len(start) :], value)
+        elif key == prefix:
+            items = structured(value)
+            for i, item in enumerate(items if isinstance(items, list) else ()):
+                _put(tree, str(i), item)
+    listed = _listed(tree)
+    return listed if isinstance(listed, list) and listed else None
+
+
+def _put(tree: dict[str, Any], path: str, value: Json) -> None:
+    """Put a value at a path of names and numbers."""
+    *steps, last = path.split(".")[:_LONGEST_PATH]
+    for step in steps:
+        inner = tree.setdefault(step, {})
+        if not isinstance(inner, dict):
+            return
+        tree = inner
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        value = dict(enumerate(value))
+    if isinstance(value, dict):
+        inner = tree.setdefault(last, {})
+        for key, item in value.items():
+            if isinstance(inner, dict):
+                _put(inner, str(key), item)
+    else:
+        tree.setdefault(last, value)
+
+
+def _listed(value: Any) -> Json:
+    """Return a tree in which objects with numbers as keys are lists."""
+    if not isinstance(value, dict):
+        return value
+    if value and all(key.isdecimal() for key in value):
+        return [_listed(value[key]) for key in sorted(value, key=int)]
+    return {key: _listed(inner) for key, inner in value.items()}
 
 
 def tool_result(name: str, value: Json, call_id: str, *, stated: bool | None = None, withheld: str = "") -> ToolResult:

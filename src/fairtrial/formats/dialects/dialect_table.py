@@ -17,10 +17,15 @@ from __future__ import annotations
 
 from fairtrial.formats.dialects.facts import NOTHING, Dialect, Facts, combined
 from fairtrial.formats.dialects.genai import GENAI
+from fairtrial.formats.dialects.google_adk import GOOGLE_ADK
+from fairtrial.formats.dialects.mcp import MCP
+from fairtrial.formats.dialects.openinference import OPENINFERENCE
+from fairtrial.formats.dialects.openllmetry import OPENLLMETRY
+from fairtrial.formats.dialects.vercel_ai import VERCEL_AI_SPANS
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span
 
-DIALECTS: tuple[Dialect, ...] = (GENAI,)
+DIALECTS: tuple[Dialect, ...] = (GOOGLE_ADK, OPENINFERENCE, VERCEL_AI_SPANS, MCP, OPENLLMETRY, GENAI)
 
 CONVERSATION_IDS = (
     "gen_ai.conversation.id",

@@ -13,13 +13,14 @@ from fairtrial.formats.spans.span import Span
 from fairtrial.records.record import Record, default_values
 from fairtrial.records.trace import Step, ToolResult, Usage
 
-Kind = Literal["agent", "model", "tool", "other"]
+Kind = Literal["agent", "model", "tool", "ignored", "other"]
 
 
 class Facts(Record, frozen=True):
     """What a span says. None and empty values mean "the span does not say".
 
     `kind`: an agent at work, one call of a model, one call of a tool, or something else.
+    `ignored` is a span that looks like a call in another dialect, and is not.
     `name`: the name of the agent or of the tool. `agent` is the name of the agent that a call belongs to.
     `input`: all messages that a model or an agent got, in order. `output`: the steps that it answered with. If a model
     was asked for alternatives, only the first counts. None means that they were not recorded.

@@ -15,7 +15,7 @@ _SCOPE_SPANS = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans", "ins
 _SCOPE_LOGS = ("scopeLogs", "scope_logs", "instrumentationLibraryLogs")
 _SCOPE = ("scope", "instrumentationLibrary", "instrumentation_library")
 _KINDS = ("", "internal", "server", "client", "producer", "consumer")
-_FAILED = (2, "STATUS_CODE_ERROR", "ERROR", "2")
+_FAILED = (2, "STATUS_CODE_ERROR", "ERROR", "StatusCode.ERROR", "2")
 
 
 def is_document(value: Any) -> bool:

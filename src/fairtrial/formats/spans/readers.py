@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from fairtrial.formats.spans import otlp_json
+from fairtrial.formats.spans import flat, otlp_json
 from fairtrial.formats.spans.span import SpanItem
 
 
@@ -28,7 +28,11 @@ class Reader(NamedTuple):
     items: Callable[[Any], Iterator[SpanItem]]
 
 
-READERS = (Reader("OTLP spans", otlp_json.is_document, otlp_json.items),)
+READERS = (
+    Reader("OTLP spans", otlp_json.is_document, otlp_json.items),
+    Reader("spans of the console exporter", flat.is_console_document, flat.items),
+    Reader("flat spans", flat.is_flat_document, flat.items),
+)
 
 
 def reader_of(value: Any) -> Reader | None:

@@ -1,0 +1,33 @@
+"""Spans of the Model Context Protocol: the call of a tool on a server."""
+
+from __future__ import annotations
+
+from fairtrial.formats.dialects.attributes import arguments, data_of, response, text_of, tool_result
+from fairtrial.formats.dialects.facts import Dialect, Facts
+from fairtrial.formats.reading import Diagnostics
+from fairtrial.formats.spans.span import Span
+
+_METHODS = ("mcp.method.name", "mcp.method")
+_CALL = "tools/call"
+
+
+def _is_span(span: Span) -> bool:
+    return any(isinstance(span.attributes.get(name), str) for name in _METHODS)
+
+
+def _read(span: Span, _reading: Diagnostics) -> Facts:
+    if text_of(span, *_METHODS) != _CALL:
+        return Facts("ignored")
+    name = text_of(span, "gen_ai.tool.name", "mcp.tool.name") or span.name.removeprefix(_CALL).strip()
+    answer = data_of(span, "gen_ai.tool.call.result", "mcp.tool.result")
+    failed = span.attributes.get("mcp.tool.is_error") is True or None
+    return Facts(
+        "tool",
+        name,
+        args=arguments(data_of(span, "gen_ai.tool.call.arguments", "mcp.tool.arguments")),
+        result=None if answer is None else tool_result(name, response(answer), "", stated=failed),
+        call_id=text_of(span, "gen_ai.tool.call.id") or None,
+    )
+
+
+MCP = Dialect("MCP", _is_span, _read)

@@ -1,0 +1,110 @@
+"""OpenLLMetry's spans, and those of AgentOps, which has numbered prompts too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairtrial.formats.chats.assembly import Entry
+from fairtrial.formats.dialects.attributes import (
+    chat_entries,
+    data_of,
+    declarations_of,
+    output_steps,
+    text_of,
+    tool_answer,
+    tree_of,
+)
+from fairtrial.formats.dialects.facts import Dialect, Facts, Kind
+from fairtrial.formats.dialects.genai import usage_of
+from fairtrial.formats.messages import arguments_of
+from fairtrial.formats.reading import Diagnostics
+from fairtrial.formats.spans.span import Span
+from fairtrial.formats.tool_failures import has_failed
+from fairtrial.records.record import Json
+from fairtrial.records.trace import ToolResult
+
+_KINDS: dict[str, Kind] = {"workflow": "agent", "agent": "agent", "tool": "tool"}
+_MODEL_REQUESTS = ("chat", "completion")
+_SWITCH = "TRACELOOP_TRACE_CONTENT=true"
+
+
+def _is_span(span: Span) -> bool:
+    attributes = span.attributes
+    return (
+        "traceloop.span.kind" in attributes
+        or "llm.request.type" in attributes
+        or "gen_ai.request.type" in attributes
+        or "gen_ai.prompt.0.role" in attributes
+        or "agentops.span.kind" in attributes
+        or "traceloop.workflow.name" in attributes
+    )
+
+
+def _read(span: Span, reading: Diagnostics) -> Facts:
+    kind = _KINDS.get(text_of(span, "traceloop.span.kind", "agentops.span.kind").lower(), "other")
+    if kind == "tool":
+        return _tool(span)
+    if kind == "agent":
+        name = text_of(span, "gen_ai.agent.name", "traceloop.entity.name", "operation.name")
+        return Facts("agent", name, name, switch=_SWITCH)
+    request = text_of(span, "llm.request.type", "gen_ai.request.type")
+    if request in _MODEL_REQUESTS or "gen_ai.prompt.0.role" in span.attributes:
+        return _model(span, reading)
+    return Facts(switch=_SWITCH)
+
+
+def _model(span: Span, reading: Diagnostics) -> Facts:
+    model = text_of(span, "gen_ai.response.model", "gen_ai.request.model")
+    answers = _messages(span, "gen_ai.completion", reading)
+    return Facts(
+        "model",
+        agent=text_of(span, "gen_ai.agent.name"),
+        input=_messages(span, "gen_ai.prompt", reading),
+        output=None if answers is None else output_steps(answers),
+        declarations=declarations_of(tree_of(span.attributes, "llm.request.functions")),
+        usage=usage_of(span, model),
+        model=model,
+        response_id=text_of(span, "gen_ai.response.id"),
+        finish_reason=text_of(span, "gen_ai.completion.0.finish_reason"),
+        switch=_SWITCH,
+    )
+
+
+def _messages(span: Span, prefix: str, reading: Diagnostics) -> tuple[Entry, ...] | None:
+    """Return the entries of numbered messages, or None if none of them has content."""
+    messages = [_as_chat(message) for message in tree_of(span.attributes, prefix) or () if isinstance(message, dict)]
+    if not any(message.get("content") or message.get("tool_calls") for message in messages):
+        return None
+    return tuple(chat_entries(messages, reading))
+
+
+def _as_chat(message: dict[str, Any]) -> dict[str, Any]:
+    """Return a numbered message as a chat message, whose calls have a function."""
+    calls = [
+        {"id": call.get("id"), "function": {"name": call.get("name"), "arguments": call.get("arguments")}}
+        for call in message.get("tool_calls") or ()
+        if isinstance(call, dict)
+    ]
+    chat = {key: value for key, value in message.items() if key not in ("tool_calls", "finish_reason")}
+    return {"role": "assistant", **chat, **({"tool_calls": calls} if calls else {})}
+
+
+def _tool(span: Span) -> Facts:
+    name = text_of(span, "gen_ai.tool.name", "traceloop.entity.name", "tool.name", "operation.name")
+    answer, answer_id, stated = tool_answer(data_of(span, "traceloop.entity.output", "agentops.tool.output"))
+    result = None if answer is None else ToolResult(name, answer, answer_id, is_error=has_failed(answer, stated))
+    call_id = text_of(span, "gen_ai.tool.call.id") or answer_id or None
+    return Facts("tool", name, args=_arguments(span), result=result, call_id=call_id, switch=_SWITCH)
+
+
+def _arguments(span: Span) -> dict[str, Any] | None:
+    """Return the arguments of a tool: the keyword arguments of its function."""
+    raw: Json = data_of(span, "traceloop.entity.input", "agentops.tool.input", "tool.parameters")
+    if not isinstance(raw, dict):
+        return None
+    if isinstance(raw.get("kwargs"), dict):
+        return None if raw.get("args") and not raw["kwargs"] else raw["kwargs"]
+    return None if "input_str" in raw else arguments_of(raw)
+
+
+OPENLLMETRY = Dialect("OpenLLMetry", _is_span, _read)

@@ -1,0 +1,102 @@
+"""The telemetry of the Vercel AI SDK."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairtrial.formats.chats.assembly import Entry, text_at, thoughts
+from fairtrial.formats.dialects.attributes import (
+    arguments,
+    chat_entries,
+    data_of,
+    declarations_of,
+    number_of,
+    response,
+    text_of,
+    tool_result,
+)
+from fairtrial.formats.dialects.facts import Dialect, Facts
+from fairtrial.formats.messages import arguments_of
+from fairtrial.formats.reading import Diagnostics
+from fairtrial.formats.spans.span import Span
+from fairtrial.records.trace import Message, Step, ToolCall, Usage
+
+_MODEL_CALLS = ("doGenerate", "doStream")
+_AGENTS = ("ai.generateText", "ai.streamText", "ai.generateObject", "ai.streamObject")
+_SWITCH = "experimental_telemetry: { recordInputs: true, recordOutputs: true }"
+
+
+def _is_span(span: Span) -> bool:
+    return isinstance(span.attributes.get("ai.operationId"), str)
+
+
+def _read(span: Span, reading: Diagnostics) -> Facts:
+    operation = span.attributes["ai.operationId"]
+    if operation == "ai.toolCall":
+        return _tool(span)
+    name = text_of(span, "ai.telemetry.functionId")
+    if operation in _AGENTS:
+        prompt = data_of(span, "ai.prompt")
+        entries = _prompt(prompt, reading) if isinstance(prompt, dict) else None
+        return Facts("agent", name, name, entries, _answer(span), switch=_SWITCH)
+    if not operation.endswith(_MODEL_CALLS):
+        return Facts()
+    model = text_of(span, "ai.response.model", "ai.model.id")
+    messages = data_of(span, "ai.prompt.messages")
+    usage = Usage(
+        number_of(span, "ai.usage.inputTokens", "ai.usage.promptTokens", "gen_ai.usage.input_tokens"),
+        number_of(span, "ai.usage.outputTokens", "ai.usage.completionTokens", "gen_ai.usage.output_tokens"),
+        number_of(span, "ai.usage.reasoningTokens"),
+        number_of(span, "ai.usage.cachedInputTokens"),
+        model,
+    )
+    return Facts(
+        "model",
+        agent=name,
+        input=None if messages is None else tuple(chat_entries(messages, reading)),
+        output=_answer(span),
+        declarations=declarations_of(span.attributes.get("ai.prompt.tools")),
+        usage=usage,
+        model=model,
+        response_id=text_of(span, "ai.response.id"),
+        finish_reason=text_of(span, "ai.response.finishReason"),
+        switch=_SWITCH,
+    )
+
+
+def _prompt(prompt: dict[str, Any], reading: Diagnostics) -> tuple[Entry, ...]:
+    """Return the entries of the prompt of an agent: a text, or messages."""
+    messages = prompt.get("messages")
+    if isinstance(messages, list):
+        return tuple(chat_entries(messages, reading))
+    return tuple(chat_entries({"role": "user", "content": text_at(prompt, "prompt")}, reading))
+
+
+def _answer(span: Span) -> tuple[Step, ...] | None:
+    """Return the steps of an answer, or None if none of them is recorded."""
+    text = text_of(span, "ai.response.text", "ai.response.object")
+    calls = data_of(span, "ai.response.toolCalls")
+    steps: list[Step] = [*thoughts(span.attributes.get("ai.response.reasoning"))]
+    if text:
+        steps.append(Message(text))
+    for call in calls if isinstance(calls, list) else ():
+        if isinstance(call, dict):
+            args = arguments_of(call.get("input", call.get("args")))
+            steps.append(ToolCall(text_at(call, "toolName"), args, text_at(call, "toolCallId")))
+    return tuple(steps) or None
+
+
+def _tool(span: Span) -> Facts:
+    name, call_id = text_of(span, "ai.toolCall.name"), text_of(span, "ai.toolCall.id")
+    answer = data_of(span, "ai.toolCall.result")
+    return Facts(
+        "tool",
+        name,
+        args=arguments(data_of(span, "ai.toolCall.args")),
+        result=None if answer is None else tool_result(name, response(answer), call_id),
+        call_id=call_id or None,
+        switch=_SWITCH,
+    )
+
+
+VERCEL_AI_SPANS = Dialect("Vercel AI SDK", _is_span, _read)

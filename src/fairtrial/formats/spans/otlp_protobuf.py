@@ -1,0 +1,145 @@
+"""OTLP as protobuf: the body of a request, or several with their lengths before them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from fairtrial.errors import FormatError, lacks_extra
+from fairtrial.formats.spans.otlp_json import failure_of, kind_name
+from fairtrial.formats.spans.span import LogRecord, Span, SpanEvent, SpanItem
+from fairtrial.records.record import Json
+
+_GROUP = 0x0A
+"""The tag of the only field of a request: the spans, or the log records, of a resource."""
+_LENGTH_BYTES = 4
+_TRACE_ID_BYTES = 16
+_SPAN_ID_BYTES = 8
+
+
+def bodies(data: bytes) -> list[bytes] | None:
+    """Return the bodies of requests in a file, or None if the bytes are something else.
+
+    A text is never mistaken for a body: the lengths inside must fit the file to the byte.
+    """
+    if _is_body(data):
+        return [data]
+    found_bodies: list[bytes] = []
+    position = 0
+    while position + _LENGTH_BYTES <= len(data):
+        length = int.from_bytes(data[position : position + _LENGTH_BYTES])
+        body = data[position + _LENGTH_BYTES : position + _LENGTH_BYTES + length]
+        if len(body) < length or not _is_body(body):
+            return None
+        found_bodies.append(body)
+        position += _LENGTH_BYTES + length
+    return found_bodies if found_bodies and position == len(data) else None
+
+
+def _is_body(data: bytes) -> bool:
+    """Whether bytes are nothing but fields with the tag of a request."""
+    position = 0
+    while position < len(data):
+        if data[position] != _GROUP:
+            return False
+        length, position = _length(data, position + 1)
+        position += length
+    return bool(data) and position == len(data)
+
+
+def _length(data: bytes, position: int) -> tuple[int, int]:
+    """Return a length of protobuf and the position after it. A length that is cut off runs past the end."""
+    length = shift = 0
+    while position < len(data) and shift < 64:
+        byte = data[position]
+        length |= (byte & 0x7F) << shift
+        position += 1
+        shift += 7
+        if byte < 0x80:
+            return length, position
+    return len(data) + 1, position
+
+
+def items(body: bytes, path: str) -> Iterator[SpanItem]:
+    """Yield the spans or the log records of a request. Raises FormatError for a body of something else."""
+    try:
+        from google.protobuf.message import DecodeError
+        from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+        from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+    except ImportError:
+        raise FormatError(path, [lacks_extra("OTLP as protobuf", "otlp")]) from None
+    try:
+        traces = ExportTraceServiceRequest.FromString(body)
+        spans = [*_spans(traces)]
+        if any(_has_ids(span) for span, _, _ in spans):
+            yield from (_span(*span) for span in spans)
+            return
+        logs = ExportLogsServiceRequest.FromString(body)
+    except DecodeError as error:
+        raise FormatError(path, [f"is not a whole body of OTLP: {error}"]) from None
+    records = [
+        (record, group.resource)
+        for group in logs.resource_logs
+        for scope_group in group.scope_logs
+        for record in scope_group.log_records
+    ]
+    if not any(_has_ids(record) for record, _ in records):
+        raise FormatError(path, ["holds no span or log record of OTLP with ids of 16 and 8 bytes"])
+    yield from (_log_record(record, _attributes(resource.attributes)) for record, resource in records)
+
+
+def _spans(request: Any) -> Iterator[tuple[Any, str, dict[str, Json]]]:
+    for group in request.resource_spans:
+        resource = _attributes(group.resource.attributes)
+        for scope_group in group.scope_spans:
+            for span in scope_group.spans:
+                yield span, scope_group.scope.name, resource
+
+
+def _has_ids(item: Any) -> bool:
+    return len(item.trace_id) == _TRACE_ID_BYTES and len(item.span_id) == _SPAN_ID_BYTES
+
+
+def _id(raw: bytes) -> str:
+    return raw.hex() if any(raw) else ""
+
+
+def _span(raw: Any, scope: str, resource: dict[str, Json]) -> Span:
+    return Span(
+        _id(raw.trace_id),
+        _id(raw.span_id),
+        _id(raw.parent_span_id),
+        raw.name,
+        kind_name(raw.kind),
+        raw.start_time_unix_nano,
+        raw.end_time_unix_nano or None,
+        _attributes(raw.attributes),
+        tuple(SpanEvent(event.name, _attributes(event.attributes), time=event.time_unix_nano) for event in raw.events),
+        failure_of(raw.status.code, raw.status.message),
+        scope,
+        resource,
+    )
+
+
+def _log_record(raw: Any, resource: dict[str, Json]) -> LogRecord:
+    attributes, body = _attributes(raw.attributes), _value(raw.body)
+    name = getattr(raw, "event_name", "") or attributes.get("event.name") or body
+    time = raw.time_unix_nano or raw.observed_time_unix_nano
+    event = SpanEvent(name if isinstance(name, str) else "", attributes, body, time)
+    return LogRecord(_id(raw.trace_id), _id(raw.span_id), event, resource)
+
+
+def _attributes(pairs: Iterable[Any]) -> dict[str, Json]:
+    return {pair.key: _value(pair.value) for pair in pairs}
+
+
+def _value(raw: Any) -> Json:
+    kind = raw.WhichOneof("value")
+    if kind is None:
+        return None
+    value = getattr(raw, kind)
+    if kind == "array_value":
+        return [_value(item) for item in value.values]
+    if kind == "kvlist_value":
+        return _attributes(value.values)
+    return value.hex() if kind == "bytes_value" else value
