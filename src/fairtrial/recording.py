@@ -296,7 +296,8 @@ class _InvocationBuilder:
         elif isinstance(item, Event):
             self.events.append(item)
         elif isinstance(item, Durations):
-            self.durations = item
+            # An agent that waited for a decision within the invocation reports each of its runs.
+            self.durations = _added(self.durations, item)
         elif isinstance(item, ToolResult):
             item = item if item.is_error else replace(item, is_error=is_failure(item.response))
             self.steps.append(item if self.environment is None else self.environment.with_injections(item))
@@ -357,6 +358,13 @@ def _without_step(index: int | None, events: Sequence[Event]) -> tuple[Event, ..
         holds = index is not None and start <= index < end
         remaining.append(replace(event, size=event.size - 1) if holds else event)
     return tuple(remaining)
+
+
+def _added(first: Durations, second: Durations) -> Durations:
+    """Return the sum of two durations in models and in tools."""
+    if first.model is None or second.model is None:
+        return second
+    return Durations(None, first.model + second.model, (first.tool or 0.0) + (second.tool or 0.0))
 
 
 async def _send(session: Session, message: str) -> AsyncGenerator[Item, None]:

@@ -203,13 +203,21 @@ def test_a_response_that_does_not_come_in_time_is_an_outage() -> None:
 @pytest.mark.agents
 @pytest.mark.parametrize(("status", "side"), [(429, "infrastructure"), (401, "infrastructure"), (400, "agent")])
 def test_a_status_passes_through_the_openai_sdk(status: int, side: str) -> None:
-    """The SDK's own model and client, and a provider on a socket."""
+    """The exception of OpenAI's client, with the response of a provider on a socket."""
     sdk: Any = pytest.importorskip("agents.lifecycle") and importlib.import_module("agents")
     openai: Any = importlib.import_module("openai")
+    base: Any = importlib.import_module("agents.models.interface").Model
     with ChatServer(lambda _: status) as server:
-        client = openai.AsyncOpenAI(api_key="none", base_url=server.url, max_retries=0)
-        model = sdk.OpenAIChatCompletionsModel(model="gpt", openai_client=client)
-        run = run_of(sdk.Agent(name="shop", model=model), "hello")
+
+        class Failing(base):  # type: ignore[misc]
+            async def get_response(self, *_: Any, **__: Any) -> Any:
+                async with openai.AsyncOpenAI(api_key="none", base_url=server.url, max_retries=0) as client:
+                    await client.chat.completions.create(model="gpt", messages=[{"role": "user", "content": "hi"}])
+
+            def stream_response(self, *_: Any, **__: Any) -> Any:
+                raise NotImplementedError
+
+        run = run_of(sdk.Agent(name="shop", model=Failing()), "hello")
     assert run.cases[0].failure is not None
     assert run.cases[0].failure.side == side
 
@@ -224,8 +232,9 @@ def test_a_status_passes_through_adk(status: int, side: str) -> None:
 
     class Failing(base):  # type: ignore[misc]
         async def generate_content_async(self, *_: Any, **__: Any) -> Any:
-            raise errors.APIError(status, {"error": {"status": "SOME_WORD"}})
-            yield  # type: ignore[unreachable]
+            if status:
+                raise errors.APIError(status, {"error": {"status": "SOME_WORD"}})
+            yield
 
     run = run_of(adk.Agent(name="shop", model=Failing(model="scripted")), "hello")
     assert run.cases[0].failure is not None

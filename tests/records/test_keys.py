@@ -98,7 +98,7 @@ def test_every_field_of_a_case_counts_or_is_known_not_to() -> None:
         Message: {"author", "extra", "model"} | TIMES | CAPTURE,
         Thought: {"author", "extra", "model"} | TIMES | CAPTURE,
         ToolCall: {"id", "author", "extra", "model"} | TIMES | CAPTURE,
-        ToolResult: {"id", "author", "extra", "injected", "inner"} | TIMES | CAPTURE,
+        ToolResult: {"id", "author", "extra", "approval", "injected", "inner"} | TIMES | CAPTURE,
         Rubric: {"extra"},
         Scenario: {"extra"},
         Persona: {"extra"},

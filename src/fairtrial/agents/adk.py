@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from fairtrial.agents.approvals import Approvals
 from fairtrial.agents.declarations import add_declarations
 from fairtrial.agents.plain import plain
 from fairtrial.agents.routing import route_call
@@ -23,11 +24,12 @@ from fairtrial.importing import import_extra, import_failure
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase, SessionInput
 from fairtrial.records.record import Json
-from fairtrial.records.trace import About, AgentDetails, Message, Step, Thought, ToolCall
+from fairtrial.records.trace import About, AgentDetails, Approval, Message, Step, Thought, ToolCall
 
 EXTRA = "agents-adk"
 _USER = "test_user_id"
 _STEERING = ("transfer_to_agent", "set_model_response", "finish_task")
+_CONFIRMATION = "adk_request_confirmation"
 _TOOLS_AT_ONCE = 64
 _EVENT_KEYS = (
     "author",
@@ -148,7 +150,7 @@ async def _conversation(
             state=copy.deepcopy(start.state),
             session_id=start.session_id or None,
         )
-        yield AdkSession(runner, session, watch)
+        yield AdkSession(runner, session, watch, Approvals(case))
     finally:
         others.remove(watch)
         if not others:
@@ -158,11 +160,13 @@ async def _conversation(
 class AdkSession:
     """One conversation, in an ADK session of its own."""
 
-    def __init__(self, runner: Any, session: Any, watch: _Watch) -> None:
+    def __init__(self, runner: Any, session: Any, watch: _Watch, approvals: Approvals) -> None:
         self._runner = runner
         self._session = session
         self._watch = watch
         self._state: dict[str, Json] = plain(session.state)
+        self._approvals = approvals
+        self._waiting: dict[str, ToolCall] = {}
 
     @property
     def about(self) -> About:
@@ -170,11 +174,41 @@ class AdkSession:
         return About(tuple(self._watch.agents.values()), self._state)
 
     async def send(self, message: str) -> AsyncIterator[Item]:
-        """Run one invocation. Raises AgentError if it ends in an error event instead of a reply."""
+        """Run one invocation. If calls wait for a confirmation, the message decides."""
         types = import_extra("google.genai.types", EXTRA)
         self._watch.begin()
+        items = self._approvals.send(
+            message,
+            lambda: self._run([types.Part(text=message)]),
+            self._resume,
+            lambda: list(self._waiting.values()),
+            lambda: str(self._runner.agent.name),
+        )
+        async with aclosing(items):
+            async for item in items:
+                yield item
+
+    def _resume(self, decisions: Sequence[Approval]) -> AsyncGenerator[Item, None]:
+        """Answer the requests for confirmation. ADK does not edit arguments; it gives them to the tool as a payload."""
+        types = import_extra("google.genai.types", EXTRA)
+        parts = [
+            types.Part(
+                function_response=types.FunctionResponse(
+                    id=request_id,
+                    name=_CONFIRMATION,
+                    response={"confirmed": decision.decision != "reject", "payload": decision.args},
+                )
+            )
+            for request_id, decision in zip(self._waiting, decisions, strict=True)
+        ]
+        return self._run(parts)
+
+    async def _run(self, parts: list[Any]) -> AsyncGenerator[Item, None]:
+        """Send a content of the user. Raises AgentError if the run ends in an error event instead of a reply."""
+        types = import_extra("google.genai.types", EXTRA)
+        self._waiting = {}
         ids = {"user_id": self._session.user_id, "session_id": self._session.id}
-        user_content = types.Content(role="user", parts=[types.Part(text=message)])
+        user_content = types.Content(role="user", parts=parts)
         last: Any = None
         running = self._runner.run_async(**ids, new_message=user_content, run_config=_threaded())
         async with aclosing(running) as events:
@@ -182,6 +216,7 @@ class AdkSession:
                 if event.partial or event.author == "user":
                     continue
                 last = event
+                self._waiting |= _confirmations(event)
                 for item in _items(event):
                     yield item
         yield self._watch.times.durations
@@ -189,6 +224,17 @@ class AdkSession:
         self._state = plain(session.state)
         if last is not None and last.error_code and not (last.content and last.content.parts):
             raise AgentError(f"{last.author}: {last.error_code}: {last.error_message or 'no message'}")
+
+
+def _confirmations(event: Any) -> dict[str, ToolCall]:
+    """Return the calls that wait for a confirmation, by the id of the request."""
+    calls: dict[str, ToolCall] = {}
+    for request in event.get_function_calls():
+        original = (request.args or {}).get("originalFunctionCall")
+        if request.name == _CONFIRMATION and isinstance(original, dict):
+            name, args = str(original.get("name")), plain(original.get("args") or {})
+            calls[str(request.id)] = ToolCall(name, args, str(original.get("id")))
+    return calls
 
 
 def _threaded() -> Any:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from fairtrial.agents.approvals import Approvals
 from fairtrial.agents.declarations import add_declarations
+from fairtrial.agents.graph_stops import Stop, stop_of, with_checkpointer
 from fairtrial.agents.plain import plain
 from fairtrial.agents.stopwatch import Stopwatch
 from fairtrial.agents.tool_nodes import declaration, has_tools, route_graph
@@ -19,7 +21,7 @@ from fairtrial.importing import import_extra, import_object
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
 from fairtrial.records.record import Json
-from fairtrial.records.trace import About, AgentDetails, Message, Thought, ToolCall, ToolResult, Usage
+from fairtrial.records.trace import About, AgentDetails, Approval, Message, Thought, ToolCall, ToolResult, Usage
 
 EXTRA = "agents-langgraph"
 _INTERRUPT = "__interrupt__"
@@ -69,11 +71,12 @@ class LangGraphAgent:
     async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[LangGraphSession]:
         """Open a conversation."""
         state = copy.deepcopy(case.session_input.state) if case.session_input else {}
-        checkpointer = getattr(self.runnable, "checkpointer", None)
+        resumable = with_checkpointer(self.runnable)
+        checkpointer = getattr(resumable, "checkpointer", None)
         thread = str(uuid.uuid4())
-        runnable = self.runnable if environment is None else route_graph(self.runnable, environment)
+        runnable = resumable if environment is None else route_graph(resumable, environment)
         try:
-            yield LangGraphSession(runnable, state, thread, has_memory=bool(checkpointer))
+            yield LangGraphSession(runnable, state, thread, Approvals(case), has_memory=bool(checkpointer))
         finally:
             if checkpointer and hasattr(checkpointer, "adelete_thread"):
                 await checkpointer.adelete_thread(thread)
@@ -82,13 +85,17 @@ class LangGraphAgent:
 class LangGraphSession:
     """One conversation. `has_memory` says that the graph keeps the conversation itself, with a checkpointer."""
 
-    def __init__(self, runnable: Any, state: dict[str, Any], thread: str, *, has_memory: bool) -> None:
+    def __init__(
+        self, runnable: Any, state: dict[str, Any], thread: str, approvals: Approvals, *, has_memory: bool
+    ) -> None:
         self._runnable = runnable
         self._state = state
         self._thread = thread
         self._has_memory = has_memory
         self._reported: dict[str | int, Any] = {}
         self._interrupted = False
+        self._approvals = approvals
+        self._stop: Stop | None = None
         self._user_message_id = ""
         self._earlier_messages = 0
         self._agents: dict[str, AgentDetails] = {}
@@ -100,11 +107,38 @@ class LangGraphSession:
         return About(tuple(self._agents.values()), state or None)
 
     async def send(self, message: str) -> AsyncIterator[Item]:
-        """Run the graph until it ends or interrupts with a question. Raises AgentError if its state has no messages."""
-        watch = _Watch(_name(self._runnable))
-        self._agents = watch.agents
-        config = {"callbacks": [_handler(watch)], "configurable": {"thread_id": self._thread}}
-        graph_input = self._input(message)
+        """Run the graph until it ends, or stops with a question. If calls wait for a decision, the message decides."""
+        self._agents = {}
+        items = self._approvals.send(
+            message,
+            lambda: self._run(self._input(message)),
+            self._resume,
+            lambda: self._stop.calls if self._stop is not None else (),
+            lambda: _name(self._runnable),
+        )
+        async with aclosing(items):
+            async for item in items:
+                yield item
+
+    async def _resume(self, decisions: Sequence[Approval]) -> AsyncGenerator[Item, None]:
+        """Go on with the graph that waits for decisions."""
+        stop = self._stop
+        assert stop is not None  # noqa: S101  (calls wait)
+        self._earlier_messages = len(self._state.get("messages", ()))
+        self._interrupted = True
+        graph_input = await stop.resume(self._runnable, self._config, decisions)
+        async with aclosing(self._run(graph_input)) as items:
+            async for item in items:
+                yield item
+
+    @property
+    def _config(self) -> dict[str, Any]:
+        return {"configurable": {"thread_id": self._thread}}
+
+    async def _run(self, graph_input: Any) -> AsyncGenerator[Item, None]:
+        """Yield the items of a run. Raises AgentError if the state has no messages."""
+        watch = _Watch(_name(self._runnable), self._agents)
+        config = {"callbacks": [_handler(watch)], **self._config}
         try:
             async with aclosing(self._states(graph_input, config)) as states:
                 async for state in states:
@@ -115,9 +149,10 @@ class LangGraphSession:
             for item in watch.take_usages():
                 yield item
             raise
-        interrupts = self._state.get(_INTERRUPT)
+        interrupts = self._state.get(_INTERRUPT) or ()
+        self._stop = await stop_of(self._runnable, self._config, interrupts, self._state.get("messages") or [])
         self._interrupted = bool(interrupts)
-        for interrupt in interrupts or ():
+        for interrupt in interrupts if self._stop is None else ():
             question = interrupt.value if isinstance(interrupt.value, str) else str(plain(interrupt.value))
             yield Message(question, watch.name)
         yield watch.times.durations
@@ -199,10 +234,10 @@ def _steps(message: Any, author: str) -> list[Item]:
 class _Watch:
     """Collects the facts that only callbacks report: tokens, times, instructions and tools."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, agents: dict[str, AgentDetails]) -> None:
         self.name = name
         self.times = Stopwatch()
-        self.agents: dict[str, AgentDetails] = {}
+        self.agents = agents
         self._usages: list[Usage] = []
 
     def take_usages(self) -> list[Usage]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import copy
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from fairtrial.agents.approvals import Approvals
 from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.routing import route_call
 from fairtrial.agents.stopwatch import Stopwatch
@@ -18,7 +19,17 @@ from fairtrial.importing import import_extra, import_object
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
 from fairtrial.records.record import Json
-from fairtrial.records.trace import HANDOVER, About, AgentDetails, Message, Thought, ToolCall, ToolResult, Usage
+from fairtrial.records.trace import (
+    HANDOVER,
+    About,
+    AgentDetails,
+    Approval,
+    Message,
+    Thought,
+    ToolCall,
+    ToolResult,
+    Usage,
+)
 
 EXTRA = "agents-openai"
 _COMMON_KEYS = ("id", "type", "status", "output", "name", "arguments", "call_id")
@@ -52,15 +63,37 @@ class OpenAIAgent:
     @asynccontextmanager
     async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[OpenAISession]:
         """Open a conversation."""
-        agent = self.agent if environment is None else _Routing(environment).agent(self.agent)
-        yield OpenAISession(agent, copy.deepcopy(case.session_input.state) if case.session_input else None)
+        edits: dict[str, str] = {}
+        is_copied = environment is not None or _needs_approval(self.agent, set())
+        agent = _Routing(environment, edits).agent(self.agent) if is_copied else self.agent
+        context = copy.deepcopy(case.session_input.state) if case.session_input else None
+        yield OpenAISession(agent, context, Approvals(case), edits)
+
+
+def _needs_approval(agent: Any, earlier: set[int]) -> bool:
+    """Whether an agent, or an agent that it hands over to, has a tool that may need a decision."""
+    if id(agent) in earlier or not hasattr(agent, "tools"):
+        return False
+    earlier.add(id(agent))
+    own = bool(agent.mcp_servers) or any(getattr(tool, "needs_approval", False) for tool in agent.tools)
+    return own or any(_needs_approval(_target(handoff), earlier) for handoff in agent.handoffs)
+
+
+def _target(handoff: Any) -> Any:
+    """Return the agent that a handover goes to, as far as it is known before the handover."""
+    reference = getattr(handoff, "_agent_ref", None)
+    return handoff if reference is None else reference()
 
 
 class _Routing:
-    """Makes copies of agents with tools that an environment answers. Handovers go to copies as well."""
+    """Makes copies of agents with tools that an environment answers. Handovers go to copies as well.
 
-    def __init__(self, environment: Environment) -> None:
+    `edits` are arguments that a user gave instead of the agent's, by the id of the call.
+    """
+
+    def __init__(self, environment: Environment | None, edits: dict[str, str]) -> None:
         self._environment = environment
+        self._edits = edits
         self._copies: dict[int, Any] = {}
         self._originals: list[Any] = []
 
@@ -97,6 +130,9 @@ class _Routing:
         copied = copy.copy(tool)
 
         async def on_invoke_tool(context: Any, arguments: str) -> Any:
+            arguments = self._edits.get(str(context.tool_call_id), arguments)
+            if self._environment is None:
+                return await tool.on_invoke_tool(context, arguments)
             call = ToolCall(tool.name, plain(arguments_of(arguments)), str(context.tool_call_id))
             answer = await route_call(
                 self._environment,
@@ -121,9 +157,14 @@ def _response(result: Any) -> Json:
 class OpenAISession:
     """One conversation. The session carries the input items and the last agent from run to run."""
 
-    def __init__(self, agent: Any, context: dict[str, Any] | None) -> None:
+    def __init__(self, agent: Any, context: dict[str, Any] | None, approvals: Approvals, edits: dict[str, str]) -> None:
         self._agent = agent
         self._context = context
+        self._approvals = approvals
+        self._edits = edits
+        self._waiting: list[Any] = []
+        self._state: Any = None
+        self._open_calls: dict[str, ToolCall] = {}
         self._history: list[Any] = []
         self._agents: dict[str, AgentDetails] = {}
 
@@ -133,11 +174,36 @@ class OpenAISession:
         return About(tuple(self._agents.values()), None if self._context is None else plain(self._context))
 
     async def send(self, message: str) -> AsyncIterator[Item]:
-        """Run the agent, and yield each item when the hooks report it."""
+        """Run the agent, and yield each item. If calls wait for a decision, the message decides."""
+        self._agents = {}
+        items = self._approvals.send(
+            message,
+            lambda: self._run([*self._history, {"role": "user", "content": message}]),
+            self._resume,
+            lambda: [_waiting_call(item) for item in self._waiting],
+            lambda: str(self._agent.name),
+        )
+        async with aclosing(items):
+            async for item in items:
+                yield item
+
+    def _resume(self, decisions: Sequence[Approval]) -> AsyncGenerator[Item, None]:
+        """Go on with the run that waits. The SDK keeps the arguments of a call in the item that waits."""
+        for item, decision in zip(self._waiting, decisions, strict=True):
+            if decision.decision == "reject":
+                self._state.reject(item, rejection_message=decision.reason or None)
+                continue
+            self._state.approve(item)
+            if decision.args is not None:
+                # The SDK binds an approval to the arguments of the model. The copy of the tool replaces them.
+                self._edits[_waiting_call(item).id] = as_text(decision.args)
+        return self._run(self._state)
+
+    async def _run(self, run_input: Any) -> AsyncGenerator[Item, None]:
+        """Yield each item of a run when the hooks report it."""
         queue: asyncio.Queue[Item | None] = asyncio.Queue()
-        watch = _Watch(queue)
-        self._agents = watch.agents
-        run = asyncio.create_task(self._run(message, watch))
+        watch = _Watch(queue, self._agents, self._open_calls)
+        run = asyncio.create_task(self._result(run_input, watch))
         run.add_done_callback(lambda _: queue.put_nowait(None))
         try:
             while (item := await queue.get()) is not None:
@@ -146,26 +212,38 @@ class OpenAISession:
             run.cancel()
             await asyncio.wait([run])
         result = run.result()
-        self._agent, self._history = result.last_agent, result.to_input_list()
-        if not watch.has_reply:
-            yield Message(as_text(result.final_output), self._agent.name)
+        self._waiting = list(result.interruptions)
+        self._agent = result.last_agent
+        if self._waiting:
+            self._state = result.to_state()
+        else:
+            self._history = result.to_input_list()
+            if not watch.has_reply:
+                yield Message(as_text(result.final_output), self._agent.name)
         yield watch.times.durations
 
-    async def _run(self, message: str, watch: _Watch) -> Any:
+    async def _result(self, run_input: Any, watch: _Watch) -> Any:
         runner = import_extra("agents", EXTRA).Runner
-        user_message = {"role": "user", "content": message}
-        return await runner.run(self._agent, [*self._history, user_message], context=self._context, hooks=_hooks(watch))
+        return await runner.run(self._agent, run_input, context=self._context, hooks=_hooks(watch))
+
+
+def _waiting_call(item: Any) -> ToolCall:
+    """Return the call that waits for a decision."""
+    raw = item.raw_item if isinstance(item.raw_item, dict) else plain(item.raw_item)
+    return ToolCall(str(item.tool_name), arguments_of(raw.get("arguments")), str(raw.get("call_id") or raw.get("id")))
 
 
 class _Watch:
     """Turns the reports of the hooks into items."""
 
-    def __init__(self, queue: asyncio.Queue[Item | None]) -> None:
+    def __init__(
+        self, queue: asyncio.Queue[Item | None], agents: dict[str, AgentDetails], open_calls: dict[str, ToolCall]
+    ) -> None:
         self.times = Stopwatch()
-        self.agents: dict[str, AgentDetails] = {}
+        self.agents = agents
         self.has_reply = False
         self._queue = queue
-        self._open_calls: dict[str, ToolCall] = {}
+        self._open_calls = open_calls
 
     async def note_request(self, context: Any, agent: Any, instructions: str | None, inputs: list[Any]) -> None:
         """Note the request of an agent. Results without a hook, for example of a handover, are among its inputs."""

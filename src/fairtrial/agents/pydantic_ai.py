@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from fairtrial.agents.approvals import Approvals
 from fairtrial.agents.declarations import add_declarations
 from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.routing import route_call
@@ -17,7 +18,7 @@ from fairtrial.formats.messages import arguments_of, response_of
 from fairtrial.importing import import_extra, import_object
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
-from fairtrial.records.trace import About, AgentDetails, Message, Thought, ToolCall, ToolResult, Usage
+from fairtrial.records.trace import About, AgentDetails, Approval, Message, Thought, ToolCall, ToolResult, Usage
 
 EXTRA = "agents-pydantic-ai"
 
@@ -50,7 +51,7 @@ class PydanticAgent:
         state = case.session_input.state if case.session_input else {}
         deps = _dependencies(self.agent.deps_type, copy.deepcopy(state)) if state else None
         async with self.agent:
-            yield PydanticSession(self.agent, deps, environment)
+            yield PydanticSession(self.agent, deps, environment, Approvals(case))
 
 
 def _dependencies(kind: Any, state: dict[str, Any]) -> Any:
@@ -66,12 +67,14 @@ def _dependencies(kind: Any, state: dict[str, Any]) -> Any:
 class PydanticSession:
     """One conversation. The session carries the messages from run to run."""
 
-    def __init__(self, agent: Any, deps: Any, environment: Environment | None) -> None:
+    def __init__(self, agent: Any, deps: Any, environment: Environment | None, approvals: Approvals) -> None:
         self._agent = agent
         self._environment = environment
         self._deps = deps
         self._history: list[Any] = []
         self._details: AgentDetails | None = None
+        self._approvals = approvals
+        self._requests: Any = None
 
     @property
     def about(self) -> About:
@@ -80,7 +83,32 @@ class PydanticSession:
         return About(agents, plain(self._deps) if isinstance(plain(self._deps), dict) else None)
 
     async def send(self, message: str) -> AsyncIterator[Item]:
-        """Run the agent, and yield the new items after each step of its graph."""
+        """Run the agent, and yield the items. If calls wait for a decision, the message decides."""
+        name = self._agent.name or "agent"
+        items = self._approvals.send(
+            message, lambda: self._run(message), self._resume, self._waiting_calls, lambda: name
+        )
+        async with aclosing(items):
+            async for item in items:
+                yield item
+
+    def _waiting_calls(self) -> list[ToolCall]:
+        parts = self._requests.approvals if self._requests is not None else ()
+        return [ToolCall(part.tool_name, plain(arguments_of(part.args)), part.tool_call_id) for part in parts]
+
+    def _resume(self, decisions: Sequence[Approval]) -> AsyncGenerator[Item, None]:
+        """Go on with the run that waits."""
+        tools = import_extra("pydantic_ai.tools", EXTRA)
+        answers: dict[str, Any] = {}
+        for call, decision in zip(self._waiting_calls(), decisions, strict=True):
+            if decision.decision == "reject":
+                answers[call.id] = tools.ToolDenied(decision.reason) if decision.reason else tools.ToolDenied()
+            else:
+                answers[call.id] = tools.ToolApproved(override_args=decision.args)
+        return self._run(None, deferred_tool_results=self._requests.build_results(approvals=answers))
+
+    async def _run(self, message: str | None, **more: Any) -> AsyncGenerator[Item, None]:
+        """Yield the new items after each step of the agent's graph."""
         watch = _Watch(self._agent.name or "agent", self._environment)
         hooks = import_extra("pydantic_ai.capabilities", EXTRA).Hooks(
             model_request=watch.model, tool_execute=watch.tool
@@ -88,7 +116,13 @@ class PydanticSession:
         history = list(self._history)
         try:
             async with self._agent.iter(
-                message, message_history=history, deps=self._deps, capabilities=[hooks], infer_name=False
+                message,
+                message_history=history,
+                deps=self._deps,
+                capabilities=[hooks],
+                infer_name=False,
+                output_type=self._output_type(),
+                **more,
             ) as run:
                 async for _ in run:
                     for item in watch.take_items():
@@ -99,9 +133,29 @@ class PydanticSession:
             raise
         self._details = watch.details
         self._history = run.all_messages()
-        if not watch.has_reply:
+        self._requests = run.result.output if isinstance(run.result.output, self._deferred) else None
+        if self._requests is not None and self._requests.calls:
+            names = ", ".join(part.tool_name for part in self._requests.calls)
+            raise AgentError(f"the results of {names} come from elsewhere (deferred calls), and nobody gives them here")
+        if self._requests is None and not watch.has_reply:
             yield Message(as_text(run.result.output), watch.name)
         yield watch.times.durations
+
+    def _output_type(self) -> Any:
+        """Return the types of the output. A run may also end with calls that wait for a decision.
+
+        The library refuses other types than those of the agent if the agent has validators of its output. Then the
+        agent itself must name the requests among its types.
+        """
+        if getattr(self._agent, "_output_validators", None):
+            return None
+        own = self._agent.output_type
+        types = list(own) if isinstance(own, list | tuple) else [own]
+        return types if self._deferred in types else [*types, self._deferred]
+
+    @property
+    def _deferred(self) -> Any:
+        return import_extra("pydantic_ai.tools", EXTRA).DeferredToolRequests
 
 
 class _Watch:

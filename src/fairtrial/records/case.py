@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from fairtrial.records.record import Extra, Json, Record
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.trace import Invocation, ToolCall
@@ -53,6 +55,8 @@ class EvalCase(Record, frozen=True):
 
     `expected_calls` are the calls of the whole conversation, for criteria with `scope: conversation`. `created` is in
     seconds since 1970. `context` is evidence that the agent's sentences may rest on, for example a document.
+    `approvals` decide, by the name of the tool, about calls that need a decision. About other calls, the next message
+    of the user decides.
     """
 
     id: str
@@ -65,6 +69,7 @@ class EvalCase(Record, frozen=True):
     extra: Extra = None
     created: float | None = None
     context: str = ""
+    approvals: dict[str, Literal["approve", "reject"]] = {}
 
 
 class EvalSet(Record, frozen=True):

@@ -27,6 +27,7 @@ KEY_FIELDS: dict[type[msgspec.Struct], tuple[str, ...]] = {
         "expected_calls",
         "final_session_state",
         "context",
+        "approvals",
     ),
     Invocation: ("user", "steps", "final_response", "rubrics"),
     Message: ("text", "parts"),

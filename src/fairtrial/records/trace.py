@@ -87,13 +87,25 @@ class Injection(Record, frozen=True):
     invalidates: bool = False
 
 
+class Approval(Record, frozen=True):
+    """The decision about a call that waited for a decision. `by` is the user of the conversation, or the case.
+
+    `args` are the arguments that replace those of the agent. `reason` is the message with which the user rejected.
+    """
+
+    decision: Literal["approve", "reject", "edit"]
+    by: Literal["user", "case"] = "user"
+    args: dict[str, Json] | None = None
+    reason: str = ""
+
+
 class ToolResult(Captured, frozen=True, tag_field="kind", tag="tool_result"):
     """The answer of a tool. `id` is the id of the call if the recording has ids.
 
     `is_error` says that the tool failed. Each reader and each agent decides it from the marks of its own format, for
     example `isError` of MCP or `status: error` of LangChain. `injected` lists the changes that a simulated environment
     made, in their order. `inner` is the work of an agent that answered as a tool. Its calls are not among the calls of
-    the invocation.
+    the invocation. `approval` is the decision about the call, if the agent waited for a decision.
     """
 
     name: str
@@ -104,6 +116,7 @@ class ToolResult(Captured, frozen=True, tag_field="kind", tag="tool_result"):
     injected: tuple[Injection, ...] = ()
     is_error: bool = False
     inner: Trace | None = None
+    approval: Approval | None = None
 
 
 Step = Message | Thought | ToolCall | ToolResult

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sys import intern
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -43,6 +43,7 @@ CASE = spellings(
     "without_conversation",
     "actual_conversation",
     "context",
+    "approvals",
 )
 CASE_MARKS = frozenset(spellings("eval_id", "conversation", "conversation_scenario", "actual_conversation"))
 """A case has at least one of these keys. An object without any of them is not a case."""
@@ -134,7 +135,17 @@ def case(raw: Any, at: Place, reading: Diagnostics) -> EvalCase:
         extra,
         created,
         reading.text(fields, "context", at),
+        _approvals(fields, at, reading),
     )
+
+
+def _approvals(fields: dict[str, Any], at: Place, reading: Diagnostics) -> dict[str, Literal["approve", "reject"]]:
+    """Return the decisions about calls by the name of the tool. ADK keeps the key, but does not read it."""
+    approvals = reading.mapping(fields, "approvals", at) or {}
+    for name, decision in approvals.items():
+        if decision not in ("approve", "reject"):
+            reading.wrong_type(((at, "approvals"), name), "'approve' or 'reject'", decision)
+    return approvals
 
 
 def _created(fields: dict[str, Any], extra: dict[str, Any] | None) -> tuple[dict[str, Any] | None, float | None]:

@@ -130,10 +130,13 @@ def _losses(case: EvalCase, recordings: list[Recording]) -> Iterator[str]:
             yield f"the rubrics of invocation {number} have no place in a dataset"
     if case.expected_calls is not None:
         yield "the expected calls of the conversation have no place in a dataset"
-    if case.session_input is not None:
-        yield "the session input has no place in a dataset"
-    if case.final_session_state is not None:
-        yield "the final session state has no place in a dataset"
+    for name, value in (
+        ("session input", case.session_input),
+        ("approvals", case.approvals or None),
+        ("final session state", case.final_session_state),
+    ):
+        if value is not None:
+            yield f"the {name} has no place in a dataset"
     if case.scenario is not None and case.scenario.persona is not None:
         yield "the user's persona has no place in a dataset"
     if len(recordings) > 1 and any(len(recording.trace.invocations) > 1 for recording in recordings):
