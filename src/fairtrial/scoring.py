@@ -122,7 +122,7 @@ async def _outcome(criterion: Criterion, trace: Trace, case: EvalCase, ballots: 
         judge_stats=judge_stats(score, ballots),
     )
     is_ours = criterion.aggregation == "parts"
-    if is_ours and outcome.verdict is Verdict.PASSED and not any(map(_has_action, trace.invocations)):
+    if is_ours and not any(map(_has_action, trace.invocations)) and outcome.verdict is Verdict.PASSED:
         # For example, an agent that returns None calls no tool, as expected. That does not speak for the agent.
         return replace(outcome, score=Score(None, "the agent neither replied nor called a tool"))
     return outcome

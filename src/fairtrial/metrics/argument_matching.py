@@ -173,8 +173,14 @@ class CallMatcher:
 
     def in_pairs(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall]) -> bool:
         """Return whether both lists are equally long, and each call matches the call at the same position."""
-        if not self.by_equality or any(call.withheld for call in actual):
-            return len(actual) == len(expected) and all(map(self, actual, expected))
+        if len(actual) != len(expected):
+            return False
+        if self.by_equality and self._withheld_match and self._are_equal(actual, expected):
+            return True
+        return all(map(self, actual, expected))
+
+    def _are_equal(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall]) -> bool:
+        """Return whether the calls are equal. To compare all of them at once takes half the time of a call each."""
         if [call.name for call in actual] != [call.name for call in expected]:
             return False
         return self._ignore_args or equal_json([call.args for call in actual], [call.args for call in expected])

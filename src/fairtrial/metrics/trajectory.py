@@ -23,6 +23,7 @@ from fairtrial.records.trace import Invocation, ToolCall, Trace
 
 MatchType = Literal["EXACT", "IN_ORDER", "ANY_ORDER"]
 _NOTHING_EXPECTED = "no expected calls"
+_UNKNOWN_CALLS = "the recording does not say which tools were called"
 _MATCH_TYPES: tuple[MatchType, ...] = ("EXACT", "IN_ORDER", "ANY_ORDER")
 
 
@@ -106,7 +107,8 @@ class ToolTrajectory:
         return (*undeclared_tools(names, trace), *forbidden_tools(names, self.forbidden_tools), *counts)
 
     def _compare(self, actual: Invocation, expected: Invocation, key: PartKey) -> Score:
-        return _unless_unknown(self._score(actual.tool_calls, expected.tool_calls, key), [actual])
+        score = self._score(actual.tool_calls, expected.tool_calls, key)
+        return Score(None, _UNKNOWN_CALLS, key=key) if score.value == 1 and actual.steps is None else score
 
     def _surplus(self, actual: Invocation, key: PartKey) -> Score | None:
         """Return the score of an invocation that is not expected, or None if its calls do not count."""
@@ -120,22 +122,28 @@ class ToolTrajectory:
         if trace.broken:
             return Score(None, f"the conversation broke: {trace.broken}")
         actual = [call for invocation in trace.invocations for call in invocation.tool_calls]
-        return _unless_unknown(self._score(actual, expected, None), trace.invocations)
+        score = self._score(actual, expected, None)
+        if score.value == 1 and any(invocation.steps is None for invocation in trace.invocations):
+            return Score(None, _UNKNOWN_CALLS)
+        return score
 
     def _score(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall], key: PartKey | None) -> Score:
         forbidden = self.forbidden_tools and [call.name for call in actual if call.name in self.forbidden_tools]
-        all_calls = CallLists(actual, expected)
+        all_actual, all_expected = actual, expected
         if self.optional_tools:
             actual = [call for call in actual if call.name not in self.optional_tools]
             expected = [call for call in expected if call.name not in self.optional_tools]
-        value = 0.0 if forbidden else self._value(actual, expected, self._matcher)
+        in_pairs = not forbidden and self._matcher.in_pairs(actual, expected)
+        value = 0.0 if forbidden else 1.0 if in_pairs else self._value(actual, expected, self._matcher)
         if value and (withheld := self._withheld(actual, expected, value)):
             return Score(None, withheld, side="infrastructure", key=key)
-        if value == 1 and not self.optional_tools and self._matcher.in_pairs(actual, expected):
+        if in_pairs and not self.optional_tools:
             return Score(1.0, key=key)  # an alignment would say nothing
         rows = align(actual, expected, self._matcher, match_type=self.match_type)
         tools = ToolRules(self.optional_tools, self.forbidden_tools)
-        calls = aligned_calls(rows, all_calls, self._matcher, tools, ordered=self.match_type != "ANY_ORDER")
+        calls = aligned_calls(
+            rows, CallLists(all_actual, all_expected), self._matcher, tools, ordered=self.match_type != "ANY_ORDER"
+        )
         if value == 1:
             return Score(1.0, key=key, calls=calls)
         names = ", ".join(sorted(set(forbidden or ())))
@@ -145,10 +153,10 @@ class ToolTrajectory:
 
     def _withheld(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall], highest: float) -> str:
         """Return a reason if arguments that are not recorded decide about the value, otherwise an empty text."""
-        call = next((call for call in actual if call.withheld), None)
-        if call is None or self._value(actual, expected, self._strict_matcher) == highest:
+        withheld = [call for call in actual if call.withheld]
+        if not withheld or self._value(actual, expected, self._strict_matcher) == highest:
             return ""
-        return not_recorded(call, "args")
+        return not_recorded(withheld[0], "args")
 
     def _value(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: CallMatcher) -> float:
         ordered = self.match_type != "ANY_ORDER"
@@ -172,13 +180,6 @@ class ToolTrajectory:
 def _no_expected_calls(expected: Invocation) -> str:
     """Return why the calls of an invocation cannot be compared, or an empty text."""
     return _NOTHING_EXPECTED if expected.steps is None else ""
-
-
-def _unless_unknown(score: Score, invocations: Sequence[Invocation]) -> Score:
-    """Return a score, but no full score if the recording does not say which tools an invocation called."""
-    if score.value == 1 and any(invocation.steps is None for invocation in invocations):
-        return Score(None, "the recording does not say which tools were called", key=score.key)
-    return score
 
 
 def _paired(actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: CallMatcher) -> int:

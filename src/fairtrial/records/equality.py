@@ -8,20 +8,20 @@ import msgspec
 
 from fairtrial.records.record import Json
 
-_ENCODER = msgspec.json.Encoder()
+_encode = msgspec.json.Encoder().encode
 
 
 def equal_json(actual: Json, expected: Json) -> bool:
     """Whether two JSON values are equal: keys in any order, arrays in order, 1 equal to 1.0, true not equal to 1."""
-    # Python's == also takes true for 1, so it can only rule out. The JSON text tells them apart, but also 1 from 1.0.
-    return bool(actual == expected) and (_same_text(actual, expected) or _same_booleans(actual, expected))
-
-
-def _same_text(actual: Json, expected: Json) -> bool:
-    try:
-        return _ENCODER.encode(actual) == _ENCODER.encode(expected)
-    except (TypeError, ValueError, OverflowError):
+    if actual != expected:
         return False
+    # Python's == also takes true for 1, so it can only rule out. The JSON text tells them apart, but also 1 from 1.0.
+    try:
+        if _encode(actual) == _encode(expected):
+            return True
+    except (TypeError, ValueError, OverflowError):
+        pass
+    return _same_booleans(actual, expected)
 
 
 def _same_booleans(actual: Json, expected: Json) -> bool:

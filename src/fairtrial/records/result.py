@@ -90,10 +90,12 @@ class Outcome(Record, frozen=True):
             return Verdict.NOT_APPLICABLE
         if not has_value(score):
             return Verdict.UNSCORED
-        passes = {(end <= self.threshold) if self.lower_is_better else (end >= self.threshold) for end in ends}
-        if len(passes) > 1:
+        low, high = ends
+        low_passes = low <= self.threshold if self.lower_is_better else low >= self.threshold
+        high_passes = high <= self.threshold if self.lower_is_better else high >= self.threshold
+        if low_passes != high_passes:
             return Verdict.UNSCORED
-        return Verdict.PASSED if passes.pop() else Verdict.FAILED
+        return Verdict.PASSED if low_passes else Verdict.FAILED
 
 
 Metric = Callable[[Trace, EvalCase], "Score | float | bool | Awaitable[Score | float | bool]"]

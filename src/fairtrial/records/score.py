@@ -140,10 +140,17 @@ def bounds(score: Score, scale: Range) -> Bounds | None:
         return None
     if not score.parts:
         return scale.bounds if score.value is None else (score.value, score.value)
-    inner = [ends for part in score.parts if (ends := bounds(part, scale)) is not None]
-    if not inner:
+    lows: list[float] = []
+    highs: list[float] = []
+    for part in score.parts:
+        if part.value is not None and part.applicable and not part.parts:  # nearly every part
+            lows.append(part.value)
+            highs.append(part.value)
+        elif (ends := bounds(part, scale)) is not None:
+            lows.append(ends[0])
+            highs.append(ends[1])
+    if not lows:
         return None
-    lows, highs = zip(*inner, strict=True)
     low = mean(lows)
     return low, low if lows == highs else mean(highs)
 
@@ -157,7 +164,7 @@ def has_value(score: Score) -> bool:
     """Return whether at least one applicable leaf has a value."""
     if not score.applicable:
         return False
-    return any(has_value(part) for part in score.parts) if score.parts else score.value is not None
+    return any(map(has_value, score.parts)) if score.parts else score.value is not None
 
 
 def mean_of(parts: Iterable[Score], *, reason: str = "", label: str = "", key: PartKey | None = None) -> Score:
@@ -166,13 +173,12 @@ def mean_of(parts: Iterable[Score], *, reason: str = "", label: str = "", key: P
     Without an applicable part the score is not applicable. If no applicable part has a value, its value is None.
     """
     inner = tuple(parts)
-    applicable = [part for part in inner if part.applicable]
-    values = [part.value for part in applicable if part.value is not None]
+    values = [part.value for part in inner if part.value is not None and part.applicable]
     return Score(
         value=mean(values) if values else None,
         reason=reason,
         label=label,
-        applicable=bool(applicable),
+        applicable=bool(values) or any(part.applicable for part in inner),
         parts=inner,
         key=key,
     )

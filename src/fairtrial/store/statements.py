@@ -30,7 +30,7 @@ class PreparedStatement:
 
     def _parameters(self, row: Row) -> Any:
         """Return the values as the driver wants them: in the order of its place holders, or by name."""
-        return row if self.names is None else tuple([row[name] for name in self.names])
+        return row if self.names is None else tuple(map(row.__getitem__, self.names))
 
 
 def prepare(statement: sa.Select[Any] | sa.Insert | sa.Delete, dialect: sa.Dialect) -> PreparedStatement:
