@@ -10,7 +10,7 @@ from fairtrial.records.case import EvalCase
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.record import Json
 from fairtrial.records.reply import Prompt, Reply
-from fairtrial.records.trace import About, Durations, Event, Step, ToolCall, ToolResult, Trace, Usage
+from fairtrial.records.trace import About, Durations, Event, Part, Step, ToolCall, ToolResult, Trace, Usage
 
 Item = Step | Usage | Event | Durations
 """An item of a session: a step, the tokens of a model call, a group of the next steps, or time in models and tools."""
@@ -35,6 +35,14 @@ class Session(Protocol):
     @property
     def about(self) -> About | None:
         """The instructions and tools of the agents, and the state of the session, after the latest reply."""
+        ...
+
+
+class PartsSession(Session, Protocol):
+    """One conversation with an agent that `TakesParts`."""
+
+    def send(self, message: str, parts: Sequence[Part] = ()) -> AsyncIterator[Item]:
+        """Send a message of the user with its pictures and files."""
         ...
 
 
@@ -153,6 +161,15 @@ class RefusesEnvironment(Protocol):
     @property
     def refuses_environment(self) -> str:
         """Why an environment cannot be used with the agent. It is empty if it can."""
+        ...
+
+
+@runtime_checkable
+class TakesParts(Protocol):
+    """An optional capability of an agent: it takes pictures and files in the messages of the user."""
+
+    def refuses_parts(self, parts: Sequence[Part]) -> str:
+        """Return why the agent cannot take these parts of a message. The text is empty if it can."""
         ...
 
 

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection,
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import msgspec
 from msgspec.structs import replace
@@ -21,7 +21,7 @@ from fairtrial.concurrency import concurrently, ends_the_run
 from fairtrial.errors import AgentError, CaseError, SimulatedToolError, SimulatorError, StoreError, UsageError
 from fairtrial.formats.tool_failures import is_failure
 from fairtrial.planned_case import Pair, PlannedCase
-from fairtrial.protocols import Agent, Closable, Item, Session, Simulator
+from fairtrial.protocols import Agent, Closable, Item, PartsSession, Session, Simulator
 from fairtrial.records.attempt import EndedBy, Failure, Recording, Side
 from fairtrial.records.record import Json, Record
 from fairtrial.records.trace import (
@@ -206,7 +206,7 @@ class _Conversation:
     async def _reply(self, session: Session, request: Invocation) -> Invocation:
         """Send a message and return the finished invocation."""
         started = time.perf_counter()
-        async with self._time_limit(), aclosing(_send(session, request.query)) as items:
+        async with self._time_limit(), aclosing(_send(session, request.user)) as items:
             async for item in items:
                 self._builder.add(_as_stored(item))
         self._builder.check()
@@ -367,9 +367,13 @@ def _added(first: Durations, second: Durations) -> Durations:
     return Durations(None, first.model + second.model, (first.tool or 0.0) + (second.tool or 0.0))
 
 
-async def _send(session: Session, message: str) -> AsyncGenerator[Item, None]:
+async def _send(session: Session, message: Message) -> AsyncGenerator[Item, None]:
     """Yield the items of a session, and close its generator at once instead of at garbage collection."""
-    items = session.send(message)
+    if message.parts:
+        # That the agent takes parts was checked before the run.
+        items = cast("PartsSession", session).send(message.text, message.parts)
+    else:
+        items = session.send(message.text)
     try:
         async for item in items:
             yield item

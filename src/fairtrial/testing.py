@@ -17,7 +17,7 @@ from fairtrial.protocols import Environment, Item, Real
 from fairtrial.records.case import EvalCase
 from fairtrial.records.record import Json
 from fairtrial.records.reply import Prompt, Reply
-from fairtrial.records.trace import About, Injection, Message, ToolCall, ToolResult, Trace
+from fairtrial.records.trace import About, Injection, Message, Part, ToolCall, ToolResult, Trace
 
 ModelLine = str | Reply | Exception
 """One reply of a scripted model. An exception is raised."""
@@ -71,6 +71,10 @@ class ScriptedAgent:
 
     script: Mapping[str, Sequence[Sequence[AgentLine]]]
 
+    def refuses_parts(self, parts: Sequence[Part]) -> str:  # noqa: ARG002
+        """Return an empty text: the script ignores the message."""
+        return ""
+
     @asynccontextmanager
     async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[ScriptedSession]:
         """Open a conversation."""
@@ -87,7 +91,7 @@ class ScriptedSession:
         self._environment = environment
         self._remaining = list(lines)
 
-    async def send(self, message: str) -> AsyncIterator[Item]:
+    async def send(self, message: str, parts: Sequence[Part] = ()) -> AsyncIterator[Item]:  # noqa: ARG002
         """Play the lines for the next invocation, whatever the message."""
         if not self._remaining:
             raise AgentError(f"the script of case {self._case_id!r} has no answer to {message!r}")

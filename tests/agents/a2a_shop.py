@@ -77,7 +77,7 @@ def _part(kind: str, data: dict[str, Any]) -> Any:
 class A2AServer:
     """The server, as a context manager."""
 
-    def __init__(self, *, streaming: bool = True) -> None:
+    def __init__(self, *, streaming: bool = True, executor: AgentExecutor | None = None) -> None:
         self._socket = socket.socket()
         self._socket.bind(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
@@ -93,7 +93,9 @@ class A2AServer:
             default_output_modes=["text/plain"],
             skills=[AgentSkill(id="orders", name="orders", description="Finds and cancels orders.", tags=["shop"])],
         )
-        handler = DefaultRequestHandler(agent_executor=Shop(), task_store=InMemoryTaskStore(), agent_card=card)
+        handler = DefaultRequestHandler(
+            agent_executor=executor or Shop(), task_store=InMemoryTaskStore(), agent_card=card
+        )
         app = Starlette(routes=[*create_agent_card_routes(card), *create_jsonrpc_routes(handler, "/rpc")])
         self._server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off"))
         self._thread = threading.Thread(target=self._server.run, args=([self._socket],), daemon=True)

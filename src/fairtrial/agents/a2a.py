@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import functools
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from fairtrial.agents.urls import parts_of
+from fairtrial.agents.user_parts import content_of
 from fairtrial.errors import AgentError, UsageError
 from fairtrial.importing import import_extra
 from fairtrial.protocols import Environment, Item
@@ -60,6 +61,10 @@ class A2AAgent:
                 problem = f"{self.url} does not answer with the card of an agent: {error}; is the server running?"
                 raise UsageError(problem) from error
 
+    def refuses_parts(self, parts: Sequence[Part]) -> str:  # noqa: ARG002
+        """Return an empty text: the protocol has a place for files and their URLs."""
+        return ""
+
     @asynccontextmanager
     async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[A2ASession]:  # noqa: ARG002
         """Open a conversation with connections of its own."""
@@ -88,12 +93,12 @@ class A2ASession:
         self._context = ""
         self._task = ""
 
-    async def send(self, message: str) -> AsyncIterator[Item]:
+    async def send(self, message: str, parts: Sequence[Part] = ()) -> AsyncIterator[Item]:
         """Send a message and yield the steps of the agent. Raises AgentError for a task that did not succeed."""
         types = import_extra("a2a.types.a2a_pb2", EXTRA)
         request = types.Message(
             role=types.Role.ROLE_USER,
-            parts=[types.Part(text=message)],
+            parts=[types.Part(text=message), *map(_sent_part, parts)],
             message_id=str(uuid.uuid4()),
             context_id=self._context,
             task_id=self._task,
@@ -113,6 +118,12 @@ class A2ASession:
             raise AgentError(f"{self._author}: {state.removeprefix('TASK_STATE_').lower()}: {reason}")
         for step in received.artifact_steps():
             yield step
+
+
+def _sent_part(part: Part) -> Any:
+    types = import_extra("a2a.types.a2a_pb2", EXTRA)
+    names = {"media_type": part.mime_type, "filename": part.name}
+    return types.Part(url=part.uri, **names) if part.uri else types.Part(raw=content_of(part), **names)
 
 
 class _ReceivedParts:

@@ -17,6 +17,7 @@ from fairtrial.agents.declarations import add_declarations
 from fairtrial.agents.plain import plain
 from fairtrial.agents.routing import route_call
 from fairtrial.agents.stopwatch import Stopwatch
+from fairtrial.agents.user_parts import content_of
 from fairtrial.errors import AgentError, UsageError, nearest
 from fairtrial.formats.adk import content
 from fairtrial.formats.reading import Diagnostics
@@ -24,7 +25,7 @@ from fairtrial.importing import import_extra, import_failure
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase, SessionInput
 from fairtrial.records.record import Json
-from fairtrial.records.trace import About, AgentDetails, Approval, Message, Step, Thought, ToolCall
+from fairtrial.records.trace import About, AgentDetails, Approval, Message, Part, Step, Thought, ToolCall
 
 EXTRA = "agents-adk"
 _USER = "test_user_id"
@@ -96,6 +97,10 @@ class AdkAgent:
     agent: Any = field(default=None, repr=False)
     make: Callable[..., Any] | None = field(default=None, repr=False)
     _open: list[object] = field(default_factory=list, repr=False)
+
+    def refuses_parts(self, parts: Sequence[Part]) -> str:  # noqa: ARG002
+        """Return an empty text: ADK has a place for files and their URLs."""
+        return ""
 
     @asynccontextmanager
     async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[AdkSession]:
@@ -173,13 +178,13 @@ class AdkSession:
         """The agents with a request to a model in the latest invocation, and the state of the session."""
         return About(tuple(self._watch.agents.values()), self._state)
 
-    async def send(self, message: str) -> AsyncIterator[Item]:
+    async def send(self, message: str, parts: Sequence[Part] = ()) -> AsyncIterator[Item]:
         """Run one invocation. If calls wait for a confirmation, the message decides."""
         types = import_extra("google.genai.types", EXTRA)
         self._watch.begin()
         items = self._approvals.send(
             message,
-            lambda: self._run([types.Part(text=message)]),
+            lambda: self._run([types.Part(text=message), *map(_sent_part, parts)]),
             self._resume,
             lambda: list(self._waiting.values()),
             lambda: str(self._runner.agent.name),
@@ -224,6 +229,14 @@ class AdkSession:
         self._state = plain(session.state)
         if last is not None and last.error_code and not (last.content and last.content.parts):
             raise AgentError(f"{last.author}: {last.error_code}: {last.error_message or 'no message'}")
+
+
+def _sent_part(part: Part) -> Any:
+    types = import_extra("google.genai.types", EXTRA)
+    names = {"mime_type": part.mime_type, "display_name": part.name or None}
+    if part.uri:
+        return types.Part(file_data=types.FileData(file_uri=part.uri, **names))
+    return types.Part(inline_data=types.Blob(data=content_of(part), **names))
 
 
 def _confirmations(event: Any) -> dict[str, ToolCall]:

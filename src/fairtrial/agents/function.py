@@ -7,7 +7,7 @@ import contextvars
 import copy
 import inspect
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +23,7 @@ from fairtrial.records.trace import (
     About,
     Invocation,
     Message,
+    Part,
     Step,
     Thought,
     ToolCall,
@@ -62,6 +63,10 @@ class FunctionAgent:
             return ""
         return "the function calls its tools itself; give it a second parameter `call`, and call them with that"
 
+    def refuses_parts(self, parts: Sequence[Part]) -> str:  # noqa: ARG002
+        """Return why the function cannot take pictures and files. They are in the conversation, as `parts`."""
+        return "the function takes only the text of the message" if wants_text(self.function) else ""
+
     @property
     def documentation(self) -> str:
         """The docstring of the function; empty if it has none."""
@@ -90,10 +95,11 @@ class FunctionSession:
         state = self._trace.final_state
         return self._latest if state is None else replace(self._latest or About(), final_state=state)
 
-    async def send(self, message: str) -> AsyncIterator[Item]:
+    async def send(self, message: str, parts: Sequence[Part] = ()) -> AsyncIterator[Item]:
         """Call the function with the conversation so far. Raises AgentError if the function returns no step."""
         earlier = self._trace.invocations
-        conversation = replace(self._trace, invocations=(*earlier, Invocation(Message(message))))
+        user = Message(message, parts=tuple(parts))
+        conversation = replace(self._trace, invocations=(*earlier, Invocation(user)))
         steps: list[Step] = []
         async with aclosing(self._items(conversation)) as items:
             async for item in items:
@@ -105,7 +111,7 @@ class FunctionSession:
                     steps.append(step)
                 yield step
         steps_before, reply = split_reply(steps)
-        invocation = Invocation(Message(message), steps_before, reply)
+        invocation = Invocation(user, steps_before, reply)
         self._trace = replace(conversation, invocations=(*earlier, invocation))
 
     def _items(self, trace: Trace) -> AsyncGenerator[Any, None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -12,13 +12,14 @@ from typing import Any, ClassVar
 import msgspec
 
 from fairtrial.agents.urls import HttpStatusError, check_answers, parts_of
+from fairtrial.agents.user_parts import base64_of, data_url, file_name, kind_of
 from fairtrial.errors import AgentError, UsageError
 from fairtrial.formats.messages import steps_of
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.importing import import_extra
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
-from fairtrial.records.trace import About, Message, Step, Usage, split_reply
+from fairtrial.records.trace import About, Message, Part, Step, Usage, split_reply
 from fairtrial.text.display import shortened
 
 KEY = "FAIRTRIAL_AGENT_API_KEY"
@@ -56,6 +57,12 @@ class ChatAgent:
     refuses_environment: ClassVar[str] = (
         "a chat endpoint runs its tools itself, and an environment cannot answer the calls"
     )
+
+    def refuses_parts(self, parts: Sequence[Part]) -> str:
+        """Return why a request cannot hold the parts. Only a picture has a place for its URL."""
+        if any(part.uri and kind_of(part) != "image" for part in parts):
+            return "a chat endpoint takes the URL of pictures only; give the data of other files"
+        return ""
 
     async def check_target(self) -> None:
         """Raise UsageError if no server accepts connections at the URL. Any response is good enough."""
@@ -95,9 +102,9 @@ class ChatSession:
         self._model = model
         self._messages: list[dict[str, Any]] = []
 
-    async def send(self, message: str) -> AsyncIterator[Item]:
+    async def send(self, message: str, parts: Sequence[Part] = ()) -> AsyncIterator[Item]:
         """Post the conversation so far. Raises AgentError if the reply is not a chat completion."""
-        self._messages.append({"role": "user", "content": message})
+        self._messages.append({"role": "user", "content": _content(message, parts)})
         reply = await self._post({"model": self._model, "messages": self._messages})
         usage = _usage(reply)
         if usage is not None:
@@ -124,6 +131,23 @@ class ChatSession:
         if not isinstance(reply, dict):
             raise AgentError(f"{self._url}: must reply an object with 'choices', got {shortened(str(reply), _SHOWN)}")
         return reply
+
+
+def _content(message: str, parts: Sequence[Part]) -> str | list[dict[str, Any]]:
+    """Return the content of a message: its text, or its text and its parts."""
+    if not parts:
+        return message
+    return [{"type": "text", "text": message}, *map(_part, parts)]
+
+
+def _part(part: Part) -> dict[str, Any]:
+    kind = kind_of(part)
+    if kind == "image":
+        return {"type": "image_url", "image_url": {"url": data_url(part)}}
+    if kind == "audio":
+        sound = {"data": base64_of(part), "format": part.mime_type.partition("/")[2]}
+        return {"type": "input_audio", "input_audio": sound}
+    return {"type": "file", "file": {"filename": file_name(part), "file_data": data_url(part)}}
 
 
 def _steps(reply: dict[str, Any], url: str) -> list[Step]:

@@ -15,13 +15,14 @@ from fairtrial.agents.graph_stops import Stop, stop_of, with_checkpointer
 from fairtrial.agents.plain import plain
 from fairtrial.agents.stopwatch import Stopwatch
 from fairtrial.agents.tool_nodes import declaration, has_tools, route_graph
+from fairtrial.agents.user_parts import base64_of, file_name, kind_of
 from fairtrial.errors import AgentError, UsageError
 from fairtrial.formats.messages import response_of
 from fairtrial.importing import import_extra, import_object
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
 from fairtrial.records.record import Json
-from fairtrial.records.trace import About, AgentDetails, Approval, Message, Thought, ToolCall, ToolResult, Usage
+from fairtrial.records.trace import About, AgentDetails, Approval, Message, Part, Thought, ToolCall, ToolResult, Usage
 
 EXTRA = "agents-langgraph"
 _INTERRUPT = "__interrupt__"
@@ -67,6 +68,10 @@ class LangGraphAgent:
         """Why an environment cannot answer the calls of tools. The text is empty if an environment can."""
         return "" if has_tools(self.runnable) else "the graph has no ToolNode, and other nodes call tools themselves"
 
+    def refuses_parts(self, parts: Sequence[Part]) -> str:  # noqa: ARG002
+        """Return an empty text: LangChain has a place for pictures, sounds, films, files and their URLs."""
+        return ""
+
     @asynccontextmanager
     async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[LangGraphSession]:
         """Open a conversation."""
@@ -106,12 +111,12 @@ class LangGraphSession:
         state: Json = plain({key: value for key, value in self._state.items() if key not in ("messages", _INTERRUPT)})
         return About(tuple(self._agents.values()), state or None)
 
-    async def send(self, message: str) -> AsyncIterator[Item]:
+    async def send(self, message: str, parts: Sequence[Part] = ()) -> AsyncIterator[Item]:
         """Run the graph until it ends, or stops with a question. If calls wait for a decision, the message decides."""
         self._agents = {}
         items = self._approvals.send(
             message,
-            lambda: self._run(self._input(message)),
+            lambda: self._run(self._input(message, parts)),
             self._resume,
             lambda: self._stop.calls if self._stop is not None else (),
             lambda: _name(self._runnable),
@@ -157,11 +162,13 @@ class LangGraphSession:
             yield Message(question, watch.name)
         yield watch.times.durations
 
-    def _input(self, message: str) -> Any:
+    def _input(self, message: str, parts: Sequence[Part]) -> Any:
         self._earlier_messages = len(self._state.get("messages", ()))
         if self._interrupted:
             return import_extra("langgraph.types", EXTRA).Command(resume=message)
-        human = import_extra("langchain_core.messages", EXTRA).HumanMessage(message, id=str(uuid.uuid4()))
+        human = import_extra("langchain_core.messages", EXTRA).HumanMessage(
+            _content(message, parts), id=str(uuid.uuid4())
+        )
         is_first, self._user_message_id = not self._user_message_id, human.id
         state = {key: value for key, value in self._state.items() if key != _INTERRUPT}
         if self._has_memory and not is_first:
@@ -197,6 +204,20 @@ class LangGraphSession:
             return messages[self._earlier_messages :]
         index = next((i for i, message in enumerate(messages) if message.id == self._user_message_id), -1)
         return messages[index + 1 :]
+
+
+def _content(message: str, parts: Sequence[Part]) -> str | list[dict[str, Any]]:
+    """Return the content of a message: its text, or its text and its parts as LangChain's standard blocks."""
+    if not parts:
+        return message
+    return [{"type": "text", "text": message}, *map(_sent_part, parts)]
+
+
+def _sent_part(part: Part) -> dict[str, Any]:
+    content = {"url": part.uri} if part.uri else {"base64": base64_of(part)}
+    # OpenAI's models demand the name of a file.
+    extras = {"extras": {"filename": file_name(part)}} if kind_of(part) == "file" else {}
+    return {"type": kind_of(part), **content, "mime_type": part.mime_type, **extras}
 
 
 def _with_messages(state: Any) -> dict[str, Any]:

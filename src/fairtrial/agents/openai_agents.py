@@ -13,6 +13,7 @@ from fairtrial.agents.approvals import Approvals
 from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.routing import route_call
 from fairtrial.agents.stopwatch import Stopwatch
+from fairtrial.agents.user_parts import base64_of, data_url, file_name, kind_of
 from fairtrial.errors import UsageError
 from fairtrial.formats.messages import arguments_of, response_of
 from fairtrial.importing import import_extra, import_object
@@ -25,6 +26,7 @@ from fairtrial.records.trace import (
     AgentDetails,
     Approval,
     Message,
+    Part,
     Thought,
     ToolCall,
     ToolResult,
@@ -59,6 +61,10 @@ class OpenAIAgent:
 
     path: str
     agent: Any = field(repr=False)
+
+    def refuses_parts(self, parts: Sequence[Part]) -> str:  # noqa: ARG002
+        """Return an empty text: the SDK has a place for pictures, sounds, files and their URLs."""
+        return ""
 
     @asynccontextmanager
     async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[OpenAISession]:
@@ -173,12 +179,12 @@ class OpenAISession:
         """The agents with a request to a model in the latest run, and the context of the run."""
         return About(tuple(self._agents.values()), None if self._context is None else plain(self._context))
 
-    async def send(self, message: str) -> AsyncIterator[Item]:
+    async def send(self, message: str, parts: Sequence[Part] = ()) -> AsyncIterator[Item]:
         """Run the agent, and yield each item. If calls wait for a decision, the message decides."""
         self._agents = {}
         items = self._approvals.send(
             message,
-            lambda: self._run([*self._history, {"role": "user", "content": message}]),
+            lambda: self._run([*self._history, {"role": "user", "content": _content(message, parts)}]),
             self._resume,
             lambda: [_waiting_call(item) for item in self._waiting],
             lambda: str(self._agent.name),
@@ -225,6 +231,25 @@ class OpenAISession:
     async def _result(self, run_input: Any, watch: _Watch) -> Any:
         runner = import_extra("agents", EXTRA).Runner
         return await runner.run(self._agent, run_input, context=self._context, hooks=_hooks(watch))
+
+
+def _content(message: str, parts: Sequence[Part]) -> str | list[dict[str, Any]]:
+    """Return the content of a message: its text, or its text and its parts."""
+    if not parts:
+        return message
+    return [{"type": "input_text", "text": message}, *map(_sent_part, parts)]
+
+
+def _sent_part(part: Part) -> dict[str, Any]:
+    kind = kind_of(part)
+    if kind == "image":
+        return {"type": "input_image", "image_url": data_url(part), "detail": "auto"}
+    if part.uri:
+        return {"type": "input_file", "file_url": part.uri}
+    if kind == "audio":
+        sound = {"data": base64_of(part), "format": part.mime_type.partition("/")[2]}
+        return {"type": "input_audio", "input_audio": sound}
+    return {"type": "input_file", "filename": file_name(part), "file_data": data_url(part)}
 
 
 def _waiting_call(item: Any) -> ToolCall:

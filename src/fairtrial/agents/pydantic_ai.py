@@ -13,12 +13,13 @@ from fairtrial.agents.declarations import add_declarations
 from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.routing import route_call
 from fairtrial.agents.stopwatch import Stopwatch
+from fairtrial.agents.user_parts import content_of, kind_of
 from fairtrial.errors import AgentError, UsageError
 from fairtrial.formats.messages import arguments_of, response_of
 from fairtrial.importing import import_extra, import_object
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
-from fairtrial.records.trace import About, AgentDetails, Approval, Message, Thought, ToolCall, ToolResult, Usage
+from fairtrial.records.trace import About, AgentDetails, Approval, Message, Part, Thought, ToolCall, ToolResult, Usage
 
 EXTRA = "agents-pydantic-ai"
 
@@ -44,6 +45,10 @@ class PydanticAgent:
 
     path: str
     agent: Any = field(repr=False)
+
+    def refuses_parts(self, parts: Sequence[Part]) -> str:  # noqa: ARG002
+        """Return an empty text: the library has a place for pictures, sounds, films, files and their URLs."""
+        return ""
 
     @asynccontextmanager
     async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[PydanticSession]:
@@ -82,11 +87,11 @@ class PydanticSession:
         agents = () if self._details is None else (self._details,)
         return About(agents, plain(self._deps) if isinstance(plain(self._deps), dict) else None)
 
-    async def send(self, message: str) -> AsyncIterator[Item]:
+    async def send(self, message: str, parts: Sequence[Part] = ()) -> AsyncIterator[Item]:
         """Run the agent, and yield the items. If calls wait for a decision, the message decides."""
         name = self._agent.name or "agent"
         items = self._approvals.send(
-            message, lambda: self._run(message), self._resume, self._waiting_calls, lambda: name
+            message, lambda: self._run(_content(message, parts)), self._resume, self._waiting_calls, lambda: name
         )
         async with aclosing(items):
             async for item in items:
@@ -107,7 +112,7 @@ class PydanticSession:
                 answers[call.id] = tools.ToolApproved(override_args=decision.args)
         return self._run(None, deferred_tool_results=self._requests.build_results(approvals=answers))
 
-    async def _run(self, message: str | None, **more: Any) -> AsyncGenerator[Item, None]:
+    async def _run(self, message: str | list[Any] | None, **more: Any) -> AsyncGenerator[Item, None]:
         """Yield the new items after each step of the agent's graph."""
         watch = _Watch(self._agent.name or "agent", self._environment)
         hooks = import_extra("pydantic_ai.capabilities", EXTRA).Hooks(
@@ -156,6 +161,19 @@ class PydanticSession:
     @property
     def _deferred(self) -> Any:
         return import_extra("pydantic_ai.tools", EXTRA).DeferredToolRequests
+
+
+def _content(message: str, parts: Sequence[Part]) -> str | list[Any]:
+    """Return the content of a message: its text, or its text and its parts."""
+    return [message, *map(_sent_part, parts)] if parts else message
+
+
+def _sent_part(part: Part) -> Any:
+    messages = import_extra("pydantic_ai.messages", EXTRA)
+    if not part.uri:
+        return messages.BinaryContent(content_of(part), media_type=part.mime_type or "application/octet-stream")
+    kinds = {"image": "ImageUrl", "audio": "AudioUrl", "video": "VideoUrl", "file": "DocumentUrl"}
+    return getattr(messages, kinds[kind_of(part)])(part.uri, media_type=part.mime_type or None)
 
 
 class _Watch:

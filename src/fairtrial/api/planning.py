@@ -18,7 +18,7 @@ from fairtrial.agents import agent_of
 from fairtrial.api.arguments import Paths, check_criteria, check_numbers, paths_of
 from fairtrial.api.criterion_thresholds import NO_THRESHOLDS, Thresholds, with_thresholds
 from fairtrial.api.model_warnings import model_warnings
-from fairtrial.api.simulation import check_names, check_reachable, with_environments, with_users
+from fairtrial.api.simulation import check_names, check_parts, check_reachable, with_environments, with_users
 from fairtrial.config.criterion_options import threshold_of
 from fairtrial.config.eval_config import EvalConfig
 from fairtrial.errors import ConfigError, UsageError
@@ -105,6 +105,7 @@ def plan_run(
         cases, loaded_sets, environment, judges.models, lenient=lenient
     )
     check_reachable(cases, target)
+    check_parts(cases, target)
     for loaded_set in loaded_sets:
         check_names(loaded_set, judges.models)
     warnings += model_warnings(loaded_sets, judges.models, cases)

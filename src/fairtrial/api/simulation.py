@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from fairtrial.agents.user_parts import problem_of
 from fairtrial.config.endpoint_options import EndpointOptions
 from fairtrial.errors import ConfigError, UsageError, collecting
 from fairtrial.llm.model import NamedModel
@@ -20,7 +21,7 @@ from fairtrial.llm.model_pool import check_model
 from fairtrial.loading import TOOL_MODEL, Criteria, LoadedSet
 from fairtrial.metrics.signature import add_signature, signature
 from fairtrial.planned_case import Environments, PlannedCase, Users
-from fairtrial.protocols import Agent, RefusesEnvironment
+from fairtrial.protocols import Agent, RefusesEnvironment, TakesParts
 from fairtrial.records.record import Json, without_defaults
 from fairtrial.simulate.environment import SimulatedEnvironments
 from fairtrial.simulate.environment_options import KEY as TOOLS
@@ -178,6 +179,23 @@ def _with_pointer(pointer: str) -> Iterator[None]:
         yield
     except ConfigError as error:
         raise ConfigError(f"{pointer}: {error}") from None
+
+
+def check_parts(cases: Sequence[PlannedCase], agent: object) -> None:
+    """Raise UsageError if a message of a user has pictures or files that the agent cannot take."""
+    for planned_case in cases:
+        for number, invocation in enumerate(planned_case.case.conversation or (), 1):
+            parts = invocation.user.parts
+            if not parts:
+                continue
+            problem = problem_of(parts)
+            if not problem:
+                problem = agent.refuses_parts(parts) if isinstance(agent, TakesParts) else "the agent takes only text"
+            if problem:
+                kinds = ", ".join(dict.fromkeys(part.mime_type or "a file" for part in parts))
+                raise UsageError(
+                    f"case {planned_case.name!r}, message {number} holds {kinds}, and cannot be sent: {problem}"
+                )
 
 
 def check_reachable(cases: Sequence[PlannedCase], agent: Agent) -> None:

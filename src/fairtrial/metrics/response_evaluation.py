@@ -9,6 +9,7 @@ from fairtrial.metrics.asking import judge_pairs, scored
 from fairtrial.metrics.expectations import blank_references
 from fairtrial.metrics.judged_metric import GRADES, JudgedMetric
 from fairtrial.records.case import EvalCase
+from fairtrial.records.contents import readable
 from fairtrial.records.score import Score
 from fairtrial.records.trace import Invocation, Trace
 
@@ -33,7 +34,11 @@ class ResponseEvaluation(JudgedMetric):
 
     def grade(self, actual: Invocation, expected: Invocation) -> Question:
         """Return the question how coherent a reply is."""
-        texts = {"user message": actual.query, "reference": expected.reply, "reply": actual.reply}
+        texts = {
+            "user message": readable(actual.user),
+            "reference": readable(expected.final_response),
+            "reply": readable(actual.final_response),
+        }
         return self.question("coherence", texts, ["reply"], sample=actual.reply)
 
     async def _grade(self, actual: Invocation, expected: Invocation) -> Score:

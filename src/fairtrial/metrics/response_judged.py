@@ -13,7 +13,7 @@ from fairtrial.metrics.expectations import blank_references
 from fairtrial.metrics.judge_context import full_reply
 from fairtrial.metrics.judged_metric import VALIDITY, JudgedMetric
 from fairtrial.records.case import EvalCase
-from fairtrial.records.contents import DIALOGUE, Content
+from fairtrial.records.contents import DIALOGUE, Content, readable
 from fairtrial.records.score import Score
 from fairtrial.records.trace import Invocation, Trace
 
@@ -45,7 +45,7 @@ class FinalResponseMatch(JudgedMetric):
         """Return the question whether a reply is right."""
         interim = self.include_intermediate_responses_in_final
         texts = {
-            "user message": actual.query,
+            "user message": readable(actual.user),
             "reference": full_reply(expected, interim=interim),
             "reply": full_reply(actual, interim=interim),
         }

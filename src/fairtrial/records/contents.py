@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Collection, Iterable, Iterator
 from typing import Literal
 
-from fairtrial.records.trace import Invocation, Message, Step, Thought, ToolCall
+from fairtrial.records.trace import Invocation, Message, Part, Step, Thought, ToolCall
 
 Content = Literal["user", "reply", "messages", "thoughts", "args", "results"]
 """A kind of content. `messages` are messages of the agent before its reply."""
@@ -18,6 +19,9 @@ COMPARABLE: tuple[Content, ...] = ("user", "reply", "messages", "args", "results
 
 CONTENTS: tuple[Content, ...] = (*COMPARABLE, "thoughts")
 """All contents."""
+
+_LONGEST_TEXT = 20_000
+"""Characters of a text file that a judge sees."""
 
 _WORDS: dict[Content, str] = {
     "user": "user messages",
@@ -74,10 +78,32 @@ def _content_of(step: Step) -> Content:
 
 
 def readable(message: Message | None) -> str:
-    """Return the text of a message as people and judges see it. Without a message it is empty."""
+    """Return a message as people and judges see it: its text, then its parts. Without a message it is empty.
+
+    A part that is a text is shown. Any other part, for example a picture, is named with the remark that it is not
+    shown.
+    """
     if message is None:
         return ""
-    return placeholder(message) if message.withheld else message.text
+    text = placeholder(message) if message.withheld else message.text
+    return "\n".join([*([text] if text or not message.parts else []), *map(_shown_part, message.parts)])
+
+
+def _shown_part(part: Part) -> str:
+    name = " ".join(filter(None, (part.mime_type or "file", part.name, part.uri)))
+    text = _text_of(part)
+    return f"[{name}, which is not shown here]" if text is None else f"[{name}]\n{text}"
+
+
+def _text_of(part: Part) -> str | None:
+    """Return the text in a part, or None if the part is not a text or is long."""
+    if not part.data or not (part.mime_type.startswith("text/") or part.mime_type == "application/json"):
+        return None
+    try:
+        text = base64.b64decode(part.data.replace("-", "+").replace("_", "/") + "==").decode()
+    except ValueError:
+        return None
+    return text if len(text) <= _LONGEST_TEXT else None
 
 
 def placeholder(step: Step) -> str:

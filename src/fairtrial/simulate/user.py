@@ -13,6 +13,7 @@ from fairtrial.llm.model_pool import ModelPool
 from fairtrial.llm.prompts import Templates
 from fairtrial.protocols import Model
 from fairtrial.records.case import EvalCase, Persona, Scenario
+from fairtrial.records.contents import readable
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.reply import Prompt
 from fairtrial.records.trace import Invocation, Message, ToolCall, ToolResult, Trace
@@ -133,18 +134,18 @@ def history(so_far: Trace, *, calls: bool) -> str:
     """Return a conversation as a user sees it: messages without thoughts, and tool calls only if `calls` is True."""
     lines: list[str] = []
     for invocation in so_far.invocations:
-        lines.append(f"user: {invocation.query}")
+        lines.append(f"user: {readable(invocation.user)}")
         lines += _steps(invocation, calls=calls)
         if invocation.final_response is not None:
-            lines.append(f"assistant: {invocation.reply}")
+            lines.append(f"assistant: {readable(invocation.final_response)}")
     return "\n".join(lines)
 
 
 def _steps(invocation: Invocation, *, calls: bool) -> list[str]:
     lines: list[str] = []
     for step in invocation.steps or ():
-        if isinstance(step, Message) and step.text:
-            lines.append(f"assistant: {step.text}")
+        if isinstance(step, Message) and (step.text or step.parts):
+            lines.append(f"assistant: {readable(step)}")
         elif calls and isinstance(step, ToolCall):
             lines.append(f"assistant called {step.name} with {compact(step.args)}")
         elif calls and isinstance(step, ToolResult):
