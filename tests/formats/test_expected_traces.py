@@ -3,41 +3,32 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from conftest import SHARED
-from fairtrial import loading
+from fairtrial import api, loading
+from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
 from fairtrial.records.attempt import Recording
+from fairtrial.records.result import CaseResult
+from fairtrial.records.score import Score
 from fairtrial.records.trace import Invocation, Message, Thought, ToolCall, ToolResult
 
 pytestmark = pytest.mark.shared
 
-NOT_READ_YET = (
-    "openinference/phoenix_",
-    "langfuse/",
-    "langsmith/",
-    "mlflow/",
-    "weave/",
-    "openai-agents/two_turns.jsonl",
-    "openai-responses/two_turns.responses.jsonl",
-    "../otel/",
+TRACES = SHARED / "data" / "traces"
+ENTRIES: list[dict[str, Any]] = (
+    json.loads((TRACES / "expected.json").read_bytes()) if (TRACES / "expected.json").is_file() else []
 )
-"""Kinds of files that are not read yet. This list only shrinks."""
 
 
 def entries() -> list[Any]:
     """Return every entry of the expectations, named by its files."""
-    path = SHARED / "data" / "traces" / "expected.json"
-    return [_parameter(entry) for entry in (json.loads(path.read_bytes()) if path.is_file() else ())]
-
-
-def _parameter(entry: dict[str, Any]) -> Any:
-    missing = any(part in file for file in entry["files"] for part in NOT_READ_YET)
-    marks = [pytest.mark.skip("not read yet")] if missing else []
-    return pytest.param(entry, id="+".join(entry["files"]), marks=marks)
+    return [pytest.param(entry, id="+".join(entry["files"])) for entry in ENTRIES]
 
 
 def recordings_in(entry: dict[str, Any], folder: Path) -> list[Recording]:
@@ -115,7 +106,9 @@ def check_invocation(invocation: Invocation, wanted: dict[str, Any], entry: dict
     """Hold an invocation against its expectation, field by field."""
     withheld = wanted.get("withheld", [])
     steps = invocation.steps or ()
-    check_text(invocation.user, wanted["user"], "user" in withheld)
+    # Whoever read the files wrote the user's texts without the space around them.
+    user = msgspec.structs.replace(invocation.user, text=invocation.user.text.strip())
+    check_text(user, wanted["user"], "user" in withheld)
     if "reply_contains" in entry:
         assert entry["reply_contains"] in invocation.reply
     elif wanted["reply"] is not None or "reply" in withheld:
@@ -174,3 +167,79 @@ def nested_calls(invocation: Invocation) -> int:
         for each in step.inner.invocations
     ]
     return sum(len(each.tool_calls) + nested_calls(each) for each in inner)
+
+
+def test_every_other_file_loads() -> None:
+    """A file without an expectation holds a conversation all the same."""
+    named = {file for entry in ENTRIES for file in entry["files"]}
+    about = ("README.md", "LICENSE", "expected.json", "exact.config.json", "two_turns.evalset.json")
+    files = [str(path.relative_to(TRACES)) for path in sorted(TRACES.rglob("*")) if path.is_file()]
+    others = [file for file in files if file not in named and not file.endswith(about)]
+    assert len(others) == 5
+    for file in others:
+        (source,) = loading.sources([TRACES / file], recorded=True)
+        assert source.loaded.recordings[0].trace.invocations, file
+
+
+def shop_files(*, content: bool) -> list[Any]:
+    """Return the files that hold the two turns of the shop, with their contents or without them."""
+    return [
+        pytest.param(entry["files"], id="+".join(entry["files"]))
+        for entry in ENTRIES
+        if "two_turns" in entry["files"][0] or "content_off" in entry["files"][0]
+        if is_content_there(entry) is content
+    ]
+
+
+def is_content_there(entry: dict[str, Any]) -> bool:
+    """Whether the arguments and the replies of all invocations are recorded."""
+    invocations = [each for recording in entry.get("recordings", []) for each in recording["invocations"]]
+    return not any({"args", "reply"} & set(each.get("withheld", ())) for each in invocations)
+
+
+def score_shop(files: list[str], criteria: Any, traces: TraceOptions = DEFAULTS) -> list[CaseResult]:
+    """Return the results of a dialogue in files."""
+    sources = loading.sources([TRACES / file for file in files], recorded=True, traces=traces)
+    recordings = [recording for source in sources for recording in source.loaded.recordings]
+    return list(api.score(recordings, TRACES / "two_turns.evalset.json", criteria, match="order").cases)
+
+
+BY_SERVICE = TraceOptions(conversation="service.name")
+"""Some files have neither a session id nor a history that joins their two traces. Then the user names an attribute."""
+
+
+@pytest.mark.parametrize("files", shop_files(content=True))
+def test_the_same_dialogue_has_the_same_scores_in_every_dialect(files: list[str]) -> None:
+    """All calls are right, and all replies. Whether the results of tools are there makes no difference."""
+    (result,) = score_shop(files, TRACES / "exact.config.json", BY_SERVICE if "otel/" in files[0] else DEFAULTS)
+    assert [(outcome.criterion, outcome.score.value, outcome.verdict) for outcome in result.outcomes[:2]] == [
+        ("tool_trajectory_avg_score", 1.0, "passed"),
+        ("response_match_score", 1.0, "passed"),
+    ]
+
+
+@pytest.mark.parametrize("files", shop_files(content=False))
+def test_contents_that_were_not_recorded_are_unscored(files: list[str]) -> None:
+    """The reason names the setting that records them, and nobody blames the agent."""
+    (result, *_) = score_shop(files, TRACES / "exact.config.json")
+    for outcome in result.outcomes[:2]:
+        if outcome.verdict == "passed":  # some files hold the arguments without the texts
+            assert outcome.criterion == "tool_trajectory_avg_score"
+            continue
+        assert outcome.verdict == "unscored"
+        assert re.search(r"[A-Z]+_[A-Z_]+|recordInputs|Record the items", reasons(outcome.score))
+    assert result.fault is not None
+    assert result.fault.side == "infrastructure"
+
+
+def reasons(score: Score) -> str:
+    """Return all reasons of a score."""
+    return " ".join([score.reason, *(part.reason for part in score.parts)])
+
+
+@pytest.mark.parametrize("files", shop_files(content=False))
+def test_names_of_tools_are_enough_without_arguments(files: list[str]) -> None:
+    """With `ignore_args`, the names of the tools in their order count."""
+    criteria = {"criteria": {"tool_trajectory_avg_score": {"threshold": 1.0, "ignore_args": True}}}
+    (result,) = score_shop(files, criteria, BY_SERVICE if "otel/" in files[0] else DEFAULTS)
+    assert (result.outcomes[0].score.value, result.outcomes[0].verdict) == (1.0, "passed")

@@ -15,7 +15,7 @@ from fairtrial.formats.adk import config_file, evalset, evalset_result, legacy, 
 from fairtrial.formats.adk.write import scenario_json
 from fairtrial.formats.agents_cli import config as agents_cli_config
 from fairtrial.formats.agents_cli import dataset
-from fairtrial.formats.chats import dialects
+from fairtrial.formats.chats import dialects, response_objects
 from fairtrial.formats.chats.responses_items import is_response
 from fairtrial.formats.items import CHATS, ItemFormat, is_chat, own_or_reasoning, stem_of
 from fairtrial.formats.jsontext import (
@@ -30,7 +30,7 @@ from fairtrial.formats.jsontext import (
     strict_utf8,
 )
 from fairtrial.formats.reading import MOST_PROBLEMS, Diagnostics, Place
-from fairtrial.formats.spans import otlp_protobuf, readers
+from fairtrial.formats.spans import otlp_protobuf, parquet_rows, readers
 from fairtrial.formats.spans.span import SpanItem
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase, EvalSet
@@ -40,11 +40,6 @@ _EVAL_SET = "eval set"
 _DATASET = "agents-cli dataset"
 _BY_HAND = (_EVAL_SET, _DATASET, "test file (old list form)", "eval set (old list form)", "scenarios", "EvalConfig")
 """Kinds of files that people write. A duplicate key is a mistake in them."""
-_ONLY_RESPONSES = (
-    "/: holds responses of OpenAI's Responses API, without the user's messages and the results of tools; give the "
-    "items of the conversation"
-)
-_REFUSED = {"data": "traces (a Jaeger export)"}
 
 
 class Loaded(Record, frozen=True):
@@ -71,8 +66,8 @@ def read(data: bytes, path: str, *, lenient: bool = False) -> Loaded:
     Raises FormatError with every problem found, each with its line and column or its JSON pointer. `lenient` makes
     misspelt keys a warning.
     """
-    if inspect_logs.is_archive(data):
-        return _archive(data, path, lenient=lenient)
+    if inspect_logs.is_archive(data) or parquet_rows.is_parquet(data):
+        return _binary(data, path, lenient=lenient)
     if packed.is_packed(data):
         return read(packed.unpacked(data, path), path, lenient=lenient)
     if (bodies := otlp_protobuf.bodies(data)) is not None:
@@ -103,9 +98,13 @@ def read(data: bytes, path: str, *, lenient: bool = False) -> Loaded:
     return msgspec.structs.replace(loaded, warnings=tuple(reading.warnings))
 
 
-def _archive(data: bytes, path: str, *, lenient: bool) -> Loaded:
+def _binary(data: bytes, path: str, *, lenient: bool) -> Loaded:
+    """Return the content of an archive, or of the rows of a table."""
     reading = Diagnostics(path, lenient=lenient)
-    loaded = _log(agent_logs.log_in_archive(data, reading), reading)
+    if parquet_rows.is_parquet(data):
+        loaded = _document(parquet_rows.rows_of(data, path), reading)
+    else:
+        loaded = _log(agent_logs.log_in_archive(data, reading), reading)
     reading.finish()
     return msgspec.structs.replace(loaded, warnings=tuple(reading.warnings))
 
@@ -174,16 +173,16 @@ def _recorded_object(whole: dict[str, Any], reading: Diagnostics, stem: str) -> 
         return _messages(whole, reading, stem)
     if messages.is_tau(whole) or is_response(whole):
         return _array([whole], reading, stem)
-    for key, content in _REFUSED.items():
-        if isinstance(whole.get(key), list):
-            raise FormatError(reading.path, [f"/{key}: holds {content}, which are not read here yet"])
     raise FormatError(reading.path, [f"/: {nearest_format.problem(whole)}"])
 
 
 def _traces(lines: list[Any], reading: Diagnostics, stem: str) -> Loaded | None:
-    """Return the spans, or the log of an agent, in lines or in the items of an array. None if they hold neither."""
+    """Return the spans, the responses of a model, or the log of an agent, in lines or items. None for anything else."""
     if lines and readers.reader_of(lines[0]) is not None:
         return _spans(lines, reading)
+    if lines and is_response(lines[0]):
+        recordings = response_objects.read_responses(lines, reading, stem)
+        return Loaded(reading.path, response_objects.KIND, recordings=recordings)
     log = agent_logs.log_in_lines(lines, reading, stem)
     return None if log is None else _log(log, reading)
 
@@ -305,8 +304,6 @@ def _array(top: list[Any], reading: Diagnostics, stem: str) -> Loaded:
     if messages.is_tau(first):
         tasks, recordings = messages.tau_bench(items, reading)
         return Loaded(path, "tau-bench results", tasks, recordings)
-    if is_response(first):
-        raise FormatError(path, [_ONLY_RESPONSES])
     if is_chat(first):
         return _items(items, CHATS, reading)
     if isinstance(first, dict):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from fairtrial.records.case import EvalCase
+from fairtrial.records.contents import withheld_reason
 from fairtrial.records.score import PartKey, Score, invocation_key, mean_of
 from fairtrial.records.trace import Invocation, Trace
 
@@ -38,7 +39,8 @@ def structural_score(trace: Trace, case: EvalCase, index: int, *, excluded: Excl
 
     Invocations are paired by position. A surplus invocation is not applicable. Neither is an expected invocation that
     is `excluded`, even if the conversation broke before it. A missing invocation gets the `worst` value, for example 0,
-    if the recording has no failure. Otherwise it is unscored, as is the invocation in which the conversation broke.
+    if the recording has no failure. Otherwise it is unscored, as is the invocation in which the conversation broke, and
+    as are invocations of a recording that does not show its turns.
     """
     key = invocation_key(index)
     expected = case.conversation or ()
@@ -46,11 +48,30 @@ def structural_score(trace: Trace, case: EvalCase, index: int, *, excluded: Excl
         return Score(applicable=False, reason="a surplus invocation: none is expected here", key=key)
     if reason := excluded(expected[index]):
         return Score(applicable=False, reason=reason, key=key)
-    if index >= len(trace.invocations):
-        if trace.broken:
-            return Score(None, f"not reached: {trace.broken}", key=key)
-        return Score(worst, NEVER_REACHED, key=key)
-    return broke_here(trace, index)
+    if unknown := _unknown_turns(trace, len(expected), index):
+        return Score(None, unknown, side="infrastructure", key=key)
+    if index < len(trace.invocations):
+        return broke_here(trace, index)
+    return (
+        Score(None, f"not reached: {trace.broken}", key=key) if trace.broken else Score(worst, NEVER_REACHED, key=key)
+    )
+
+
+def _unknown_turns(trace: Trace, expected_count: int, index: int) -> str:
+    """Return why nobody knows which turn was recorded at a position, or an empty text."""
+    if trace.turns_unknown and expected_count != len(trace.invocations):
+        return f"the recording does not show where a turn begins: {withheld_reason(trace.invocations)}"
+    return rest_elsewhere(trace) if index >= len(trace.invocations) else ""
+
+
+def rest_elsewhere(trace: Trace) -> str:
+    """Return why a conversation may go on in another recording, or an empty text if it does not.
+
+    Without a text and without a session id, nothing joins the traces of a conversation.
+    """
+    if trace.session_id or not trace.invocations or not all(each.user.withheld for each in trace.invocations):
+        return ""
+    return f"the conversation may go on in a trace that no session id joins: {withheld_reason(trace.invocations)}"
 
 
 def broke_here(trace: Trace, index: int) -> Score | None:

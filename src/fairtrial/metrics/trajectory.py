@@ -15,7 +15,7 @@ from fairtrial.metrics.aligned_calls import CallLists, ToolRules, aligned_calls
 from fairtrial.metrics.alignment import align, difference, show
 from fairtrial.metrics.argument_matching import CallMatcher, assignment, read_rules
 from fairtrial.metrics.expectations import conflicting_counts, forbidden_tools, undeclared_tools
-from fairtrial.metrics.pairing import compare_each
+from fairtrial.metrics.pairing import compare_each, rest_elsewhere
 from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import not_recorded
 from fairtrial.records.score import PartKey, Score
@@ -82,9 +82,10 @@ class ToolTrajectory:
 
         Calls in a surplus invocation count against the agent if they are forbidden, or if the match type does not allow
         surplus calls. If the calls of an invocation are not recorded, it cannot have the full score. If the arguments
-        of a call are not recorded, the invocation is unscored, unless its score is the same for all arguments.
+        of a call are not recorded, the invocation is unscored, unless its score is the same for all arguments. If the
+        recording does not show where a turn begins, the conversation is compared as a whole.
         """
-        if self.scope == "conversation":
+        if self.scope == "conversation" or (trace.turns_unknown and case.conversation):
             return self._conversation(trace, case)
         return compare_each(trace, case, self._compare, excluded=_no_expected_calls, surplus=self._surplus)
 
@@ -125,7 +126,13 @@ class ToolTrajectory:
         score = self._score(actual, expected, None)
         if score.value == 1 and any(invocation.steps is None for invocation in trace.invocations):
             return Score(None, _UNKNOWN_CALLS)
+        if score.value == 0 and (elsewhere := rest_elsewhere(trace)) and self._are_among(actual, expected):
+            return Score(None, elsewhere, side="infrastructure")
         return score
+
+    def _are_among(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall]) -> bool:
+        """Return whether each call may be an expected one, so that only calls are missing."""
+        return all(any(self._matcher(ours, theirs) for theirs in expected) for ours in actual)
 
     def _score(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall], key: PartKey | None) -> Score:
         forbidden = self.forbidden_tools and [call.name for call in actual if call.name in self.forbidden_tools]

@@ -18,14 +18,31 @@ from __future__ import annotations
 from fairtrial.formats.dialects.facts import NOTHING, Dialect, Facts, combined
 from fairtrial.formats.dialects.genai import GENAI
 from fairtrial.formats.dialects.google_adk import GOOGLE_ADK
+from fairtrial.formats.dialects.langfuse import LANGFUSE
+from fairtrial.formats.dialects.langsmith import LANGSMITH
 from fairtrial.formats.dialects.mcp import MCP
+from fairtrial.formats.dialects.mlflow import MLFLOW
+from fairtrial.formats.dialects.openai_agents import OPENAI_AGENTS
 from fairtrial.formats.dialects.openinference import OPENINFERENCE
 from fairtrial.formats.dialects.openllmetry import OPENLLMETRY
 from fairtrial.formats.dialects.vercel_ai import VERCEL_AI_SPANS
+from fairtrial.formats.dialects.weave import WEAVE
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span
 
-DIALECTS: tuple[Dialect, ...] = (GOOGLE_ADK, OPENINFERENCE, VERCEL_AI_SPANS, MCP, OPENLLMETRY, GENAI)
+DIALECTS: tuple[Dialect, ...] = (
+    GOOGLE_ADK,
+    OPENINFERENCE,
+    VERCEL_AI_SPANS,
+    MCP,
+    OPENLLMETRY,
+    GENAI,
+    LANGFUSE,
+    LANGSMITH,
+    MLFLOW,
+    WEAVE,
+    OPENAI_AGENTS,
+)
 
 CONVERSATION_IDS = (
     "gen_ai.conversation.id",
@@ -40,6 +57,11 @@ CONVERSATION_IDS = (
     "ai.telemetry.metadata.chatId",
     "gcp.vertex.agent.session_id",
     "mlflow.trace.session",
+    "langsmith.metadata.thread_id",
+    "langsmith.metadata.session_id",
+    "langsmith.metadata.conversation_id",
+    "weave.thread_id",
+    "openai_agents.group_id",
 )
 """The attributes that name the conversation of a span, in the order of their precedence."""
 

@@ -25,6 +25,7 @@ from fairtrial.records.record import Json
 from fairtrial.records.trace import Message, Part, Step, ToolCall, ToolResult, Usage
 
 _KINDS: dict[Json, Kind] = {"LLM": "model", "TOOL": "tool", "AGENT": "agent"}
+_HANDOFF = "handoff to "
 _SWITCH = "OPENINFERENCE_HIDE_INPUTS=false and OPENINFERENCE_HIDE_OUTPUTS=false"
 
 
@@ -76,6 +77,10 @@ def _agent(span: Span, name: str, entries: tuple[Entry, ...] | None, steps: tupl
 
 
 def _tool(span: Span) -> Facts:
+    if span.name.startswith(_HANDOFF) and "tool.name" not in span.attributes:
+        # The span of a handoff names the agents only, and the call is the model's.
+        target = span.name.removeprefix(_HANDOFF)
+        return Facts("tool", f"transfer_to_{target}", args={}, hands_over=True, switch=_SWITCH)
     name = text_of(span, "tool.name") or span.name
     call_id = text_of(span, "tool_call.id", "tool.id", "tool_call_id") or None
     parameters = data_of(span, "tool.parameters")

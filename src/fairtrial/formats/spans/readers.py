@@ -16,7 +16,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from fairtrial.formats.spans import flat, otlp_json
+from fairtrial.formats.spans import (
+    flat,
+    jaeger,
+    langfuse,
+    langsmith,
+    mlflow,
+    openai_agents,
+    otlp_json,
+    phoenix,
+    weave,
+)
 from fairtrial.formats.spans.span import SpanItem
 
 
@@ -30,6 +40,13 @@ class Reader(NamedTuple):
 
 READERS = (
     Reader("OTLP spans", otlp_json.is_document, otlp_json.items),
+    Reader("Jaeger traces", jaeger.is_document, jaeger.items),
+    Reader("Phoenix spans", phoenix.is_document, phoenix.items),
+    Reader("Langfuse traces", langfuse.is_document, langfuse.items),
+    Reader("LangSmith runs", langsmith.is_document, langsmith.items),
+    Reader("MLflow traces", mlflow.is_document, mlflow.items),
+    Reader("Weave calls", weave.is_document, weave.items),
+    Reader("OpenAI Agents SDK traces", openai_agents.is_document, openai_agents.items),
     Reader("spans of the console exporter", flat.is_console_document, flat.items),
     Reader("flat spans", flat.is_flat_document, flat.items),
 )

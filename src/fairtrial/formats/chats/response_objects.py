@@ -1,0 +1,94 @@
+"""Which conversations do responses of OpenAI's Responses API hold, if nobody kept the requests?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from fairtrial.formats.chats.assembly import (
+    Entry,
+    UserMessage,
+    assemble,
+    number_at,
+    object_at,
+    text_at,
+)
+from fairtrial.formats.chats.responses_items import RESPONSES, is_response
+from fairtrial.formats.reading import Diagnostics, Place
+from fairtrial.records.attempt import Recording
+from fairtrial.records.trace import Message, ToolCall, ToolResult, Usage
+
+KIND = "OpenAI responses"
+_NO_INPUT = "a response object does not hold its input; keep the items of the conversation, or the requests too"
+
+
+def read_responses(values: Sequence[Any], reading: Diagnostics, stem: str) -> tuple[Recording, ...]:
+    """Return a recording for each chain of responses, linked by `previous_response_id`.
+
+    The messages of the user and the results of tools are withheld. A response without a call of a function ends an
+    invocation.
+    """
+    responses: dict[str, tuple[int, dict[str, Any]]] = {}
+    for i, value in enumerate(values):
+        if is_response(value):
+            responses[text_at(value, "id") or f"#{i}"] = (i, value)
+        else:
+            reading.wrong_type(((), i), "a response with 'object': 'response'", value)
+    previous = {key: text_at(value, "previous_response_id") for key, (_, value) in responses.items()}
+    ends = [key for key in responses if key not in previous.values()]
+    recordings: list[Recording] = []
+    for number, end in enumerate(ends, 1):
+        chain = [responses[key] for key in _chain(end, previous)]
+        name = stem if len(ends) == 1 else f"{stem}-{number}"
+        recordings.append(_recording(chain, name, reading))
+    return tuple(recordings)
+
+
+def _chain(end: str, previous: dict[str, str]) -> list[str]:
+    """Return the ids of a chain from its first response. A circle ends where it began."""
+    keys: list[str] = []
+    while end in previous and end not in keys:
+        keys.append(end)
+        end = previous[end]
+    return keys[::-1]
+
+
+def _recording(chain: Sequence[tuple[int, dict[str, Any]]], name: str, reading: Diagnostics) -> Recording:
+    first = chain[0][1]
+    tools = first.get("tools")
+    declarations = tuple(tool for tool in tools if isinstance(tool, dict)) if isinstance(tools, list) else ()
+    trace = assemble(_entries(chain, reading), text_at(first, "instructions"), declarations)
+    return Recording(name, replace(trace, session_id=name))
+
+
+def _entries(chain: Sequence[tuple[int, dict[str, Any]]], reading: Diagnostics) -> Iterator[Entry]:
+    user_speaks = True
+    for i, response in chain:
+        at: Place = (((), i), "output")
+        if user_speaks:
+            yield UserMessage(Message("", withheld=_NO_INPUT))
+        entries = [
+            entry
+            for place, item in enumerate(response["output"])
+            if isinstance(item, dict)
+            for entry in RESPONSES.entries(item, (at, place), reading)
+        ]
+        yield from entries
+        yield _usage(response)
+        answered = {entry.id for entry in entries if isinstance(entry, ToolResult)}
+        calls = [entry for entry in entries if isinstance(entry, ToolCall) and entry.id not in answered]
+        yield from (ToolResult(call.name, id=call.id, withheld=_NO_INPUT) for call in calls)
+        user_speaks = not calls
+
+
+def _usage(response: dict[str, Any]) -> Usage:
+    usage = object_at(response, "usage")
+    return Usage(
+        number_at(usage, "input_tokens"),
+        number_at(usage, "output_tokens"),
+        number_at(object_at(usage, "output_tokens_details"), "reasoning_tokens"),
+        number_at(object_at(usage, "input_tokens_details"), "cached_tokens"),
+        text_at(response, "model"),
+    )

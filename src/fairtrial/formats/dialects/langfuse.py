@@ -1,0 +1,56 @@
+"""The spans of Langfuse's SDK, and the observations that Langfuse makes of all spans."""
+
+from __future__ import annotations
+
+import re
+
+from msgspec.structs import replace
+
+from fairtrial.formats.dialects.attributes import text_of
+from fairtrial.formats.dialects.facts import Dialect, Facts, Kind
+from fairtrial.formats.dialects.observations import agent_facts, kind_of, model_facts, tool_facts
+from fairtrial.formats.reading import Diagnostics
+from fairtrial.formats.spans.span import Span
+from fairtrial.records.record import Json
+
+_KINDS: dict[str, Kind] = {"generation": "model", "agent": "agent", "tool": "tool"}
+_ROLE = re.compile(r"^(system|user|assistant): ", re.MULTILINE)
+_SWITCH = "capture_input=True and capture_output=True of @observe, and no mask that hides the contents"
+
+
+def _is_span(span: Span) -> bool:
+    return "langfuse.observation.type" in span.attributes
+
+
+def _read(span: Span, reading: Diagnostics) -> Facts:
+    kind = kind_of(_KINDS, span.attributes["langfuse.observation.type"])
+    got, answer = (span.attributes.get(f"langfuse.observation.{name}") for name in ("input", "output"))
+    if kind == "model":
+        got = _messages(got)
+        facts = model_facts(
+            got,
+            answer,
+            reading,
+            model=text_of(span, "langfuse.observation.model.name"),
+            usage=span.attributes.get("langfuse.observation.usage_details"),
+        )
+    elif kind == "tool":
+        facts = tool_facts(span.name, got, answer)
+    elif kind == "agent":
+        facts = agent_facts(span.name, got, answer, reading)
+    else:
+        return Facts()
+    return replace(facts, switch=_SWITCH)
+
+
+def _messages(got: Json) -> Json:
+    r"""Return messages that stand in one text, as in `system: Be brief.\nuser: hi`."""
+    if not isinstance(got, str) or not _ROLE.match(got):
+        return got
+    _, *pieces = _ROLE.split(got)
+    return [
+        {"role": role, "content": text.removesuffix("\n")} for role, text in zip(pieces[::2], pieces[1::2], strict=True)
+    ]
+
+
+LANGFUSE = Dialect("Langfuse", _is_span, _read)

@@ -1,0 +1,49 @@
+"""The runs of LangSmith."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from fairtrial.formats.dialects.attributes import text_of
+from fairtrial.formats.dialects.facts import Dialect, Facts, Kind
+from fairtrial.formats.dialects.observations import kind_of, model_facts, tool_facts
+from fairtrial.formats.reading import Diagnostics
+from fairtrial.formats.spans.span import Span
+
+_KINDS: dict[str, Kind] = {"llm": "model", "tool": "tool"}
+_SWITCH = "LANGSMITH_HIDE_INPUTS=false and LANGSMITH_HIDE_OUTPUTS=false"
+
+
+def _is_span(span: Span) -> bool:
+    return "langsmith.span.kind" in span.attributes and "langsmith.inputs" in span.attributes
+
+
+def _read(span: Span, reading: Diagnostics) -> Facts:
+    kind = kind_of(_KINDS, span.attributes["langsmith.span.kind"])
+    got, answer = span.attributes["langsmith.inputs"], span.attributes.get("langsmith.outputs")
+    if kind == "model":
+        settings: Any = span.attributes.get("langsmith.invocation_params")
+        facts = model_facts(
+            got,
+            answer,
+            reading,
+            model=_model(answer) or text_of(span, "langsmith.metadata.ls_model_name"),
+            tools=settings.get("tools") if isinstance(settings, dict) else None,
+        )
+    elif kind == "tool":
+        facts = tool_facts(span.name, got, answer, text_of(span, "langsmith.tool_call_id"))
+    else:
+        return Facts()
+    return replace(facts, switch=_SWITCH)
+
+
+def _model(answer: Any) -> str:
+    """Return the model that answered. LangChain names it beside the messages."""
+    output = answer.get("llm_output") if isinstance(answer, dict) else None
+    name = output.get("model_name") if isinstance(output, dict) else None
+    return name if isinstance(name, str) else ""
+
+
+LANGSMITH = Dialect("LangSmith", _is_span, _read)

@@ -1,0 +1,36 @@
+"""The spans of MLflow."""
+
+from __future__ import annotations
+
+from fairtrial.formats.dialects.attributes import data_of
+from fairtrial.formats.dialects.facts import Dialect, Facts, Kind
+from fairtrial.formats.dialects.observations import agent_facts, kind_of, model_facts, tool_facts
+from fairtrial.formats.reading import Diagnostics
+from fairtrial.formats.spans.span import Span
+
+_KINDS: dict[str, Kind] = {"chat_model": "model", "llm": "model", "agent": "agent", "tool": "tool"}
+
+
+def _is_span(span: Span) -> bool:
+    return "mlflow.spanType" in span.attributes
+
+
+def _read(span: Span, reading: Diagnostics) -> Facts:
+    kind = kind_of(_KINDS, data_of(span, "mlflow.spanType"))
+    got, answer = data_of(span, "mlflow.spanInputs"), data_of(span, "mlflow.spanOutputs")
+    if kind == "model":
+        model = data_of(span, "mlflow.llm.model", "model")
+        return model_facts(
+            got,
+            answer,
+            reading,
+            model=model if isinstance(model, str) else "",
+            usage=data_of(span, "mlflow.chat.tokenUsage"),
+            tools=data_of(span, "mlflow.chat.tools"),
+        )
+    if kind == "tool":
+        return tool_facts(span.name, got, answer)
+    return agent_facts(span.name, got, answer, reading) if kind == "agent" else Facts()
+
+
+MLFLOW = Dialect("MLflow", _is_span, _read)

@@ -1,0 +1,41 @@
+"""The spans of the OpenAI Agents SDK's own export. Spans of responses have no content."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from fairtrial.formats.dialects.attributes import text_of
+from fairtrial.formats.dialects.facts import Dialect, Facts
+from fairtrial.formats.dialects.observations import model_facts, tool_facts
+from fairtrial.formats.reading import Diagnostics
+from fairtrial.formats.spans.span import Span
+
+_SWITCH = (
+    "this export never holds texts. Record the items of the session, or set an OpenTelemetry instrumentation of the SDK"
+)
+_HANDOVER = "transfer_to_"
+
+
+def _is_span(span: Span) -> bool:
+    return "openai_agents.type" in span.attributes
+
+
+def _read(span: Span, reading: Diagnostics) -> Facts:
+    kind = span.attributes["openai_agents.type"]
+    got, answer = span.attributes.get("openai_agents.input"), span.attributes.get("openai_agents.output")
+    if kind == "agent":
+        name = text_of(span, "openai_agents.name")
+        return Facts("agent", name, name, switch=_SWITCH)
+    if kind in ("response", "generation"):
+        model = text_of(span, "openai_agents.model")
+        facts = model_facts(got, answer, reading, model=model, usage=span.attributes.get("openai_agents.usage"))
+        return replace(facts, response_id=text_of(span, "openai_agents.response_id"), switch=_SWITCH)
+    if kind == "function":
+        return replace(tool_facts(text_of(span, "openai_agents.name"), got, answer), switch=_SWITCH)
+    if kind == "handoff":
+        target = text_of(span, "openai_agents.to_agent")
+        return Facts("tool", _HANDOVER + target.lower().replace(" ", "_"), args={}, hands_over=True, switch=_SWITCH)
+    return Facts()
+
+
+OPENAI_AGENTS = Dialect("OpenAI Agents SDK", _is_span, _read)

@@ -1,0 +1,46 @@
+"""The calls of W&B Weave."""
+
+from __future__ import annotations
+
+from fairtrial.formats.dialects.attributes import text_of
+from fairtrial.formats.dialects.facts import Dialect, Facts, Kind
+from fairtrial.formats.dialects.observations import agent_facts, kind_of, model_facts, tool_facts
+from fairtrial.formats.reading import Diagnostics
+from fairtrial.formats.spans.span import Span
+from fairtrial.records.record import Json
+
+_KINDS: dict[str, Kind] = {"llm": "model", "agent": "agent", "tool": "tool"}
+_MESSAGES = ("messages", "contents", "input", "prompt")
+_ANSWERS = ("choices", "candidates", "content", "output")
+
+
+def _is_span(span: Span) -> bool:
+    return "weave.op" in span.attributes
+
+
+def _read(span: Span, reading: Diagnostics) -> Facts:
+    got, answer = span.attributes.get("weave.inputs"), span.attributes.get("weave.output")
+    # Clients of providers are recognised by the shape of their arguments: most operations do not name their kind.
+    kind = kind_of(_KINDS, span.attributes.get("weave.kind")) if not _is_model_call(got, answer) else "model"
+    if kind == "model":
+        return model_facts(got, answer, reading, usage=_usage(span.attributes.get("weave.usage")))
+    if kind == "tool":
+        return tool_facts(text_of(span, "weave.op"), got, answer)
+    return agent_facts(text_of(span, "weave.op"), got, answer, reading) if kind == "agent" else Facts()
+
+
+def _is_model_call(got: Json, answer: Json) -> bool:
+    """Whether a call has a model and messages among its arguments, and an answer of a provider."""
+    if not isinstance(got, dict) or not isinstance(got.get("model"), str):
+        return False
+    has_answer = answer is None or (isinstance(answer, dict) and any(key in answer for key in _ANSWERS))
+    return has_answer and any(key in got for key in _MESSAGES)
+
+
+def _usage(by_model: Json) -> Json:
+    """Return the tokens of the only model of a call. The tokens of several models belong to several calls."""
+    usages = list(by_model.values()) if isinstance(by_model, dict) else []
+    return usages[0] if len(usages) == 1 else None
+
+
+WEAVE = Dialect("Weave", _is_span, _read)

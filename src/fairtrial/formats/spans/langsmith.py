@@ -1,0 +1,66 @@
+"""Runs of LangSmith: lines, lists, and the batches that its older SDKs send."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from fairtrial.formats.spans.span import Span
+from fairtrial.formats.spans.span_values import hex_id, nanoseconds
+from fairtrial.records.record import Json
+
+_LISTS = ("post", "patch", "runs")
+_SESSIONS = ("thread_id", "session_id", "conversation_id")
+
+
+def is_document(value: Any) -> bool:
+    """Whether a value is a run, or a batch of runs."""
+    return _is_run(value) or (
+        isinstance(value, dict) and any(_is_run(run) for key in _LISTS for run in _runs(value, key)[:1])
+    )
+
+
+def items(document: dict[str, Any]) -> Iterator[Span]:
+    """Yield a span for each run. In a batch, a run is posted when it starts, and patched when it ends."""
+    if _is_run(document):
+        yield _span(document)
+        return
+    runs: dict[str, dict[str, Any]] = {}
+    for key in _LISTS:
+        for run in _runs(document, key):
+            changes = {name: value for name, value in run.items() if value is not None}
+            runs[str(run.get("id"))] = runs.get(str(run.get("id")), {}) | changes
+    yield from map(_span, runs.values())
+
+
+def _is_run(value: Any) -> bool:
+    return isinstance(value, dict) and "dotted_order" in value and "trace_id" in value
+
+
+def _runs(document: dict[str, Any], key: str) -> list[dict[str, Any]]:
+    runs = document.get(key)
+    return [run for run in runs if isinstance(run, dict)] if isinstance(runs, list) else []
+
+
+def _span(run: dict[str, Any]) -> Span:
+    extra = run["extra"] if isinstance(run.get("extra"), dict) else {}
+    metadata = extra["metadata"] if isinstance(extra.get("metadata"), dict) else {}
+    attributes: dict[str, Json] = {
+        "langsmith.span.kind": run.get("run_type"),
+        "langsmith.inputs": run.get("inputs"),
+        "langsmith.outputs": run.get("outputs"),
+        "langsmith.invocation_params": extra.get("invocation_params"),
+        "langsmith.tool_call_id": extra.get("tool_call_id"),
+        **{f"langsmith.metadata.{name}": metadata.get(name) for name in (*_SESSIONS, "ls_model_name")},
+    }
+    error = run.get("error")
+    return Span(
+        hex_id(run.get("trace_id")),
+        hex_id(run.get("id")),
+        hex_id(run.get("parent_run_id")),
+        str(run.get("name") or ""),
+        start=nanoseconds(run.get("start_time")) or 0,
+        end=nanoseconds(run.get("end_time")),
+        attributes={name: value for name, value in attributes.items() if value is not None},
+        failure=str(error) if error else "",
+    )

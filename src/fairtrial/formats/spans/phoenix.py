@@ -1,0 +1,51 @@
+"""Spans of Phoenix: its REST interface in both forms, and its data frame as lines or as rows of Parquet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec.structs import replace
+
+from fairtrial.formats.spans import otlp_json
+from fairtrial.formats.spans.flat import flat_span
+from fairtrial.formats.spans.span import Span
+
+_KIND = "openinference.span.kind"
+_PREFIX = "attributes."
+
+
+def is_document(value: Any) -> bool:
+    """Whether a value is a span, a row of a data frame, or a page of spans."""
+    if not isinstance(value, dict):
+        return False
+    page = value.get("data")
+    if isinstance(page, list):
+        return bool(page) and (is_document(page[0]) or _is_otlp(page[0]))
+    return "span_kind" in value and (isinstance(value.get("attributes"), dict) or "context.trace_id" in value)
+
+
+def items(document: dict[str, Any]) -> Iterator[Span]:
+    """Yield the spans."""
+    page = document.get("data")
+    for raw in page if isinstance(page, list) else [document]:
+        if isinstance(raw, dict):
+            yield otlp_json.span(raw) if _is_otlp(raw) else _span(raw)
+
+
+def _is_otlp(value: Any) -> bool:
+    return isinstance(value, dict) and {"trace_id", "span_id", "start_time_unix_nano"} <= value.keys()
+
+
+def _span(raw: dict[str, Any]) -> Span:
+    """Return a span. The kind is a field of its own, and the columns of a data frame have dots in their names."""
+    if "context.trace_id" in raw:
+        attributes = {
+            name.removeprefix(_PREFIX): value
+            for name, value in raw.items()
+            if name.startswith(_PREFIX) and value is not None
+        }
+        ids = {"trace_id": raw["context.trace_id"], "span_id": raw.get("context.span_id")}
+        raw = {**raw, "context": ids, "attributes": attributes}
+    span = flat_span(raw)
+    return replace(span, attributes={_KIND: raw.get("span_kind"), **span.attributes})
