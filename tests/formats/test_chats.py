@@ -315,11 +315,23 @@ def test_a_message_of_another_dialect_is_an_error() -> None:
     )
 
 
-def test_responses_without_the_user_are_refused() -> None:
-    """Neither the user's messages nor the results of tools are in them."""
-    response: dict[str, Any] = {"object": "response", "id": "r", "output": [], "previous_response_id": None}
-    for document in (response, [response]):
-        assert problem(document).startswith("/: holds responses of OpenAI's Responses API, without the user's messages")
+def test_responses_alone_are_chained() -> None:
+    """Neither the user's messages nor the results of tools are in them. A response without a call ends a turn."""
+
+    def response(name: str, previous: str | None, *output: dict[str, Any]) -> dict[str, Any]:
+        return {"object": "response", "id": name, "previous_response_id": previous, "output": list(output)}
+
+    call = {"type": "function_call", "name": "get", "arguments": "{}", "call_id": "c"}
+    said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "ok"}]}
+    chain = [response("2", "1", said), response("1", None, call), response("3", "2", said), response("x", "gone", said)]
+    first, second = load(chain, "log.json").recordings
+    assert [len(each.trace.invocations) for each in (first, second)] == [2, 1]
+    turn, _ = first.trace.invocations
+    (_, result) = turn.steps or ()
+    assert turn.user.withheld.startswith("a response object does not hold its input")
+    assert isinstance(result, ToolResult)
+    assert (result.name, bool(result.withheld), turn.reply) == ("get", True, "ok")
+    assert load(response("1", None, said), "log.json").recordings[0].trace.invocations[0].reply == "ok"
 
 
 def test_lines_of_requests_are_conversations() -> None:

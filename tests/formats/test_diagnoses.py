@@ -295,7 +295,6 @@ def test_nesting_that_nobody_wrote_is_refused() -> None:
     [
         ({"resourceSpans": []}, "OTLP spans, but not one span"),
         ({"batches": []}, "OTLP spans, but not one span"),
-        ({"data": []}, "a Jaeger export"),
         ([{"metricName": "x"}], "tRPC-Agent-Go metrics"),
     ],
 )

@@ -42,20 +42,13 @@ def test_rubrics_in_the_samples_are_kept_as_written(shared: Path) -> None:
     assert rubrics[0]["rubric_content"]["text_property"] == "智能体的响应直接且切中要点。"
 
 
-REFUSED = {
-    "helm.json": "traces (a Jaeger export)",
-    "helm_2.json": "traces (a Jaeger export)",
-    "helm_3.json": "traces (a Jaeger export)",
-}
-
-
 def test_every_file_is_read_or_refused_with_its_kind(shared: Path) -> None:
     """Eval sets, test files, sessions, results and configs load; what is not read yet is named."""
     files = files_of_evaluations(shared)
     assert len(files) > 50, "the folder holds the peer's fixtures"
     for file in files:
-        reason = REFUSED.get(file.name, "tRPC-Agent-Go metrics" if file.name.endswith(".metrics.json") else None)
-        if reason is None:
+        reason = "tRPC-Agent-Go metrics"
+        if not file.name.endswith(".metrics.json"):
             found = read(file.read_bytes(), file.name)
             assert found.eval_set or found.recordings or found.config or found.spans, file
         else:

@@ -84,7 +84,7 @@ def read_session(
         reading.warning((), f"{len(agents.groups)} agents of tools have no call in this file, and are left out")
     abandoned = tuple(recordings[1:])
     if abandoned:
-        turns = sum(_own_turns(each, recordings[0]) for each in abandoned)
+        turns = sum(_own_turns(branch, recordings[0]) for branch in abandoned)
         reading.warning(
             (),
             f"holds {len(abandoned)} abandoned branches with {turns} invocations of their own; "
@@ -152,7 +152,7 @@ class _Agents:
         self._reading = reading
         by_id = {line.id: line for line in sidechains}
         for line in sidechains:
-            roots = [each for each in _path(line, by_id) if not text_at(by_id[each].fields, "parentUuid")]
+            roots = [line_id for line_id in _path(line, by_id) if not text_at(by_id[line_id].fields, "parentUuid")]
             key = text_at(line.fields, "agentId") or (roots[0] if roots else line.id)
             self.groups.setdefault(key, []).append(line)
         self._agent_of_call = {

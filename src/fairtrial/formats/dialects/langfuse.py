@@ -24,30 +24,30 @@ def _is_span(span: Span) -> bool:
 
 def _read(span: Span, reading: Diagnostics) -> Facts:
     kind = kind_of(_KINDS, span.attributes["langfuse.observation.type"])
-    got, answer = (span.attributes.get(f"langfuse.observation.{name}") for name in ("input", "output"))
+    inputs, outputs = (span.attributes.get(f"langfuse.observation.{name}") for name in ("input", "output"))
     if kind == "model":
-        got = _messages(got)
+        inputs = _messages(inputs)
         facts = model_facts(
-            got,
-            answer,
+            inputs,
+            outputs,
             reading,
             model=text_of(span, "langfuse.observation.model.name"),
             usage=span.attributes.get("langfuse.observation.usage_details"),
         )
     elif kind == "tool":
-        facts = tool_facts(span.name, got, answer)
+        facts = tool_facts(span.name, inputs, outputs)
     elif kind == "agent":
-        facts = agent_facts(span.name, got, answer, reading)
+        facts = agent_facts(span.name, inputs, outputs, reading)
     else:
         return Facts()
     return replace(facts, switch=_SWITCH)
 
 
-def _messages(got: Json) -> Json:
+def _messages(inputs: Json) -> Json:
     r"""Return messages that stand in one text, as in `system: Be brief.\nuser: hi`."""
-    if not isinstance(got, str) or not _ROLE.match(got):
-        return got
-    _, *pieces = _ROLE.split(got)
+    if not isinstance(inputs, str) or not _ROLE.match(inputs):
+        return inputs
+    _, *pieces = _ROLE.split(inputs)
     return [
         {"role": role, "content": text.removesuffix("\n")} for role, text in zip(pieces[::2], pieces[1::2], strict=True)
     ]

@@ -22,26 +22,26 @@ def _is_span(span: Span) -> bool:
 
 def _read(span: Span, reading: Diagnostics) -> Facts:
     kind = kind_of(_KINDS, span.attributes["langsmith.span.kind"])
-    got, answer = span.attributes["langsmith.inputs"], span.attributes.get("langsmith.outputs")
+    inputs, outputs = span.attributes["langsmith.inputs"], span.attributes.get("langsmith.outputs")
     if kind == "model":
         settings: Any = span.attributes.get("langsmith.invocation_params")
         facts = model_facts(
-            got,
-            answer,
+            inputs,
+            outputs,
             reading,
-            model=_model(answer) or text_of(span, "langsmith.metadata.ls_model_name"),
+            model=_model(outputs) or text_of(span, "langsmith.metadata.ls_model_name"),
             tools=settings.get("tools") if isinstance(settings, dict) else None,
         )
     elif kind == "tool":
-        facts = tool_facts(span.name, got, answer, text_of(span, "langsmith.tool_call_id"))
+        facts = tool_facts(span.name, inputs, outputs, text_of(span, "langsmith.tool_call_id"))
     else:
         return Facts()
     return replace(facts, switch=_SWITCH)
 
 
-def _model(answer: Any) -> str:
+def _model(outputs: Any) -> str:
     """Return the model that answered. LangChain names it beside the messages."""
-    output = answer.get("llm_output") if isinstance(answer, dict) else None
+    output = outputs.get("llm_output") if isinstance(outputs, dict) else None
     name = output.get("model_name") if isinstance(output, dict) else None
     return name if isinstance(name, str) else ""
 

@@ -17,20 +17,20 @@ def _is_span(span: Span) -> bool:
 
 def _read(span: Span, reading: Diagnostics) -> Facts:
     kind = kind_of(_KINDS, data_of(span, "mlflow.spanType"))
-    got, answer = data_of(span, "mlflow.spanInputs"), data_of(span, "mlflow.spanOutputs")
+    inputs, outputs = data_of(span, "mlflow.spanInputs"), data_of(span, "mlflow.spanOutputs")
     if kind == "model":
         model = data_of(span, "mlflow.llm.model", "model")
         return model_facts(
-            got,
-            answer,
+            inputs,
+            outputs,
             reading,
             model=model if isinstance(model, str) else "",
             usage=data_of(span, "mlflow.chat.tokenUsage"),
             tools=data_of(span, "mlflow.chat.tools"),
         )
     if kind == "tool":
-        return tool_facts(span.name, got, answer)
-    return agent_facts(span.name, got, answer, reading) if kind == "agent" else Facts()
+        return tool_facts(span.name, inputs, outputs)
+    return agent_facts(span.name, inputs, outputs, reading) if kind == "agent" else Facts()
 
 
 MLFLOW = Dialect("MLflow", _is_span, _read)

@@ -43,10 +43,10 @@ _DETAILS = (
 
 
 def model_facts(
-    got: Json, answer: Json, reading: Diagnostics, *, model: str = "", usage: Json = None, tools: Json = None
+    inputs: Json, outputs: Json, reading: Diagnostics, *, model: str = "", usage: Json = None, tools: Json = None
 ) -> Facts:
     """Return the facts of a call of a model, from the request that it got and its answer."""
-    request, reply = structured(got), structured(answer)
+    request, reply = structured(inputs), structured(outputs)
     answer_entries = None if reply is None else _answer(reply, reading)
     steps = None if answer_entries is None else output_steps(answer_entries)
     counted = next((entry for entry in answer_entries or () if isinstance(entry, Usage)), None)
@@ -65,21 +65,23 @@ def model_facts(
     )
 
 
-def agent_facts(name: str, got: Json, answer: Json, reading: Diagnostics) -> Facts:
+def agent_facts(name: str, inputs: Json, outputs: Json, reading: Diagnostics) -> Facts:
     """Return the facts of an agent. Its answer counts only if it is a text or a message."""
-    request, reply = structured(got), structured(answer)
+    request, reply = structured(inputs), structured(outputs)
     entries = tuple(_messages(request, reading)) if request is not None else ()
     steps = output_steps(_answer(reply, reading)) if _is_reply(reply) else ()
     return Facts("agent", name, name, entries or None, steps or None)
 
 
-def tool_facts(name: str, got: Json, answer: Json, call_id: str = "") -> Facts:
+def tool_facts(name: str, inputs: Json, outputs: Json, call_id: str = "") -> Facts:
     """Return the facts of a call of a tool."""
-    response, answer_id, stated = tool_answer(structured(answer))
+    response, answer_id, stated = tool_answer(structured(outputs))
     call_id = call_id or answer_id
     failed = has_failed(response, stated)
     result = None if response is None else ToolResult(name, response, call_id, is_error=failed)
-    return Facts("tool", name, args=arguments(_call_arguments(structured(got))), result=result, call_id=call_id or None)
+    return Facts(
+        "tool", name, args=arguments(_call_arguments(structured(inputs))), result=result, call_id=call_id or None
+    )
 
 
 def kind_of(kinds: dict[str, Kind], raw: Json) -> Kind:
@@ -101,14 +103,17 @@ def usage_of(raw: Json, model: str) -> Usage | None:
         details = next((object_at(raw, name) for name in names if object_at(raw, name)), {})
         if counts[place] is None:
             counts[place] = next((number_at(details, name) for name in details if name.startswith(key)), None)
-    return Usage(*counts, model) if any(count is not None for count in counts) else None
+    if all(count is None for count in counts):
+        return None
+    tokens, answer_tokens, reasoning, cached = counts
+    return Usage(tokens, answer_tokens, reasoning, cached, model)
 
 
-def _call_arguments(got: Json) -> Json:
+def _call_arguments(inputs: Json) -> Json:
     """Return the arguments of a tool. Some SDKs wrap them, as in `{"args": [], "kwargs": {"id": 1}}`."""
-    if isinstance(got, dict) and got.keys() <= {"args", "kwargs"} and isinstance(got.get("kwargs"), dict):
-        return got["kwargs"]
-    return got
+    if isinstance(inputs, dict) and inputs.keys() <= {"args", "kwargs"} and isinstance(inputs.get("kwargs"), dict):
+        return inputs["kwargs"]
+    return inputs
 
 
 def _instructions(request: Json) -> str:

@@ -22,16 +22,16 @@ def _is_span(span: Span) -> bool:
 
 def _read(span: Span, reading: Diagnostics) -> Facts:
     kind = span.attributes["openai_agents.type"]
-    got, answer = span.attributes.get("openai_agents.input"), span.attributes.get("openai_agents.output")
+    inputs, outputs = span.attributes.get("openai_agents.input"), span.attributes.get("openai_agents.output")
     if kind == "agent":
         name = text_of(span, "openai_agents.name")
         return Facts("agent", name, name, switch=_SWITCH)
     if kind in ("response", "generation"):
         model = text_of(span, "openai_agents.model")
-        facts = model_facts(got, answer, reading, model=model, usage=span.attributes.get("openai_agents.usage"))
+        facts = model_facts(inputs, outputs, reading, model=model, usage=span.attributes.get("openai_agents.usage"))
         return replace(facts, response_id=text_of(span, "openai_agents.response_id"), switch=_SWITCH)
     if kind == "function":
-        return replace(tool_facts(text_of(span, "openai_agents.name"), got, answer), switch=_SWITCH)
+        return replace(tool_facts(text_of(span, "openai_agents.name"), inputs, outputs), switch=_SWITCH)
     if kind == "handoff":
         target = text_of(span, "openai_agents.to_agent")
         return Facts("tool", _HANDOVER + target.lower().replace(" ", "_"), args={}, hands_over=True, switch=_SWITCH)

@@ -19,22 +19,22 @@ def _is_span(span: Span) -> bool:
 
 
 def _read(span: Span, reading: Diagnostics) -> Facts:
-    got, answer = span.attributes.get("weave.inputs"), span.attributes.get("weave.output")
+    inputs, outputs = span.attributes.get("weave.inputs"), span.attributes.get("weave.output")
     # Clients of providers are recognised by the shape of their arguments: most operations do not name their kind.
-    kind = kind_of(_KINDS, span.attributes.get("weave.kind")) if not _is_model_call(got, answer) else "model"
+    kind = kind_of(_KINDS, span.attributes.get("weave.kind")) if not _is_model_call(inputs, outputs) else "model"
     if kind == "model":
-        return model_facts(got, answer, reading, usage=_usage(span.attributes.get("weave.usage")))
+        return model_facts(inputs, outputs, reading, usage=_usage(span.attributes.get("weave.usage")))
     if kind == "tool":
-        return tool_facts(text_of(span, "weave.op"), got, answer)
-    return agent_facts(text_of(span, "weave.op"), got, answer, reading) if kind == "agent" else Facts()
+        return tool_facts(text_of(span, "weave.op"), inputs, outputs)
+    return agent_facts(text_of(span, "weave.op"), inputs, outputs, reading) if kind == "agent" else Facts()
 
 
-def _is_model_call(got: Json, answer: Json) -> bool:
+def _is_model_call(inputs: Json, outputs: Json) -> bool:
     """Whether a call has a model and messages among its arguments, and an answer of a provider."""
-    if not isinstance(got, dict) or not isinstance(got.get("model"), str):
+    if not isinstance(inputs, dict) or not isinstance(inputs.get("model"), str):
         return False
-    has_answer = answer is None or (isinstance(answer, dict) and any(key in answer for key in _ANSWERS))
-    return has_answer and any(key in got for key in _MESSAGES)
+    has_answer = outputs is None or (isinstance(outputs, dict) and any(key in outputs for key in _ANSWERS))
+    return has_answer and any(key in inputs for key in _MESSAGES)
 
 
 def _usage(by_model: Json) -> Json:

@@ -54,7 +54,7 @@ def _span(raw: dict[str, Any], process: Any) -> Span:
 
 
 def _parent(raw: dict[str, Any]) -> str:
-    references = [each for each in _objects(raw, "references") if each.get("refType") == "CHILD_OF"]
+    references = [reference for reference in _objects(raw, "references") if reference.get("refType") == "CHILD_OF"]
     return hex_id(references[0].get("spanID") if references else raw.get("parentSpanID"))
 
 
