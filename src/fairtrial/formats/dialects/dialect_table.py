@@ -15,6 +15,7 @@ Everything after that, from the facts to recordings, is the same for all dialect
 
 from __future__ import annotations
 
+from fairtrial.formats.dialects.agents_sdk import OPENAI_AGENTS
 from fairtrial.formats.dialects.facts import NOTHING, Dialect, Facts, combined
 from fairtrial.formats.dialects.genai import GENAI
 from fairtrial.formats.dialects.google_adk import GOOGLE_ADK
@@ -22,7 +23,6 @@ from fairtrial.formats.dialects.langfuse import LANGFUSE
 from fairtrial.formats.dialects.langsmith import LANGSMITH
 from fairtrial.formats.dialects.mcp import MCP
 from fairtrial.formats.dialects.mlflow import MLFLOW
-from fairtrial.formats.dialects.openai_agents import OPENAI_AGENTS
 from fairtrial.formats.dialects.openinference import OPENINFERENCE
 from fairtrial.formats.dialects.openllmetry import OPENLLMETRY
 from fairtrial.formats.dialects.vercel_ai import VERCEL_AI_SPANS

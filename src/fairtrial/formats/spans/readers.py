@@ -17,15 +17,15 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from fairtrial.formats.spans import (
+    agents_sdk_export,
     flat,
     jaeger,
-    langfuse,
-    langsmith,
-    mlflow,
-    openai_agents,
+    langfuse_traces,
+    langsmith_runs,
+    mlflow_traces,
     otlp_json,
     phoenix,
-    weave,
+    weave_calls,
 )
 from fairtrial.formats.spans.span import SpanItem
 
@@ -42,11 +42,11 @@ READERS = (
     Reader("OTLP spans", otlp_json.is_document, otlp_json.items),
     Reader("Jaeger traces", jaeger.is_document, jaeger.items),
     Reader("Phoenix spans", phoenix.is_document, phoenix.items),
-    Reader("Langfuse traces", langfuse.is_document, langfuse.items),
-    Reader("LangSmith runs", langsmith.is_document, langsmith.items),
-    Reader("MLflow traces", mlflow.is_document, mlflow.items),
-    Reader("Weave calls", weave.is_document, weave.items),
-    Reader("OpenAI Agents SDK traces", openai_agents.is_document, openai_agents.items),
+    Reader("Langfuse traces", langfuse_traces.is_document, langfuse_traces.items),
+    Reader("LangSmith runs", langsmith_runs.is_document, langsmith_runs.items),
+    Reader("MLflow traces", mlflow_traces.is_document, mlflow_traces.items),
+    Reader("Weave calls", weave_calls.is_document, weave_calls.items),
+    Reader("OpenAI Agents SDK traces", agents_sdk_export.is_document, agents_sdk_export.items),
     Reader("spans of the console exporter", flat.is_console_document, flat.items),
     Reader("flat spans", flat.is_flat_document, flat.items),
 )
