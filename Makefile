@@ -3,6 +3,7 @@ VENV := .venv
 PEER := .venv-peer
 VERTEX := .venv-vertex
 BIN := $(VENV)/bin
+TAU_BENCH := ../shared/data/tau-bench/gpt-4o-airline.json
 AGENTS := a2a langgraph openai pydantic-ai
 AGENTS_a2a := a2a-sdk[http-server] uvicorn
 AGENTS_langgraph := langchain langgraph
@@ -16,7 +17,7 @@ PIP_BUILD := $(PIP_INSTALL) --build-constraint constraints-build.txt
 
 .PRECIOUS: .venv-agents/%/.ready
 
-.PHONY: help demo test test-postgres test-peer test-vertex test-agents test-agents-adk lint types imports docs bench check clean
+.PHONY: help demo test test-postgres test-peer test-vertex test-agents test-agents-adk test-browser ui lint types imports docs bench check clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -43,11 +44,15 @@ $(VERTEX)/.ready: pyproject.toml constraints-vertex.txt constraints-build.txt
 
 demo: $(VENV)/.ready ## Run the example agent on its eval set, and show the report
 	@# One case of the example fails, so that there is something to see: exit code 1 is right here.
-	@$(BIN)/fairtrial run examples --agent examples.agent:reply || [ $$? -eq 1 ]
+	@$(BIN)/fairtrial run examples --agent examples.agent:reply --html .fairtrial/example.html || [ $$? -eq 1 ]
 	@$(BIN)/fairtrial value examples/traces.jsonl
+	@# Real dialogues, if they are at hand. Most of them failed, so that there is much to see.
+	@if [ -f $(TAU_BENCH) ]; then $(BIN)/fairtrial score $(TAU_BENCH) --quiet --html .fairtrial/tau-bench.html \
+	  --config examples/tau_bench/test_config.json || [ $$? -eq 1 ]; echo "report: .fairtrial/tau-bench.html"; fi
+	@echo "report: .fairtrial/example.html"
 
 test: $(VENV)/.ready ## Run every test that needs no more than Python
-	$(BIN)/pytest -n 2 -m "not postgres and not peer and not vertex and not agents"
+	$(BIN)/pytest -n 2 -m "not postgres and not peer and not vertex and not agents and not browser"
 
 test-postgres: $(VENV)/.ready ## Run the tests that need Postgres: FAIRTRIAL_TEST_POSTGRES=postgresql+pg8000://...
 	@test -n "$$FAIRTRIAL_TEST_POSTGRES" || { echo "test-postgres lacks FAIRTRIAL_TEST_POSTGRES, a SQLAlchemy URL of a server" >&2; exit 1; }
@@ -72,6 +77,26 @@ test-peer: $(PEER)/.ready ## Run the tests that compare with google-adk 2.13 and
 
 test-vertex: $(VERTEX)/.ready ## Run the tests that need Google's SDK for Vertex AI
 	$(VERTEX)/bin/pytest -m vertex tests/vertex
+
+ui/node_modules/.ready: ui/package.json ui/package-lock.json
+	@command -v npm >/dev/null || { echo "ui and test-browser lack npm, a part of Node.js 20 or newer" >&2; exit 1; }
+	cd ui && npm ci --ignore-scripts --silent
+	@touch $@
+
+ui: $(VENV)/.ready ui/node_modules/.ready ## Check and test the program of the HTML report, and build it into the package
+	$(BIN)/python ui/write_types.py
+	cd ui && node node_modules/typescript/bin/tsc --noEmit
+	cd ui && node build.mjs test && node --test build/
+	cd ui && node build.mjs
+
+$(VENV)/.browser: $(VENV)/.ready
+	$(BIN)/python $(PIP_INSTALL) -c constraints.txt --group browser
+	@touch $@
+
+test-browser: $(VENV)/.browser ui/node_modules/.ready ## Run the tests that need Chromium: FAIRTRIAL_CHROMIUM=/usr/bin/chromium
+	@test -x "$${FAIRTRIAL_CHROMIUM:-/usr/bin/chromium}" || { echo "test-browser lacks Chromium; FAIRTRIAL_CHROMIUM names its program" >&2; exit 1; }
+	@fc-list :lang=ko | grep -q . && fc-list :lang=ja | grep -q . && fc-list :lang=zh | grep -q . || { echo "test-browser lacks fonts for Korean, Japanese and Chinese, for example fonts-noto-cjk" >&2; exit 1; }
+	$(BIN)/pytest -m browser tests/browser
 
 lint: $(VENV)/.ready ## Check style
 	$(BIN)/ruff check .

@@ -54,7 +54,7 @@ export function Case() {
   if (problem) return <p class="warning">{language.text("notFound")}</p>;
   if (!attempt || !row) return <p class="muted">{language.text("reading")}</p>;
   return (
-    <article class="case" aria-labelledby="case-title">
+    <article class="case" aria-labelledby="case-title" data-position={attempt.position}>
       <nav class="case-nav" aria-label={language.text("case")}>
         <a class="back" href={link({ page: "summary" })}>
           ← {language.text("back")} <kbd aria-hidden="true">{badge("back")}</kbd>

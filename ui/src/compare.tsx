@@ -139,9 +139,9 @@ function ComparedCases({ comparison }: { comparison: ComparisonView }) {
   const cases = useMemo(
     () =>
       comparison.cases
-        .filter((entry) => (only ? entry.change === only : entry.change !== "same"))
+        .filter((entry) => (only ? entry.change === only : entry.change !== "same" || counts.size === 1))
         .sort((a, b) => CHANGES.indexOf(a.change) - CHANGES.indexOf(b.change)),
-    [comparison, only],
+    [comparison, only, counts],
   );
   return (
     <section aria-labelledby="changed-title">

@@ -9,7 +9,8 @@ import type { AttemptView, ExpectedView, InvocationView, OutcomeView, PartView, 
 const BRIEF = 140;
 
 export function Conversation({ attempt, headless = false }: { attempt: AttemptView; headless?: boolean }) {
-  const { language, showsExpected, run } = usePage();
+  const { language, showsExpected: wantsExpected, run } = usePage();
+  const showsExpected = wantsExpected && !headless;
   const { trace, expected } = attempt;
   const marks = quotesOf(attempt.outcomes);
   const count = Math.max(trace?.length ?? 0, showsExpected ? (expected?.conversation?.length ?? 0) : 0);

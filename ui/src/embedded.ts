@@ -68,10 +68,16 @@ class List implements CaseList {
   }
 }
 
+/** Attempts with numbers in place of texts, and the texts of each attempt. */
+interface Chunk {
+  readonly attempts: readonly unknown[];
+  readonly texts: readonly string[][];
+}
+
 class EmbeddedRun {
   readonly rows: Map<number, CaseRow>;
   private readonly sorted: CaseRow[];
-  private readonly details = new Map<number, Promise<unknown[]>>();
+  private readonly details = new Map<number, Promise<Chunk>>();
   private texts: Promise<Texts[]> | null = null;
 
   constructor(
@@ -132,11 +138,11 @@ class EmbeddedRun {
     const row = this.rows.get(position);
     const place = row?.attempts.find((entry) => entry.attempt === attempt)?.place;
     if (place === undefined) throw new Error(`the run has no attempt ${attempt} at case ${position}`);
-    const details = await this.chunk(Math.floor(place / CHUNK));
-    return details[place % CHUNK] as AttemptView;
+    const { attempts, texts } = await this.chunk(Math.floor(place / CHUNK));
+    return restore(attempts[place % CHUNK], texts[place % CHUNK] ?? []) as AttemptView;
   }
 
-  private chunk(chunk: number): Promise<unknown[]> {
+  private chunk(chunk: number): Promise<Chunk> {
     let details = this.details.get(chunk);
     if (!details) {
       details = this.readChunk(chunk);
@@ -147,14 +153,12 @@ class EmbeddedRun {
     return details;
   }
 
-  private async readChunk(chunk: number): Promise<unknown[]> {
+  private async readChunk(chunk: number): Promise<Chunk> {
     const [texts, details] = await Promise.all([
       unpack(`texts-${this.number}-${chunk}`),
       unpack(`details-${this.number}-${chunk}`),
     ]);
-    const strings = split(texts);
-    const packed = JSON.parse(new TextDecoder().decode(details)) as unknown[];
-    return packed.map((attempt, index) => restore(attempt, strings[index] ?? []));
+    return { attempts: JSON.parse(new TextDecoder().decode(details)) as unknown[], texts: split(texts) };
   }
 }
 

@@ -38,7 +38,8 @@ def redact(text: str, *, emails: bool = True) -> tuple[str, tuple[Redaction, ...
     """
     redactions: list[Redaction] = []
     for kind, finder in _FINDERS if emails else _FINDERS_OF_SECRETS:
-        spans = _disjoint(finder(text))
+        # Most texts hold no secret, so that there is nothing to sort.
+        spans = _disjoint(found) if (found := list(finder(text))) else []
         for start, end, detail in reversed(spans):
             text = f"{text[:start]}[REDACTED:{kind}]{text[end:]}"
             redactions.append(Redaction(kind=kind, detail=detail))
@@ -100,7 +101,7 @@ def _joined(items: Iterable[tuple[Json, tuple[Redaction, ...]]]) -> tuple[list[J
     return [item for item, _ in redacted], tuple(redaction for _, redactions in redacted for redaction in redactions)
 
 
-def _disjoint(spans: Iterator[Span]) -> list[Span]:
+def _disjoint(spans: list[Span]) -> list[Span]:
     """Return spans in order, without the spans that overlap an earlier or longer span."""
     disjoint: list[Span] = []
     for span in sorted(spans, key=lambda span: (span[0], -span[1])):

@@ -1,0 +1,350 @@
+"""Does the page do in a real browser what it promises: keys, links, languages, accessibility, hostile texts?"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browsing import AXE, CHROMIUM, FLAGS, Visit, opened
+from pages import write_comparison, write_run
+
+from fairtrial.reports.html_summary import LANGUAGES, texts
+from hostile_corpus import HOSTILE, LONG
+
+pytestmark = pytest.mark.browser
+
+VIEWS = {
+    "summary": ("run", "", "[role=row] .name"),
+    "case": ("run", "#page=case&case=4", ".case .invocation"),
+    "broken": ("run", "#page=case&case=3", ".case .callout"),
+    "setup": ("run", "#page=setup", ".setup-page"),
+    "compare": ("both", "#page=compare&case=2", ".pane .invocation"),
+}
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """The browser. It needs `--no-sandbox` as root, which a container is."""
+    sync_api = pytest.importorskip("playwright.sync_api")
+    root = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with sync_api.sync_playwright() as playwright:
+        own = playwright.chromium.launch(executable_path=str(CHROMIUM), args=[*FLAGS, *root])
+        yield own
+        own.close()
+
+
+@pytest.fixture
+def visit(browser: Any) -> Iterator[Visit]:
+    """A page of its own."""
+    with opened(browser) as own:
+        yield own
+
+
+@pytest.fixture(scope="module")
+def addresses(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The pages of a run and of two runs."""
+    folder = tmp_path_factory.mktemp("pages")
+    return {"run": write_run(folder / "run.html"), "both": write_comparison(folder / "both.html")}
+
+
+def show(own: Visit, addresses: dict[str, str], view: str) -> None:
+    """Open a view, with everything that can be unfolded."""
+    file, fragment, ready = VIEWS[view]
+    own.open(addresses[file] + fragment, ready)
+    own.page.evaluate("document.querySelectorAll('details').forEach(entry => { entry.open = true; })")
+
+
+def choose(own: Visit, language: str, theme: str) -> None:
+    """Choose a language and a theme as a reader does."""
+    own.page.locator(".options select").nth(0).select_option(language)
+    own.page.locator(".options select").nth(1).select_option(theme)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("width", [1280, 320])
+def test_axe_finds_no_violation(browser: Any, addresses: dict[str, str], view: str, width: int) -> None:
+    """WCAG 2.2 AA: each view, both themes, five languages."""
+    problems = []
+    with opened(browser, viewport={"width": width, "height": 900}, bypass_csp=True) as own:
+        show(own, addresses, view)
+        own.page.evaluate(AXE.read_text(encoding="utf-8"))
+        for language in LANGUAGES:
+            for theme in ("light", "dark"):
+                choose(own, language, theme)
+                rules = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+                found = own.page.evaluate("rules => axe.run({runOnly: rules})", rules)
+                problems += [
+                    (language, theme, entry["id"], [node["html"][:160] for node in entry["nodes"][:3]])
+                    for entry in found["violations"]
+                ]
+    assert problems == []
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_nothing_is_wider_than_the_page(browser: Any, addresses: dict[str, str], view: str) -> None:
+    """At 320 and 1280 pixels, in each language and in a language with longer texts, nothing overflows sideways."""
+    problems = []
+    for width in (320, 1280):
+        with opened(browser, viewport={"width": width, "height": 900}) as own:
+            show(own, addresses, view)
+            for language in LANGUAGES:
+                choose(own, language, "light")
+                problems += [(width, language, entry) for entry in own.page.evaluate(_OVERFLOW)]
+        with opened(browser, viewport={"width": width, "height": 900}, locale="en-XA") as own:
+            show(own, addresses, view)
+            problems += [(width, "en-XA", entry) for entry in own.page.evaluate(_OVERFLOW)]
+    assert problems == []
+
+
+_OVERFLOW = """() => {
+  const found = [];
+  if (document.documentElement.scrollWidth > innerWidth) found.push(`page ${document.documentElement.scrollWidth}`);
+  for (const element of document.querySelectorAll('button, a, .tag, .verdict, h1, h2, th, td, dt, dd, .caption')) {
+    const box = element.getBoundingClientRect();
+    if (box.width && !element.closest('.scroll, .row, .step-brief, pre') && box.right > innerWidth + 1) {
+      found.push(element.outerHTML.slice(0, 120));
+    }
+  }
+  return found;
+}"""
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_page_speaks_the_language_of_the_browser(browser: Any, addresses: dict[str, str], language: str) -> None:
+    """Its texts, its `lang`, and glyphs that a font has."""
+    with opened(browser, locale=language) as own:
+        own.open(addresses["run"])
+        assert own.page.evaluate("document.documentElement.lang") == language
+        assert own.page.locator("#cases-title").inner_text() == texts(language)["cases"]
+        assert own.page.evaluate("document.body.innerText.includes('\\ufffd')") is False
+
+
+def test_a_page_without_script_shows_the_summary(browser: Any, addresses: dict[str, str]) -> None:
+    """For example in a mail preview."""
+    with opened(browser, java_script_enabled=False) as own:
+        own.page.goto(addresses["run"])
+        text = own.page.inner_text("body")
+    assert "tool_trajectory_avg_score" in text
+    assert "case_3" in text
+
+
+def test_everything_can_be_done_by_keys(visit: Visit, addresses: dict[str, str]) -> None:
+    """Move, open, change the attempt, hide the expectation, show thoughts, go back, filter, search, help, compare."""
+    page, press = visit.page, visit.page.keyboard.press
+    visit.open(addresses["both"])
+    press("j")
+    press("j")
+    page.locator("[role=row][data-index='1']:focus").wait_for()
+    press("k")
+    page.locator("[role=row][data-index='0']:focus").wait_for()
+    press("Enter")
+    page.locator(".case .invocation").first.wait_for()
+    first = page.locator("#case-title").inner_text()
+    press("]")
+    page.locator(".attempt[aria-current]", has_text="2").wait_for()
+    press("[")
+    page.locator(".attempt[aria-current]", has_text="1").wait_for()
+    assert page.locator(".side.expected").count() > 0
+    press("e")
+    page.locator(".side.expected").first.wait_for(state="detached")
+    assert page.locator(".step.thought").count() == 0
+    press("t")
+    page.locator(".step.thought").first.wait_for()
+    press("j")
+    page.locator("#case-title", has_not_text=first).wait_for()
+    press("Escape")
+    page.locator("[role=row]").first.wait_for()
+    press("f")
+    page.locator("button.toggle[aria-pressed=true]").wait_for()
+    press("/")
+    page.locator("#search:focus").wait_for()
+    page.keyboard.type("case_5")
+    page.locator("[role=row]").nth(1).wait_for(state="detached")
+    press("Escape")
+    press("?")
+    page.locator("dialog[open]").wait_for()
+    assert page.locator("dialog kbd").count() == 12
+    press("Escape")
+    page.locator("dialog").wait_for(state="detached")
+    press("c")
+    page.locator("#compare-title").wait_for()
+    assert visit.errors == []
+
+
+def test_single_keys_can_be_switched_off(visit: Visit, addresses: dict[str, str]) -> None:
+    """WCAG 2.1.4: then only keys with names do something."""
+    visit.open(addresses["run"])
+    visit.page.keyboard.press("?")
+    visit.page.locator("dialog input[type=checkbox]").uncheck()
+    visit.page.keyboard.press("Escape")
+    visit.page.locator("dialog").wait_for(state="detached")
+    visit.page.keyboard.press("f")
+    assert visit.page.locator("button.toggle[aria-pressed=true]").count() == 0
+
+
+def test_a_link_shows_what_its_sender_saw(visit: Visit, addresses: dict[str, str]) -> None:
+    """The filters, the search, the case and the attempt stand in the address."""
+    visit.open(addresses["run"] + "#q=case_1")
+    assert visit.page.input_value("#search") == "case_1"
+    visit.page.locator("[role=row]").first.click()
+    visit.page.locator(".attempts a").nth(1).click()
+    visit.page.locator(".attempt[aria-current]", has_text="2").wait_for()
+    address, name = visit.page.url, visit.page.locator("#case-title").inner_text()
+    visit.open(address, ".attempt[aria-current]")
+    assert visit.page.locator("#case-title").inner_text() == name
+    assert "2" in visit.page.locator(".attempt[aria-current]").inner_text()
+    visit.page.keyboard.press("Escape")
+    visit.page.locator("[role=row]").first.wait_for()
+    assert visit.page.input_value("#search") == "case_1"
+
+
+def test_a_search_reads_replies_reasons_and_tools(visit: Visit, addresses: dict[str, str]) -> None:
+    """Each in its language."""
+    visit.open(addresses["run"])
+    for text, count in (
+        ("월요일", 3),
+        ("月曜日", 3),
+        ("星期一", 3),
+        ("ARRIVES ON MONDAY", 3),
+        ("get_order", 12),
+        ("zzz", 0),
+    ):
+        visit.page.fill("#search", text)
+        visit.page.locator("[role=status]", has_text=str(count)).wait_for()
+        assert visit.page.locator("[role=grid]").get_attribute("aria-rowcount") == str(count)
+
+
+def test_a_picture_is_shown_on_a_click_only(visit: Visit, addresses: dict[str, str]) -> None:
+    """A picture of a known type. A drawing, which may hold a script, never is."""
+    visit.open(addresses["run"] + "#page=case&case=0", ".attachment")
+    assert visit.page.locator("img").count() == 0
+    visit.page.locator(".attachment button").first.click()
+    visit.page.locator("img").wait_for()
+    assert visit.page.evaluate("document.querySelector('img').naturalWidth") == 1
+    assert "svg" not in (visit.page.locator("img").get_attribute("src") or "")
+
+
+def test_a_long_list_draws_few_elements_and_no_blank_row(visit: Visit, tmp_path: Path) -> None:
+    """Of 2,000 cases only those are drawn that can be seen, wherever the page is scrolled to."""
+    visit.open(write_run(tmp_path / "long.html", cases=2000))
+    for share in (0, 0.3, 0.7, 1):
+        visit.page.evaluate("share => window.scrollTo(0, document.body.scrollHeight * share)", share)
+        visit.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        assert visit.page.evaluate("document.querySelectorAll('*').length") < 2000
+        assert visit.page.evaluate(_BLANK) == 0
+
+
+_BLANK = """() => {
+  const grid = document.querySelector('[role=grid]').getBoundingClientRect();
+  let blank = 0;
+  for (let y = Math.max(grid.top, 60) + 8; y < Math.min(grid.bottom, innerHeight) - 8; y += 64) {
+    if (!document.elementFromPoint(grid.left + 40, y)?.closest('[role=row]')) blank++;
+  }
+  return blank;
+}"""
+
+
+def test_hostile_texts_are_only_text(browser: Any, tmp_path: Path) -> None:
+    """In every field of a case: no script runs, no request leaves, no element appears that the page does not have."""
+    hostile = [text or " " for text in HOSTILE]
+    address = write_run(tmp_path / "hostile.html", hostile=hostile, cases=len(hostile), attempts=1)
+    problems: list[tuple[str, object]] = []
+    with opened(browser) as own:
+        own.open(address)
+        problems += [("the list", problem) for problem in seen(own)]
+        for position, text in enumerate(hostile):
+            own.page.evaluate(f"location.hash = '#page=case&case={position}'")
+            own.page.locator(f".case[data-position='{position}']").wait_for()
+            own.page.evaluate("document.querySelectorAll('details').forEach(entry => { entry.open = true; })")
+            problems += [(text, problem) for problem in seen(own)]
+    assert problems == []
+
+
+@pytest.mark.parametrize(
+    "text", [*LONG, "</script><script>window.hit=1</script>", "\u202e<img src=x onerror=hit=1>"], ids=len
+)
+def test_a_hostile_run_is_only_text(browser: Any, tmp_path: Path, text: str) -> None:
+    """In its configuration, its criteria and its judges, also if a line has a megabyte."""
+    address = write_run(tmp_path / "hostile.html", hostile=[text], cases=1, attempts=1)
+    with opened(browser) as own:
+        for fragment, ready in (("", "[role=row]"), ("#page=case&case=0", ".case"), ("#page=setup", ".setup-page")):
+            own.open(address + fragment, ready)
+            assert seen(own) == []
+
+
+def seen(own: Visit) -> list[object]:
+    """The elements, links, requests, errors and effects that a page should not have."""
+    names, hit = own.page.evaluate(_SEEN)
+    return [
+        *sorted(set(names) - _ELEMENTS),
+        *(["a script ran, or a link left the page"] if hit else []),
+        *own.errors,
+        *own.requests,
+    ]
+
+
+_ELEMENTS = {
+    "html",
+    "head",
+    "meta",
+    "title",
+    "style",
+    "body",
+    "div",
+    "script",
+    "header",
+    "span",
+    "nav",
+    "a",
+    "code",
+    "label",
+    "select",
+    "option",
+    "button",
+    "kbd",
+    "main",
+    "section",
+    "h1",
+    "h2",
+    "ul",
+    "ol",
+    "li",
+    "b",
+    "p",
+    "dl",
+    "dt",
+    "dd",
+    "svg",
+    "line",
+    "circle",
+    "rect",
+    "table",
+    "thead",
+    "tbody",
+    "tr",
+    "th",
+    "td",
+    "input",
+    "bdi",
+    "article",
+    "details",
+    "summary",
+    "mark",
+    "ins",
+    "del",
+    "blockquote",
+}
+
+_SEEN = """() => [
+  [...new Set([...document.querySelectorAll('*')].map(element => element.localName))],
+  window.hit !== undefined || document.querySelectorAll('a:not([href^="#"])').length > 0,
+]"""
+
+
+def test_the_browser_is_there() -> None:
+    """The tests of this folder need Chromium and `npm ci` in ui/."""
+    assert CHROMIUM.exists()
+    assert AXE.exists()

@@ -1,0 +1,206 @@
+// Unit tests of everything in the program that needs no page.
+import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
+import { test } from "node:test";
+import { diffWords, words } from "../src/diff";
+import { restore } from "../src/embedded";
+import { choose, Language, TEXTS } from "../src/i18n";
+import { actionOf, badge, KEYS } from "../src/keys";
+import { attention, isFlaky, matches, verdictOf } from "../src/rows";
+import { find, split } from "../src/search";
+import { EVERYTHING } from "../src/source";
+import { format, parse } from "../src/state";
+import { languageOf, pieces, visibleLine } from "../src/visible";
+import type { CaseRow } from "../src/view";
+
+const encoder = new TextEncoder();
+
+function packed(...attempts: string[][]): Uint8Array {
+  const bytes: number[] = [];
+  for (const texts of attempts) {
+    texts.forEach((text, index) => bytes.push(...(index ? [0xff] : []), ...encoder.encode(text)));
+    bytes.push(0xfe);
+  }
+  return Uint8Array.from(bytes);
+}
+
+function found(text: string, ...attempts: string[][]): number[] {
+  const places = new Set<number>();
+  find({ first: 10, bytes: packed(...attempts) }, text, places);
+  return [...places];
+}
+
+function row(...verdicts: CaseRow["attempts"][number]["verdict"][]): CaseRow {
+  const attempts = verdicts.map((verdict, index) => ({ place: index, attempt: index + 1, verdict }));
+  return { position: 0, name: "case", eval_set: "shop", attempts };
+}
+
+test("a search finds attempts without regard to case", () => {
+  assert.deepEqual(found("ORDER", ["my order"], ["nothing"], ["an Order", "b"]), [10, 12]);
+});
+
+test("a search finds Korean, Japanese and Chinese", () => {
+  assert.deepEqual(found("주문", ["내 주문"], ["注文"]), [10]);
+  assert.deepEqual(found("注文", ["내 주문"], ["ご注文"]), [11]);
+});
+
+test("a search does not find a text across two texts or two attempts", () => {
+  assert.deepEqual(found("ab", ["a", "b"], ["a"], ["b"]), []);
+});
+
+test("a search equals a search in strings", () => {
+  const letters = "ab ";
+  let seed = 1;
+  const random = () => (seed = (seed * 48271) % 2147483647) / 2147483647;
+  const text = () => Array.from({ length: Math.floor(random() * 9) }, () => letters[Math.floor(random() * 3)]).join("");
+  for (let round = 0; round < 3000; round++) {
+    const attempts = Array.from({ length: 1 + Math.floor(random() * 4) }, () =>
+      Array.from({ length: 1 + Math.floor(random() * 3) }, text),
+    );
+    const needle = text() || "a";
+    const expected = attempts.flatMap((texts, index) => (texts.some((own) => own.includes(needle)) ? [10 + index] : []));
+    assert.deepEqual(found(needle, ...attempts), expected, JSON.stringify([needle, attempts]));
+  }
+});
+
+test("texts are split as they were packed", () => {
+  assert.deepEqual(split(packed(["a", "", "c"], ["d"])), [["a", "", "c"], ["d"]]);
+});
+
+test("texts return to their places, and keys named __proto__ stay keys", () => {
+  const value = JSON.parse('{"text": 1, "place": 0, "args": {"__proto__": {"reason": 0}}}') as unknown;
+  assert.equal(JSON.stringify(restore(value, ["a", "b"])), '{"text":"b","place":0,"args":{"__proto__":{"reason":"a"}}}');
+});
+
+test("words of languages without spaces are words", () => {
+  assert.deepEqual(words("注文を取り消します").slice(0, 2), ["注文", "を"]);
+  assert.deepEqual(words("取消订单").length < 4, true);
+  assert.deepEqual(words("주문을 취소합니다"), ["주문을", " ", "취소합니다"]);
+});
+
+test("a word diff keeps both texts", () => {
+  for (const [before, after] of [
+    ["Order B-42 is cancelled. You get your money back.", "Order B-42 is cancelled."],
+    ["주문을 취소했습니다", "주문을 확인했습니다"],
+    ["", "new"],
+    ["old", ""],
+  ] as const) {
+    const changes = diffWords(before, after);
+    const side = (hidden: string) =>
+      changes
+        .filter((change) => change.kind !== hidden)
+        .map((change) => change.text)
+        .join("");
+    assert.equal(side("added"), before);
+    assert.equal(side("removed"), after);
+  }
+});
+
+test("a word diff marks only the words that changed", () => {
+  assert.deepEqual(diffWords("the red house", "the blue house"), [
+    { kind: "equal", text: "the " },
+    { kind: "removed", text: "red" },
+    { kind: "added", text: "blue" },
+    { kind: "equal", text: " house" },
+  ]);
+});
+
+test("characters that hide, control or reorder text are spelt out", () => {
+  assert.equal(visibleLine("a\u202eb\u0000c\u200bd\n"), "a\\u202eb\\x00c\\u200bd\\n");
+  assert.equal(visibleLine("\ud800"), "\\ud800");
+  assert.deepEqual(pieces("👨‍👩‍👧"), [{ text: "👨‍👩‍👧", hidden: false }]);
+  assert.equal(visibleLine("a\u200db"), "a\\u200db");
+});
+
+test("the language of a text follows from its script", () => {
+  assert.deepEqual(["서울은 맑습니다", "注文を取り消します", "取消订单", "an order"].map(languageOf), ["ko", "ja", "zh", undefined]);
+});
+
+test("the fragment holds the whole state", () => {
+  const state = {
+    page: "case",
+    run: "two",
+    position: 4,
+    attempt: 2,
+    query: { verdict: "failed", criterion: "a&b=c", side: "agent", tool: "注文#", flags: ["flaky", "invalid"], text: "x y?&" },
+  } as const;
+  assert.deepEqual(parse(format(state), ["one", "two"]), state);
+});
+
+test("a link with wrong values opens the summary of the last run", () => {
+  assert.deepEqual(parse("#page=case&run=x&case=-1&attempt=1e9&only=all", ["one", "two"]), {
+    page: "summary",
+    run: "two",
+    position: null,
+    attempt: 1,
+    query: EVERYTHING,
+  });
+});
+
+test("the verdict of a case is that of its worst attempt, and what needs attention comes first", () => {
+  assert.equal(verdictOf(row("passed", "error", "unscored")), "error");
+  const rows = [row("passed"), row("failed", "passed"), row("failed", "failed"), row("unscored")];
+  const sorted = [...rows].sort((a, b) => attention(a) - attention(b));
+  assert.deepEqual(sorted, [rows[2], rows[1], rows[3], rows[0]]);
+});
+
+test("a case is flaky if some attempts pass and others fail", () => {
+  assert.deepEqual([row("passed", "failed"), row("passed"), row("failed", "failed")].map(isFlaky), [true, false, false]);
+});
+
+test("filters hold for one attempt together", () => {
+  const names = { criteria: ["a", "b"], tools: ["t"], changes: new Map() };
+  const own = row("failed", "passed");
+  own.attempts[0]!.failed = [1];
+  own.attempts[1]!.tools = [0];
+  const query = (part: object) => matches(own, { ...EVERYTHING, ...part }, names);
+  assert.equal(query({ criterion: "b" }), true);
+  assert.equal(query({ criterion: "a" }), false);
+  assert.equal(query({ tool: "t" }), true);
+  assert.equal(query({ tool: "t", criterion: "b" }), false);
+  assert.equal(query({ tool: "missing" }), false);
+  assert.equal(query({ flags: ["flaky"] }), true);
+});
+
+test("a reader gets the nearest language", () => {
+  assert.deepEqual(
+    [["ko-KR"], ["zh-Hant-HK"], ["zh"], ["fr", "ja"], ["fr"], ["zh-TW"]].map(choose),
+    ["ko", "zh-TW", "zh-CN", "ja", "en", "zh-TW"],
+  );
+});
+
+test("numbers and plurals are written by the language", () => {
+  const english = new Language("en");
+  assert.equal(english.text("casesFound", { count: 1 }), "1 case");
+  assert.equal(english.text("casesFound", { count: 12345 }), "12,345 cases");
+  assert.equal(english.rate(0.999), "99.9%");
+  assert.equal(english.rate(1), "100%");
+  assert.equal(english.number(0.5), "0.50");
+});
+
+test("every text is used", () => {
+  const program = readdirSync("src")
+    .map((name) => readFileSync(`src/${name}`, "utf8"))
+    .join("");
+  const plain = readFileSync("../src/fairtrial/reports/html_summary.py", "utf8");
+  const unused = Object.keys(TEXTS.en!).filter((name) => !program.includes(`"${name}"`) && !plain.includes(`"${name}"`) && !plain.includes(`'${name}'`));
+  assert.deepEqual(unused, []);
+});
+
+test("each key has one action, and single characters can be switched off", () => {
+  assert.equal(new Set(KEYS.map((entry) => entry.key)).size, KEYS.length);
+  assert.equal(new Set(KEYS.map((entry) => entry.action)).size, KEYS.length);
+  assert.equal(badge("back"), "Esc");
+  const press = (key: string) => ({ key, ctrlKey: false, metaKey: false, altKey: false, isComposing: false });
+  assert.equal(actionOf(press("j"), false, true), "next");
+  assert.equal(actionOf(press("j"), true, true), undefined);
+  assert.equal(actionOf(press("j"), false, false), undefined);
+  assert.equal(actionOf(press("Escape"), true, false), "back");
+  assert.equal(actionOf({ ...press("j"), isComposing: true }, false, true), undefined);
+});
+
+test("no source turns text into markup or code", () => {
+  const forbidden = /innerHTML|outerHTML|insertAdjacentHTML|document\.write|srcdoc|\beval\(|new Function|DOMParser|createContextualFragment/;
+  const bad = readdirSync("src").filter((name) => forbidden.test(readFileSync(`src/${name}`, "utf8")));
+  assert.deepEqual(bad, []);
+});
