@@ -116,6 +116,7 @@ _HOMES = {
     "ToolUseQuality": "fairtrial.metrics.conversation",
     "ToolUseRubrics": "fairtrial.metrics.rubrics",
     "Trace": "fairtrial.records.trace",
+    "TraceOptions": "fairtrial.formats.conversation.options",
     "TraceValue": "fairtrial.valuation.trace_value",
     "TrajectoryQuality": "fairtrial.metrics.conversation",
     "TrajectoryRubrics": "fairtrial.metrics.rubrics",
@@ -175,6 +176,7 @@ if TYPE_CHECKING:
     from fairtrial.errors import SimulatorError as SimulatorError
     from fairtrial.errors import StoreError as StoreError
     from fairtrial.errors import UsageError as UsageError
+    from fairtrial.formats.conversation.options import TraceOptions as TraceOptions
     from fairtrial.judge.judge import Judge as Judge
     from fairtrial.judge.judge_options import JudgeOptions as JudgeOptions
     from fairtrial.judge.judge_options import PanelMember as PanelMember

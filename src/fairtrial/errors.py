@@ -47,6 +47,10 @@ class FormatError(UsageError):
         super().__init__("\n".join(f"{line_path}: {problem}" for problem in problems))
 
 
+class OtherContentError(FormatError):
+    """A file holds something else than was asked for, for example a configuration among recordings."""
+
+
 class ConfigError(UsageError):
     """A configuration cannot be used. `problems` holds each problem, after its JSON pointer if it has one."""
 

@@ -147,7 +147,7 @@ def test_an_argument_that_cannot_be_meant_is_a_usage_error(given: dict[str, Any]
         ({"recordings": recording()}, "objects of the class Recording or Trace, got Recording"),
         ({"recordings": [recording(), "a.json"]}, "got list of Recording, str"),
         ({"recordings": [{"role": "user"}]}, "got list of dict"),
-        ({"match": "name"}, "match must be one of id, session, order, got 'name'"),
+        ({"match": "name"}, "match must be one of id, session, query, order, got 'name'"),
         ({"concurrency": 0}, "concurrency must be a whole number"),
     ],
 )

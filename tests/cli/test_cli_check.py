@@ -23,7 +23,7 @@ def test_files_say_what_they_are() -> None:
     done = fairtrial("check", "a.evalset.json", "b.session.json", "c.json")
     assert done.out.splitlines() == [
         "✓ a.evalset.json: eval set, 2 cases",
-        "✓ b.session.json: session, 1 recording",
+        "✓ b.session.json: session, 1 recording, 1 invocation, 0 tool calls",
         "✓ c.json: EvalConfig, criteria: response_match_score",
     ]
     assert done.code == 0
@@ -52,7 +52,8 @@ def test_what_is_not_there_is_a_problem_among_others(tmp_path: Path) -> None:
             "✗ a.evalset.json: cannot be read",
             "    error: No such file or directory",
             "✗ empty: cannot be read",
-            "    error: holds no *.json or *.jsonl or *config.yaml or *config.yml",
+            "    error: holds no *.json or *.jsonl or *.pb or *.gz or *.eval or *.traj or *.parquet or *config.yaml or "
+            "*config.yml",
             "✓ b.evalset.json: eval set, 1 case",
         ],
     )

@@ -86,9 +86,9 @@ def test_match_by_order() -> None:
 
 
 def test_unknown_ways_to_match_are_refused() -> None:
-    """--match takes id, session and order."""
+    """--match takes id, session, query and order."""
     done = score("trips.evalset.json", "--match", "name")
-    assert (done.code, "'id', 'session', 'order'" in done.err) == (2, True)
+    assert (done.code, "'id', 'session', 'query', 'order'" in done.err) == (2, True)
 
 
 def test_only_chooses_among_the_cases() -> None:

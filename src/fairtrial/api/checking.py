@@ -8,14 +8,17 @@ from pathlib import Path
 from fairtrial import loading
 from fairtrial.api.simulation import check_names
 from fairtrial.errors import FormatError, collecting
+from fairtrial.formats.conversation.options import DEFAULTS
+from fairtrial.formats.dialects.dialect_table import dialect_names
 from fairtrial.formats.recognise import Loaded
+from fairtrial.formats.spans.span import LogRecord
 from fairtrial.llm.model_options import ModelOptions
 from fairtrial.records.contents import withheld_contents
 from fairtrial.records.record import Record
 from fairtrial.reports.numbers import count
 from fairtrial.simulate.user import check_persona
 
-_PATTERNS = ("*.json", "*.jsonl", "*config.yaml", "*config.yml")
+_PATTERNS = ("*.json", "*.jsonl", "*.pb", "*.gz", "*.eval", "*.traj", "*.parquet", "*config.yaml", "*config.yml")
 
 
 class Checked(Record, frozen=True):
@@ -43,7 +46,11 @@ def check(paths: Sequence[str], *, lenient: bool = False) -> Iterator[Checked]:
 
 def _checked(path: Path, *, lenient: bool) -> Checked:
     try:
-        loaded, _ = loading.read_file(path, lenient=lenient)
+        part, _ = loading.read_part(path, lenient=lenient)
+        if part.spans and all(isinstance(item, LogRecord) for item in part.spans):
+            count_of_logs = count(len(part.spans), "log record")
+            return Checked(str(path), f"{part.kind}, {count_of_logs}: they complete the spans of another file")
+        loaded = loading.with_conversations([part], DEFAULTS)[0] if part.spans else part
     except FormatError as error:
         return Checked(str(path), "cannot be read", error.problems)
     warnings = tuple(warning.removeprefix(f"{path}: ") for warning in loaded.warnings)
@@ -52,7 +59,9 @@ def _checked(path: Path, *, lenient: bool) -> Checked:
         for case in loaded.eval_set.cases if loaded.eval_set else ():
             with collecting(problems):
                 check_persona(case)
-        return Checked(str(path), f"{loaded.kind}, {_counts(loaded)}", tuple(problems), warnings)
+        dialects = dialect_names(part.spans)
+        kind = loaded.kind + (f" ({', '.join(dialects)})" if dialects else "")
+        return Checked(str(path), f"{kind}, {_counts(loaded)}", tuple(problems), warnings)
     content = f"EvalConfig, criteria: {', '.join(criterion.name for criterion in loaded.config.criteria)}"
     with collecting(problems):
         criteria = loading.criteria_of(loaded.config, origin=str(path), lenient=lenient, allow_code=True)
@@ -66,6 +75,9 @@ def _counts(loaded: Loaded) -> str:
     if loaded.eval_set is not None:
         counts.append(count(len(loaded.eval_set.cases), "case"))
     if loaded.recordings:
+        invocations = [invocation for each in loaded.recordings for invocation in each.trace.invocations]
         counts.append(count(len(loaded.recordings), "recording"))
+        counts.append(count(len(invocations), "invocation"))
+        counts.append(count(sum(len(invocation.tool_calls) for invocation in invocations), "tool call"))
     withheld = withheld_contents(invocation for each in loaded.recordings for invocation in each.trace.invocations)
     return ", ".join(counts) + (f"; not recorded: {', '.join(withheld)}" if withheld else "")

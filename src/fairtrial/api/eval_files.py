@@ -8,6 +8,8 @@ from pathlib import Path
 from fairtrial.api.arguments import Paths, paths_of
 from fairtrial.errors import FormatError, UsageError
 from fairtrial.formats.adk.write import dumps
+from fairtrial.formats.conversation.options import DEFAULTS
+from fairtrial.formats.recognise import Loaded
 from fairtrial.loading import (
     FilePass,
     as_recording,
@@ -16,6 +18,7 @@ from fairtrial.loading import (
     read_file,
     recordings_of,
     sources,
+    with_conversations,
 )
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalSet
@@ -54,11 +57,16 @@ def iter_recordings(paths: Paths, *, lenient: bool = False) -> Iterator[Recordin
 
     Raises UsageError at the end of a file with broken recordings. The error names the problems of the file.
     """
+    span_files: list[Loaded] = []
     for file in find_files(paths_of(paths, _RECORDINGS), recorded=True):
         file_pass = FilePass(file.path, lenient)
         yield from file_pass
         loaded = file_pass.loaded
-        if loaded is not None and not loaded.recordings:
+        if loaded is not None and loaded.spans:
+            span_files.append(loaded)
+        elif loaded is not None and not loaded.recordings:
             check_useful(loaded, recorded=True)
             # An eval set without recordings was itself recorded: its conversations happened.
             yield from map(as_recording, loaded.eval_set.cases if loaded.eval_set else ())
+    for joined in with_conversations(span_files, DEFAULTS):
+        yield from joined.recordings

@@ -10,6 +10,7 @@ from fairtrial.api.execution import execute, execute_in_loop
 from fairtrial.api.planning import Criteria, plan_run
 from fairtrial.api.score_planning import plan_score
 from fairtrial.api.stored_runs import Run
+from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
 from fairtrial.judge.judges import Judges
 from fairtrial.loading import Match
 from fairtrial.planned_case import Environments, Users
@@ -78,10 +79,12 @@ def score(
     judges: Judges | None = None,
     reuse: str | None = None,
     allow_code: bool = False,
+    traces: TraceOptions = DEFAULTS,
 ) -> Run:
     """Score recordings of an agent. An eval set is needed if the recordings do not contain their expectation.
 
-    `match` is the property that a recording shares with its case: the case's id, the session's id, or the order.
+    `match` is the property that a recording shares with its case: the case's id, the session's id, the first text of
+    the user, or the order. `traces` says how traces of other tools become conversations.
     `jobs` is the number of processes that score. With more than 1, criteria cannot ask models, and functions must be
     importable. The other arguments are those of `evaluate`.
     """
@@ -95,6 +98,7 @@ def score(
         only=only,
         judges=judges,
         allow_code=allow_code,
+        traces=traces,
     )
     return execute(plan, store=store, reuse=reuse)
 
@@ -148,6 +152,7 @@ async def ascore(
     judges: Judges | None = None,
     reuse: str | None = None,
     allow_code: bool = False,
+    traces: TraceOptions = DEFAULTS,
 ) -> Run:
     """Score recordings as `score` does, in the running event loop."""
     plan = plan_score(
@@ -160,5 +165,6 @@ async def ascore(
         only=only,
         judges=judges,
         allow_code=allow_code,
+        traces=traces,
     )
     return await execute_in_loop(plan, store=store, reuse=reuse)

@@ -26,10 +26,12 @@ from fairtrial.api.planning import (
     warnings_of,
 )
 from fairtrial.errors import UsageError
+from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
 from fairtrial.judge.judges import Judges
 from fairtrial.planned_case import PairedRecordings, PlannedCase, PlannedCases
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase, EvalSet
+from fairtrial.records.record import without_defaults
 from fairtrial.records.result import Criterion
 from fairtrial.records.trace import Trace
 from fairtrial.text.display import described
@@ -66,6 +68,7 @@ def plan_score(
     allow_code: bool = False,
     thresholds: Thresholds = NO_THRESHOLDS,
     judges: Judges | None = None,
+    traces: TraceOptions = DEFAULTS,
 ) -> Plan:
     """Read and check everything that `score` needs. Raises UsageError."""
     check_numbers(concurrency=concurrency, jobs=jobs)
@@ -75,7 +78,9 @@ def plan_score(
     paths, own = recordings_of(recordings)
     if paths is not None and eval_set is not None and not isinstance(eval_set, EvalSet):
         loading.check_stdin([*paths, *paths_of(eval_set, EVAL_SET)])
-    matching = _Matching(criteria, match, tuple(only), thresholds, judges, lenient=lenient, allow_code=allow_code)
+    matching = _Matching(
+        criteria, match, tuple(only), thresholds, judges, lenient=lenient, allow_code=allow_code, traces=traces
+    )
     if eval_set is not None:
         eval_set = eval_set if isinstance(eval_set, EvalSet) else paths_of(eval_set, EVAL_SET)
         matched = matching.match_against(eval_set, paths, own)
@@ -99,6 +104,7 @@ def plan_score(
         "lenient": lenient,
         "allow_code": allow_code,
         "judge": judges.arguments,
+        "traces": without_defaults(traces),
         "recordings": [[source.loaded.path, source.sha256] for source in matched.files],
     }
     return Plan(
@@ -123,6 +129,7 @@ class _Matching:
     judges: Judges
     lenient: bool
     allow_code: bool
+    traces: TraceOptions
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -138,7 +145,7 @@ class _Matching:
         self, eval_set: EvalSet | list[str | Path], paths: list[str | Path] | None, own: Sequence[Recording]
     ) -> _Matched:
         """Match recordings with the cases of an eval set."""
-        files = [] if paths is None else loading.sources(paths, lenient=self.lenient, recorded=True)
+        files = [] if paths is None else loading.sources(paths, lenient=self.lenient, recorded=True, traces=self.traces)
         if any(source.only for source in files):
             raise UsageError("FILE:case1,case2 chooses cases of an eval set: give it to --against, or use --only")
         loaded_sets, notes = load_sets(eval_set, self.criteria, **self.settings)
@@ -149,9 +156,9 @@ class _Matching:
 
     def match_files(self, paths: list[str | Path]) -> _Matched:
         """Match the recordings of files with the cases of the same files."""
-        if self.match != "id":
-            return self._match_whole(loading.sources(paths, lenient=self.lenient, recorded=True))
-        files, index = loading.scan_sources(paths, lenient=self.lenient)
+        if self.match != "id" or self.traces.tool_names:
+            return self._match_whole(loading.sources(paths, lenient=self.lenient, recorded=True, traces=self.traces))
+        files, index = loading.scan_sources(paths, lenient=self.lenient, traces=self.traces)
         return self._match_whole(files) if index is None else self._stream(files, index)
 
     def match_own(self, own: Sequence[Recording]) -> _Matched:

@@ -11,6 +11,7 @@ from fairtrial.api import Match
 from fairtrial.cli.dotenv_files import read_environment
 from fairtrial.cli.judge_flags import judge_options, judges_of
 from fairtrial.cli.output import Common, common_options, run_and_report
+from fairtrial.cli.trace_flags import trace_options, traces_of
 
 
 @click.command()
@@ -18,7 +19,7 @@ from fairtrial.cli.output import Common, common_options, run_and_report
 @click.option("--against", multiple=True, metavar="EVALSET", help="An eval set with the expectations. Repeatable.")
 @click.option(
     "--match",
-    type=click.Choice(["id", "session", "order"]),
+    type=click.Choice(["id", "session", "query", "order"]),
     default="id",
     show_default=True,
     help="The property that a recording shares with its case.",
@@ -30,6 +31,7 @@ from fairtrial.cli.output import Common, common_options, run_and_report
     show_default=True,
     help="The number of processes that score. Criteria that ask a model need 1.",
 )
+@trace_options
 @judge_options
 @common_options
 def score(
@@ -38,18 +40,21 @@ def score(
     match: Match,
     jobs: int,
     common: Common,
-    **judge: Any,
+    **options: Any,
 ) -> int:
     """Score recordings of an agent.
 
     RECORDED is a file, a folder, or - for standard input: ADK's .evalset_result.json and session files, eval sets that
     were recorded, message lists of OpenAI, Anthropic, Gemini, Bedrock, LangChain, Pydantic AI and the Vercel AI SDK
-    (JSON, JSON lines), tau-bench results. If a file holds both conversations and expectations, --against is not needed.
+    (JSON, JSON lines), spans of OpenTelemetry (OTLP as JSON or protobuf, console output, flat lists), and tau-bench
+    results. Several files of spans and log records are one body of data. If a file holds both conversations and
+    expectations, --against is not needed.
 
     \b
     fairtrial score app_shop_1760000000.evalset_result.json
     fairtrial score sessions/ --against shop.evalset.json --match session
     fairtrial score dialogues.jsonl --config efficiency.json --json - | jq .summary
+    fairtrial score spans.jsonl logs.jsonl --against shop.evalset.json --match query
     fairtrial score a_million.jsonl --config efficiency.json --jobs 8
     """  # noqa: D301
     environment_files = read_environment(config=common.config, paths=[*against, *recorded])
@@ -65,6 +70,9 @@ def score(
             lenient=common.lenient,
             allow_code=common.allow_code,
             thresholds=common.thresholds,
-            judges=judges_of(judge),
+            judges=judges_of(options),
+            traces=traces_of(options),
         )
-    return run_and_report(plan, common.store, common.output, environment_files=environment_files, reuse=judge["reuse"])
+    return run_and_report(
+        plan, common.store, common.output, environment_files=environment_files, reuse=options["reuse"]
+    )

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from fairtrial.config.eval_config import EvalConfig
-from fairtrial.errors import FormatError
+from fairtrial.errors import FormatError, OtherContentError
 from fairtrial.formats import agent_logs, inspect_logs, messages, nearest_format, packed, yaml_text
 from fairtrial.formats.adk import config_file, evalset, evalset_result, legacy, session
 from fairtrial.formats.adk.write import scenario_json
@@ -130,7 +130,7 @@ def _document(top: Any, reading: Diagnostics) -> Loaded:
         inner = read(top.encode(), reading.path, lenient=reading.lenient)
         reading.warnings += inner.warnings
         return inner
-    raise FormatError(reading.path, [f"/: {nearest_format.problem(top)}"])
+    raise OtherContentError(reading.path, [f"/: {nearest_format.problem(top)}"])
 
 
 def _items(values: list[Any], item_format: ItemFormat, reading: Diagnostics, *, alone: bool = False) -> Loaded:
@@ -173,7 +173,7 @@ def _recorded_object(whole: dict[str, Any], reading: Diagnostics, stem: str) -> 
         return _messages(whole, reading, stem)
     if messages.is_tau(whole) or is_response(whole):
         return _array([whole], reading, stem)
-    raise FormatError(reading.path, [f"/: {nearest_format.problem(whole)}"])
+    raise OtherContentError(reading.path, [f"/: {nearest_format.problem(whole)}"])
 
 
 def _traces(lines: list[Any], reading: Diagnostics, stem: str) -> Loaded | None:
@@ -320,4 +320,4 @@ def _array(top: list[Any], reading: Diagnostics, stem: str) -> Loaded:
             raise FormatError(
                 path, ["/: holds tRPC-Agent-Go metrics; write them as an EvalConfig: {'criteria': {NAME: THRESHOLD}}"]
             )
-    raise FormatError(path, [f"/: {nearest_format.problem(items)}"])
+    raise OtherContentError(path, [f"/: {nearest_format.problem(items)}"])

@@ -14,7 +14,17 @@ from fairtrial.loading.matching import (
     with_sets,
     without_reference,
 )
-from fairtrial.loading.sources import Source, check_stdin, check_useful, find_files, merge_sources, read_file, sources
+from fairtrial.loading.sources import (
+    Source,
+    check_stdin,
+    check_useful,
+    find_files,
+    merge_sources,
+    read_file,
+    read_part,
+    sources,
+)
+from fairtrial.loading.span_files import with_conversations
 from fairtrial.loading.streams import (
     RECORDED,
     FilePass,
@@ -53,11 +63,13 @@ __all__ = [
     "merge_sources",
     "plan_cases",
     "read_file",
+    "read_part",
     "recordings_of",
     "scan_sources",
     "select_cases",
     "select_streamed",
     "sources",
+    "with_conversations",
     "with_sets",
     "without_reference",
 ]

@@ -16,7 +16,7 @@ from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.record import Record
 from fairtrial.records.trace import Trace
 
-Match = Literal["id", "session", "order"]
+Match = Literal["id", "session", "query", "order"]
 RecordedInput = Recording | EvalCase
 """A recording, or a case whose conversation was recorded."""
 
@@ -91,7 +91,8 @@ def match(
 
     Several recordings of a case are its attempts 1..n in order. A case without a recording gets an attempt that failed
     on the side of the infrastructure. With `by="session"`, the id of a recording's session names the session of the
-    case, or the case itself. `sets` holds the id of the eval set of each recording, or "" for a recording of no set.
+    case, or the case itself. With `by="query"`, the recording and its case begin with the same text of the user. `sets`
+    holds the id of the eval set of each recording, or "" for a recording of no set.
     """
     homes = _homes(cases, recordings, by, sets or [_set_of(recorded) for recorded in recordings])
     pairs = [(case, recorded) for case, recorded in zip(homes, recordings, strict=True) if case is not None]
@@ -122,7 +123,9 @@ def _homes(
         place = _expected_name(case, i, by)
         by_set.setdefault(case.eval_set, {}).setdefault(place, case)
         any_set.setdefault(place, case)
-    if by != "order":
+    if by == "query":
+        any_set.pop("", None)  # a text that was not recorded is not an empty text
+    elif by != "order":
         for case in cases:
             any_set.setdefault(case.name, case)
     return [
@@ -156,6 +159,8 @@ def _expected_name(case: PlannedCase, i: int, by: Match) -> str:
     """Return the name under which a case waits for its recordings."""
     if by == "session":
         return as_recording(case.case).trace.session_id or case.case.id
+    if by == "query":
+        return _first_query(case.case)
     return case.case.id if by == "id" else str(i)
 
 
@@ -163,9 +168,19 @@ def _recorded_name(recorded: RecordedInput, i: int, by: Match) -> str:
     """Return the name under which a recording looks for its case."""
     if by == "session":
         return as_recording(recorded).trace.session_id
+    if by == "query":
+        return _first_query(recorded)
     if by == "id":
         return recorded.case_id if isinstance(recorded, Recording) else recorded.id
     return str(i)
+
+
+def _first_query(recorded: RecordedInput) -> str:
+    """Return the first text of the user, with single spaces, or an empty text."""
+    if isinstance(recorded, EvalCase) and recorded.scenario is not None:
+        return " ".join(recorded.scenario.starting_prompt.split())
+    invocations = as_recording(recorded).trace.invocations
+    return " ".join(invocations[0].query.split()) if invocations else ""
 
 
 def match_each(

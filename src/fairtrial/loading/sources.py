@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from fairtrial.errors import FormatError, UsageError
+from fairtrial.errors import FormatError, OtherContentError, UsageError
 from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
+from fairtrial.formats.real_tools import with_real_tools
 from fairtrial.formats.recognise import Loaded, read
 from fairtrial.loading.session_files import belongs_to_session, with_agents
 from fairtrial.loading.span_files import with_conversations
@@ -30,7 +31,9 @@ CONFIG_NAMES = tuple(
 """Configurations that are found beside the files that they are for."""
 STDIN = "-"
 """The path that stands for standard input."""
-_RECORDED = (*_PATTERNS, "*.session.json", "*.evalset_result.json", "*.jsonl")
+_RECORDED = tuple(f"*{suffix}" for suffix in (".json", ".jsonl", ".pb", ".gz", ".eval", ".traj", ".parquet"))
+"""A folder of recordings is read whole. Files that hold no recordings are named in a warning."""
+_KNOWN_RECORDINGS = (*_PATTERNS, "*.session.json", "*.evalset_result.json", "*.jsonl")
 
 
 class Source(Record, frozen=True):
@@ -41,17 +44,22 @@ class Source(Record, frozen=True):
     sha256: str
     only: tuple[str, ...] = ()
 
+    def with_warning(self, warning: str) -> Source:
+        """Return the content with one more warning."""
+        return replace(self, loaded=replace(self.loaded, warnings=(*self.loaded.warnings, warning)))
+
 
 class FoundFile(NamedTuple):
     """A file that the user named, the folder it was found in, and the globs for its cases (`FILE:case1,case2`).
 
-    `notes` are warnings about its folder.
+    `notes` are warnings about its folder. `is_in_folder` says that the user named the folder, and not the file.
     """
 
     path: Path
     root: str
     only: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    is_in_folder: bool = False
 
     def source_of(self, loaded: Loaded, sha256: str) -> Source:
         """Return the content of the file as a source."""
@@ -116,7 +124,13 @@ def joined_spans(sources: list[Source], traces: TraceOptions) -> list[Source]:
         sources = [replace(source, loaded=_with_branches(source.loaded)) for source in sources]
     with_spans = [source for source in sources if source.loaded.spans]
     contents = iter(with_conversations([source.loaded for source in with_spans], traces))
-    return [replace(source, loaded=next(contents)) if source.loaded.spans else source for source in sources]
+    whole = [replace(source, loaded=next(contents)) if source.loaded.spans else source for source in sources]
+    return [_with_real_tools(source, traces) for source in whole] if traces.tool_names else whole
+
+
+def _with_real_tools(source: Source, traces: TraceOptions) -> Source:
+    recordings = tuple(with_real_tools(recording, traces.tool_names) for recording in source.loaded.recordings)
+    return replace(source, loaded=replace(source.loaded, recordings=recordings))
 
 
 def _with_branches(loaded: Loaded) -> Loaded:
@@ -132,11 +146,21 @@ def read_each(
     """
     contents: list[Source] = []
     problems: list[FormatError] = []
+    other_files: list[str] = []
     for file in find_files(paths, recorded=recorded):
         try:
             contents.append(read_source(file, len(contents)))
+        except OtherContentError as error:
+            if file.is_in_folder:
+                other_files.append(str(file.path))
+            else:
+                problems.append(error)
         except FormatError as error:
             problems.append(error)
+    if other_files and contents:
+        contents[0] = contents[0].with_warning(f"{len(other_files)} files hold no recordings: {_names(other_files)}")
+    elif other_files and not problems:
+        raise UsageError(f"no recordings are in {_names(other_files)}")
     if len(problems) == 1:
         raise problems[0]
     if problems:
@@ -156,16 +180,17 @@ def find_files(paths: Sequence[str | Path], *, recorded: bool) -> Iterator[Found
         with no_such_path(given):
             path, only = _split(str(given))
             files = _files(path, _RECORDED if recorded else _PATTERNS)
-            notes = _omission_notes(path, files)
+            notes = _omission_notes(path, files, recorded=recorded)
         for file in files:
-            yield FoundFile(file, str(path if path.is_dir() else file.parent), only, notes)
+            yield FoundFile(file, str(path if path.is_dir() else file.parent), only, notes, path.is_dir())
             notes = ()
 
 
 def check_useful(loaded: Loaded, *, recorded: bool) -> None:
     """Raise FormatError for a file without an eval set. With `recorded`, a file may hold recordings instead."""
     if loaded.eval_set is None and not (recorded and (loaded.recordings or loaded.spans)):
-        raise FormatError(loaded.path, [f"holds {loaded.kind}, but an eval set is needed"])
+        requirement = "recordings are" if recorded else "an eval set is"
+        raise OtherContentError(loaded.path, [f"holds {loaded.kind}, but {requirement} needed"])
 
 
 def _split(given: str) -> tuple[Path, tuple[str, ...]]:
@@ -195,26 +220,40 @@ def _files(path: Path, patterns: Sequence[str]) -> list[Path]:
         raise UsageError(f"{path}: no such file or folder")
     if not path.is_dir():
         return [path]
-    files = sorted({file for pattern in patterns for file in path.rglob(pattern) if file.is_file()})
+    files = sorted(
+        {
+            file
+            for pattern in patterns
+            for file in path.rglob(pattern)
+            if file.is_file() and file.name not in CONFIG_NAMES
+        }
+    )
     files = [file for file in files if not belongs_to_session(file)]
     if not files:
         raise UsageError(f"{path}: holds no {' or '.join(patterns)}")
     return files
 
 
-def _omission_notes(path: Path, files: Sequence[Path]) -> tuple[str, ...]:
-    """Return a warning that names the JSON files of a folder which are neither read nor known to be something else."""
+def _omission_notes(path: Path, files: Sequence[Path], *, recorded: bool) -> tuple[str, ...]:
+    """Return a warning that names the files of a folder which are neither read nor known to be something else."""
     if not path.is_dir():
         return ()
     omitted_files = sorted(
         str(file.relative_to(path))
-        for file in set(path.rglob("*.json")) - set(files)
-        if file.name not in CONFIG_NAMES and not any(fnmatch(file.name, pattern) for pattern in _RECORDED)
+        for file in set(path.rglob("*" if recorded else "*.json")) - set(files)
+        if file.is_file()
+        and file.name not in CONFIG_NAMES
+        and not any(fnmatch(file.name, pattern) for pattern in _KNOWN_RECORDINGS)
     )
     if not omitted_files:
         return ()
-    names = ", ".join(omitted_files[:5]) + (", …" if len(omitted_files) > 5 else "")
-    return (f"{path}: {len(omitted_files)} other JSON files are left out: {names}; give a file by its path to read it",)
+    kind = "other files" if recorded else "other JSON files"
+    count = len(omitted_files)
+    return (f"{path}: {count} {kind} are left out: {_names(omitted_files)}; give a file by its path to read it",)
+
+
+def _names(files: Sequence[str]) -> str:
+    return ", ".join(files[:5]) + (f" and {len(files) - 5} more" if len(files) > 5 else "")
 
 
 def merge_sources(sources: Sequence[Source]) -> list[Source]:

@@ -105,17 +105,17 @@ class Assembly:
 
 
 def _speaking(nodes: Sequence[Node]) -> set[Node]:
-    """Return the nodes that tell the conversation: model calls with content, and agents that have no such call."""
+    """Return the nodes with content: model calls, and the outermost agents of traces without such a call."""
     models = {
         node
         for node in nodes
         if node.facts.kind == "model" and (node.facts.output is not None or node.facts.input is not None)
     }
-    above_models = {above for model in models for above in model.ancestors()}
+    told_traces = {model.span.trace_id for model in models}
     agents: set[Node] = set()
     for node in nodes:
         has_content = node.facts.input is not None or node.facts.output is not None
-        is_teller = node.facts.kind == "agent" and has_content and node not in above_models
+        is_teller = node.facts.kind == "agent" and has_content and node.span.trace_id not in told_traces
         if is_teller and agents.isdisjoint(node.ancestors()):
             agents.add(node)
     return models | agents

@@ -15,6 +15,8 @@ Everything after that, from the facts to recordings, is the same for all dialect
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from fairtrial.formats.dialects.agents_sdk import OPENAI_AGENTS
 from fairtrial.formats.dialects.facts import NOTHING, Dialect, Facts, combined
 from fairtrial.formats.dialects.genai import GENAI
@@ -28,7 +30,7 @@ from fairtrial.formats.dialects.openllmetry import OPENLLMETRY
 from fairtrial.formats.dialects.vercel_ai import VERCEL_AI_SPANS
 from fairtrial.formats.dialects.weave import WEAVE
 from fairtrial.formats.reading import Diagnostics
-from fairtrial.formats.spans.span import Span
+from fairtrial.formats.spans.span import Span, SpanItem
 
 DIALECTS: tuple[Dialect, ...] = (
     GOOGLE_ADK,
@@ -69,6 +71,12 @@ CONVERSATION_IDS = (
 def dialects_of(span: Span) -> list[Dialect]:
     """Return the dialects that a span is written in."""
     return [dialect for dialect in DIALECTS if dialect.is_span(span)]
+
+
+def dialect_names(items: Iterable[SpanItem]) -> tuple[str, ...]:
+    """Return the names of the dialects of spans, in the order of the table."""
+    names = {dialect.name for item in items if isinstance(item, Span) for dialect in dialects_of(item)}
+    return tuple(dialect.name for dialect in DIALECTS if dialect.name in names)
 
 
 def facts_of(span: Span, reading: Diagnostics) -> Facts:

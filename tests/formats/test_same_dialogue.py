@@ -1,0 +1,78 @@
+"""Does one eval set score the same dialogue alike, whichever instrumentation recorded it?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_expected_traces import NOT_READ_YET
+
+import fairtrial
+from conftest import SHARED
+from fairtrial import CaseResult, Outcome, Run
+
+pytestmark = pytest.mark.shared
+
+
+def dialogues(*, is_recorded: bool) -> list[Any]:
+    """Return the files of the dialogue of two turns whose contents are recorded, or are not."""
+    path = SHARED / "data" / "traces" / "expected.json"
+    entries = json.loads(path.read_bytes()) if path.is_file() else []
+    return [
+        pytest.param(entry["files"], id="+".join(entry["files"]))
+        for entry in entries
+        if all("two_turns" in file for file in entry["files"])
+        and not any(part in file for file in entry["files"] for part in NOT_READ_YET)
+        and is_recorded == (not _hides_content(entry))
+        and entry["totals"]["recordings"] == 1
+        and entry["totals"]["invocations"] == 2
+    ]
+
+
+def _hides_content(entry: dict[str, Any]) -> bool:
+    invocations = [invocation for recording in entry["recordings"] for invocation in recording["invocations"]]
+    return any({"user", "reply", "args"} & set(invocation.get("withheld", ())) for invocation in invocations)
+
+
+def score(files: list[str], criteria: Any, folder: Path) -> Run:
+    """Score files against the eval set of the dialogue."""
+    paths = [folder / file for file in files]
+    return fairtrial.score(paths, folder / "two_turns.evalset.json", criteria, match="order")
+
+
+def asked(run: Run) -> list[tuple[CaseResult, Outcome]]:
+    """Return the outcomes of the criteria in the configuration. The efficiency of an agent is measured besides."""
+    return [
+        (case, outcome)
+        for case in run.cases
+        for outcome in case.outcomes
+        if outcome.criterion in ("tool_trajectory_avg_score", "response_match_score")
+    ]
+
+
+@pytest.mark.parametrize("files", dialogues(is_recorded=True))
+def test_the_dialogue_is_right_in_every_dialect(files: list[str], shared: Path) -> None:
+    """The agent did what was expected, so that both criteria are 1.00, with results of tools or without."""
+    folder = shared / "data" / "traces"
+    run = score(files, folder / "exact.config.json", folder)
+    assert [(case.name, outcome.criterion, outcome.score.value) for case, outcome in asked(run)] == [
+        ("two_turns", "tool_trajectory_avg_score", 1.0),
+        ("two_turns", "response_match_score", 1.0),
+    ]
+
+
+@pytest.mark.parametrize("files", dialogues(is_recorded=False))
+def test_a_dialogue_without_contents_is_unscored(files: list[str], shared: Path) -> None:
+    """The reason names the setting that records the contents. The names of the tools alone can be compared."""
+    folder = shared / "data" / "traces"
+    run = score(files, folder / "exact.config.json", folder)
+    outcomes = [outcome for _, outcome in asked(run)]
+    assert {outcome.verdict for outcome in outcomes} == {"unscored"}
+    for outcome in outcomes:
+        reasons = [outcome.score.reason, *(part.reason for part in outcome.score.parts)]
+        assert any("not recorded" in reason and "; set " in reason for reason in reasons), reasons
+    names = {"criteria": {"tool_trajectory_avg_score": {"threshold": 1.0, "ignore_args": True}}}
+    run = score(files, names, folder)
+    assert [outcome.score.value for _, outcome in asked(run)] == [1.0]
