@@ -53,8 +53,8 @@ def test_what_is_not_there_is_a_problem_among_others(tmp_path: Path) -> None:
             "    error: No such file or directory",
             "✗ empty: cannot be read",
             (
-                "    error: holds no *.json or *.jsonl or *.pb or *.gz or *.eval or *.traj or *.parquet or *config.yaml "
-                "or *config.yml"
+                "    error: holds no *.json or *.jsonl or *.pb or *.gz or *.eval or *.traj or *.parquet or "
+                "*config.yaml or *config.yml"
             ),
             "✓ b.evalset.json: eval set, 1 case",
         ],

@@ -137,7 +137,7 @@ def check_text(message: Message | None, text: str | None, is_withheld: bool) -> 
         assert message.text == ""
     elif text is not None:
         assert message is not None
-        assert message.text == text
+        assert message.text.strip() == text.strip()
         assert not message.withheld
 
 

@@ -82,7 +82,8 @@ def read(data: bytes, path: str, *, lenient: bool = False) -> Loaded:
     except ValueError:
         strict = False
         reading = Diagnostics(path, lenient=lenient)
-        lines = decode_documents(data) or decode_lines(data, path)
+        lines = decode_lines(data, path)
+        lines = decode_documents(data) if lines is None else lines
         if lines is not None:
             loaded = _document(lines, reading)
         else:

@@ -67,9 +67,10 @@ def _model(span: Span, request: dict[str, Any], invocation: str, reading: Diagno
 
 def _input(contents: list[Any], reading: Diagnostics) -> tuple[Entry, ...]:
     """Return the entries of the contents. A message that only quotes other agents is not a turn of the user."""
-    entries = (entry for content in contents for entry in chat_entries(content, reading))
     return tuple(
-        entry for entry in entries if not (isinstance(entry, UserMessage) and entry.message.text.startswith(_QUOTE))
+        entry
+        for entry in chat_entries(contents, reading)
+        if not (isinstance(entry, UserMessage) and entry.message.text.startswith(_QUOTE))
     )
 
 
