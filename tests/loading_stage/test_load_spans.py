@@ -12,45 +12,7 @@ import fairtrial
 from fairtrial import UsageError
 from fairtrial.formats.conversation import TraceOptions
 from fairtrial.loading import sources
-
-TRACE = "0af7651916cd43dd8448eb211c80319c"
-
-
-def span(number: int, **attributes: Any) -> dict[str, Any]:
-    """Return a model call of a trace as OTLP writes it."""
-    pairs = {"gen_ai.operation.name": "chat", **{key.replace("__", "."): value for key, value in attributes.items()}}
-    return {
-        "traceId": f"{number:032x}",
-        "spanId": f"{number:016x}",
-        "name": "chat",
-        "startTimeUnixNano": str(number * 10**9 + 2_000_000_000_000_000_000),
-        "endTimeUnixNano": str(number * 10**9 + 2_000_000_000_000_000_001),
-        "attributes": [{"key": key, "value": {"stringValue": value}} for key, value in pairs.items()],
-    }
-
-
-def messages(*texts: str) -> str:
-    """Return texts of the user and of the agent in turn as messages of the GenAI conventions."""
-    roles = ("user", "assistant")
-    return json.dumps(
-        [{"role": roles[i % 2], "parts": [{"type": "text", "content": text}]} for i, text in enumerate(texts)]
-    )
-
-
-def answer(text: str) -> str:
-    """Return an answer as output messages."""
-    return json.dumps([{"role": "assistant", "parts": [{"type": "text", "content": text}]}])
-
-
-def call(number: int, texts: list[str], reply: str, **attributes: str) -> dict[str, Any]:
-    """Return a model call with its messages."""
-    content = {"gen_ai.input.messages": messages(*texts), "gen_ai.output.messages": answer(reply)}
-    return span(number, **content, **attributes)
-
-
-def otlp(*spans: dict[str, Any]) -> dict[str, Any]:
-    """Return spans as a document of OTLP."""
-    return {"resourceSpans": [{"scopeSpans": [{"scope": {"name": "any"}, "spans": list(spans)}]}]}
+from span_files import call, otlp
 
 
 def texts_of(path: Path, **options: Any) -> list[list[tuple[str, str]]]:

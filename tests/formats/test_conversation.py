@@ -1,0 +1,265 @@
+"""Do spans become the conversation that happened?"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from fairtrial import Invocation, Recording, ToolCall, ToolResult
+from fairtrial.formats.conversation import TraceOptions, recordings_of
+from fairtrial.formats.reading import Diagnostics
+from fairtrial.formats.recognise import read
+from span_files import START, below, call, failed, lasting, messages, otlp, span, tool
+
+Raw = dict[str, Any]
+
+
+def read_spans(*spans: Raw, **options: Any) -> tuple[tuple[Recording, ...], list[str]]:
+    """Return the recordings in spans, and the warnings."""
+    reading = Diagnostics("a")
+    items = read(json.dumps(otlp(*spans)).encode(), "a").spans
+    return recordings_of(items, reading, TraceOptions(**options)), reading.warnings
+
+
+def recording_of(*spans: Raw, **options: Any) -> Recording:
+    """Return the only recording in spans."""
+    (recording,), _ = read_spans(*spans, **options)
+    return recording
+
+
+def invocation_of(*spans: Raw, **options: Any) -> Invocation:
+    """Return the only invocation in spans."""
+    (invocation,) = recording_of(*spans, **options).trace.invocations
+    return invocation
+
+
+def calling(number: int, *names: str, texts: tuple[str, ...] = ("hi",)) -> Raw:
+    """Return a model call that answers with calls of tools, the ids are the names."""
+    parts = [{"type": "tool_call", "id": name, "name": name, "arguments": {}} for name in names]
+    output = json.dumps([{"role": "assistant", "parts": parts}])
+    return span(number, **{"gen_ai.input.messages": messages(*texts), "gen_ai.output.messages": output})
+
+
+def agent(number: int, name: str, seconds: float) -> Raw:
+    """Return an agent at work."""
+    return lasting(span(number, **{"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": name}), seconds)
+
+
+def names(invocation: Invocation) -> list[str]:
+    """Return the names of the calls and of the results, in their order."""
+    return [
+        step.name if isinstance(step, ToolCall) else f"={step.name}"
+        for step in invocation.steps or ()
+        if isinstance(step, ToolCall | ToolResult)
+    ]
+
+
+def test_parallel_calls_keep_the_order_of_the_model() -> None:
+    """Spans of tools that ran at once may start in any order."""
+    root = agent(1, "shop", 9)
+    spans = [calling(2, "b", "a"), tool(3, "a"), tool(4, "b"), call(5, ["hi"], "done")]
+    assert names(invocation_of(root, *(below(raw, root) for raw in spans))) == ["b", "a", "=b", "=a"]
+
+
+def test_a_tool_that_no_answer_called_is_a_call_of_its_own() -> None:
+    """Code agents call tools in programs. The call stands where it happened."""
+    root = agent(1, "shop", 9)
+    spans = [calling(2, "b"), tool(3, "b"), tool(4, "extra"), call(5, ["hi"], "done")]
+    assert names(invocation_of(root, *(below(raw, root) for raw in spans))) == ["b", "=b", "extra", "=extra"]
+
+
+def test_two_spans_of_one_model_call_count_once() -> None:
+    """A framework and a provider report the same call: one below the other, or with the same response id."""
+    outer = lasting(call(2, ["hi"], "hello", **{"gen_ai.usage.input_tokens": "5"}), 1)
+    inner = below(span(3, **{"gen_ai.usage.input_tokens": "5"}), outer)
+    assert len(invocation_of(outer, inner).usages or ()) == 1
+    first = lasting(call(2, ["hi"], "hello", **{"gen_ai.response.id": "r"}), 2)
+    second = {**lasting(span(3, **{"gen_ai.response.id": "r"}), 1), "traceId": first["traceId"]}
+    assert len(invocation_of(first, second).usages or ()) == 1
+
+
+def test_an_agent_that_answers_as_a_tool_is_inside_its_result() -> None:
+    """Its calls are not among the calls of the caller, unless the user wants it so."""
+    root = agent(1, "shop", 20)
+    asked = lasting(tool(3, "ask"), 8)
+    inner = agent(4, "expert", 5)
+    spans = [
+        below(calling(2, "ask"), root),
+        below(asked, root),
+        below(inner, {**asked, "traceId": root["traceId"]}),
+        below(calling(5, "look", texts=("what?",)), {**inner, "traceId": root["traceId"]}),
+        below(tool(6, "look"), {**inner, "traceId": root["traceId"]}),
+        below(call(7, ["what?"], "that"), {**inner, "traceId": root["traceId"]}),
+        below(call(12, ["hi"], "done"), root),
+    ]
+    invocation = invocation_of(root, *spans)
+    assert names(invocation) == ["ask", "=ask"]
+    (result,) = [step for step in invocation.steps or () if isinstance(step, ToolResult)]
+    assert result.inner is not None
+    assert [names(each) for each in result.inner.invocations] == [["look", "=look"]]
+    assert result.inner.invocations[0].reply == "that"
+    assert names(invocation_of(root, *spans, nested=True)) == ["ask", "look", "=look", "=ask"]
+
+
+def test_a_handover_goes_on_in_the_same_invocation() -> None:
+    """Also if the spans of the target hang below the call that hands over. The steps name their agent."""
+    root = agent(1, "shop", 20)
+    transfer = lasting(tool(3, "transfer_to_refunds"), 8)
+    target = agent(4, "refunds", 5)
+    spans = [
+        below(calling(2, "transfer_to_refunds"), root),
+        below(transfer, root),
+        below(target, {**transfer, "traceId": root["traceId"]}),
+        below(calling(5, "pay"), {**target, "traceId": root["traceId"]}),
+        below(call(7, ["hi"], "paid"), {**target, "traceId": root["traceId"]}),
+    ]
+    invocation = invocation_of(root, *spans)
+    assert names(invocation) == ["transfer_to_refunds", "=transfer_to_refunds", "pay"]
+    assert [step.author for step in invocation.tool_calls] == ["shop", "refunds"]
+
+
+def test_a_model_that_failed_breaks_the_conversation() -> None:
+    """The agent did not go on. The failed invocation has no reply."""
+    recording = recording_of(failed(span(1, **{"gen_ai.input.messages": messages("hi")}), "no quota"))
+    assert recording.failure is not None
+    assert (recording.failure.side, recording.failure.cause) == ("agent", "no quota")
+    assert recording.trace.invocations[0].final_response is None
+
+
+def test_a_retry_that_succeeds_breaks_nothing() -> None:
+    """A later call in the same invocation answered."""
+    root = agent(1, "shop", 9)
+    spans = [failed(span(2, **{"gen_ai.input.messages": messages("hi")}), "no quota"), call(4, ["hi"], "hello")]
+    recording = recording_of(root, *(below(raw, root) for raw in spans))
+    assert recording.failure is None
+    assert recording.trace.invocations[0].reply == "hello"
+
+
+def test_a_tool_that_failed_is_an_answer() -> None:
+    """The agent went on, and the result is an error."""
+    root = agent(1, "shop", 9)
+    spans = [calling(2, "get"), failed(tool(3, "get"), "no such order"), call(5, ["hi"], "sorry")]
+    recording = recording_of(root, *(below(raw, root) for raw in spans))
+    (result,) = [step for step in recording.trace.invocations[0].steps or () if isinstance(step, ToolResult)]
+    assert (result.is_error, result.response, recording.failure) == (True, {"error": "no such order"}, None)
+
+
+def test_calls_that_no_span_has_come_from_a_later_input() -> None:
+    """A span was lost. The call and its result stand in their place, and a warning says so."""
+    parts = [
+        {"role": "user", "parts": [{"type": "text", "content": "hi"}]},
+        {"role": "assistant", "parts": [{"type": "tool_call", "id": "1", "name": "get", "arguments": {}}]},
+        {"role": "tool", "parts": [{"type": "tool_call_response", "id": "1", "response": "ok"}]},
+    ]
+    raw = call(1, ["hi"], "done", **{"gen_ai.input.messages": json.dumps(parts)})
+    (recording,), warnings = read_spans(raw)
+    assert names(recording.trace.invocations[0]) == ["get", "=get"]
+    assert any("incomplete" in warning and "get" in warning for warning in warnings)
+
+
+def test_what_happened_before_is_history() -> None:
+    """The first call's last turn opens the first invocation. The turns before it are not scored."""
+    trace = recording_of(call(1, ["a", "A", "b", "B", "hi"], "hello")).trace
+    assert [(each.query, each.reply) for each in trace.history] == [("a", "A"), ("b", "B")]
+    assert [(each.query, each.reply) for each in trace.invocations] == [("hi", "hello")]
+
+
+def test_a_turn_whose_spans_are_missing_comes_from_the_history() -> None:
+    """The next call tells of it. Nothing is lost, and a warning says so."""
+    session = {"session.id": "s"}
+    spans = [call(1, ["a"], "A", **session), call(2, ["a", "A", "b", "B", "c"], "C", **session)]
+    (recording,), warnings = read_spans(*spans)
+    turns = [(each.query, each.reply) for each in recording.trace.invocations]
+    assert turns == [("a", "A"), ("b", "B"), ("c", "C")]
+    assert any("incomplete" in warning for warning in warnings)
+
+
+def test_a_shortened_history_still_tells_the_new_turn() -> None:
+    """An agent that drops old messages opens a new invocation with each text of the user."""
+    session = {"session.id": "s"}
+    spans = [
+        call(1, ["a"], "A", **session),
+        call(2, ["a", "A", "b"], "B", **session),
+        call(3, ["b", "B", "c"], "C", **session),
+    ]
+    assert [each.query for each in recording_of(*spans).trace.invocations] == ["a", "b", "c"]
+
+
+def test_alternatives_count_once() -> None:
+    """The first of several choices is the answer."""
+    output = json.dumps([{"role": "assistant", "parts": [{"type": "text", "content": text}]} for text in "xy"])
+    raw = call(1, ["hi"], "", **{"gen_ai.output.messages": output, "gen_ai.request.choice.count": "2"})
+    assert (invocation_of(raw).reply, invocation_of(raw).steps) == ("x", ())
+
+
+def test_parts_of_one_text_are_joined() -> None:
+    """A stream comes as many parts."""
+    parts = [{"type": "text", "content": text} for text in ("Or", "der", " A-17")]
+    raw = call(1, ["hi"], "", **{"gen_ai.output.messages": json.dumps([{"role": "assistant", "parts": parts}])})
+    assert invocation_of(raw).reply == "Order A-17"
+
+
+def test_a_reply_that_was_cut_off_says_so() -> None:
+    """The model stopped at its limit. The reason is kept."""
+    raw = call(1, ["hi"], "Or", **{"gen_ai.response.finish_reasons": '["length"]'})
+    (recording,), warnings = read_spans(raw)
+    reply = recording.trace.invocations[0].final_response
+    assert reply is not None
+    assert reply.extra == {"finish_reason": "length"}
+    assert any("cut off" in warning for warning in warnings)
+
+
+def test_cycles_are_cut_at_the_earliest_start() -> None:
+    """No parent may hold up the reading."""
+    first, second = call(1, ["hi"], "hello"), agent(2, "shop", 1)
+    second = {**second, "traceId": first["traceId"], "parentSpanId": first["spanId"]}
+    first = {**first, "parentSpanId": second["spanId"]}
+    assert invocation_of(first, second).reply == "hello"
+
+
+def test_times_come_from_the_spans() -> None:
+    """The invocation lasts from its first span to the end of its last. Parallel calls count once."""
+    root = agent(1, "shop", 10)
+    spans = [
+        lasting(calling(2, "a", "b"), 1),
+        lasting(tool(4, "a"), 2),
+        lasting(tool(5, "b"), 2),
+        lasting(call(8, ["hi"], "done"), 1),
+    ]
+    invocation = invocation_of(root, *(below(raw, root) for raw in spans))
+    durations = invocation.durations
+    assert durations is not None
+    assert (durations.total, durations.model, durations.tool) == (10.0, 2.0, 3.0)
+    assert invocation.created == (START + 10**9) / 10**9
+
+
+def test_a_span_that_was_sent_twice_counts_as_the_later() -> None:
+    """Two exporters may send it with unequal content. The span that ended later counts, with a warning."""
+    early, late = call(1, ["hi"], "hel"), lasting(call(1, ["hi"], "hello"), 1)
+    (recording,), warnings = read_spans(late, early)
+    assert recording.trace.invocations[0].reply == "hello"
+    assert any("unequal content" in warning for warning in warnings)
+
+
+def test_a_span_that_never_ended_counts() -> None:
+    """And says so."""
+    raw = call(1, ["hi"], "hello")
+    del raw["endTimeUnixNano"]
+    (recording,), warnings = read_spans(raw)
+    assert recording.trace.invocations[0].reply == "hello"
+    assert any("never ended" in warning for warning in warnings)
+
+
+def test_spans_of_no_dialect_are_only_parents() -> None:
+    """A database is not part of a conversation, and names it only if it is above an agent."""
+    database = span(1, **{"gen_ai.operation.name": "", "db.system": "sqlite", "session.id": "s"})
+    recording = recording_of(database, below(call(2, ["hi"], "hello"), database))
+    assert recording.trace.session_id == "s"
+    assert not read_spans(database)[0]
+
+
+def test_the_outermost_id_names_the_conversation() -> None:
+    """An agent behind a tool may have an id of its own."""
+    root = span(1, **{"gen_ai.operation.name": "invoke_agent", "session.id": "outer"})
+    inner = below(call(2, ["hi"], "hello", **{"gen_ai.conversation.id": "inner"}), root)
+    assert recording_of(root, inner).trace.session_id == "outer"
