@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_expected_traces import NOT_READ_YET
 
 import fairtrial
 from conftest import SHARED
@@ -24,16 +23,16 @@ def dialogues(*, is_recorded: bool) -> list[Any]:
         pytest.param(entry["files"], id="+".join(entry["files"]))
         for entry in entries
         if all("two_turns" in file for file in entry["files"])
-        and not any(part in file for file in entry["files"] for part in NOT_READ_YET)
-        and is_recorded == (not _hides_content(entry))
+        and hidden_contents(entry) & {"reply", "args"} == (set() if is_recorded else {"reply", "args"})
         and entry["totals"]["recordings"] == 1
         and entry["totals"]["invocations"] == 2
     ]
 
 
-def _hides_content(entry: dict[str, Any]) -> bool:
+def hidden_contents(entry: dict[str, Any]) -> set[str]:
+    """Return the kinds of contents that a file withholds."""
     invocations = [invocation for recording in entry["recordings"] for invocation in recording["invocations"]]
-    return any({"user", "reply", "args"} & set(invocation.get("withheld", ())) for invocation in invocations)
+    return {kind for invocation in invocations for kind in invocation.get("withheld", ())}
 
 
 def score(files: list[str], criteria: Any, folder: Path) -> Run:
