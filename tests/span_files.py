@@ -46,10 +46,10 @@ def otlp(*spans: dict[str, Any]) -> dict[str, Any]:
     return {"resourceSpans": [{"scopeSpans": [{"scope": {"name": "any"}, "spans": list(spans)}]}]}
 
 
-def tool(number: int, name: str, *, parent: int = 0, **attributes: str) -> dict[str, Any]:
+def tool(number: int, name: str, **attributes: str) -> dict[str, Any]:
     """Return the call of a tool."""
     named = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name, **attributes}
-    return {**span(number, **named), "parentSpanId": f"{parent:016x}" if parent else ""}
+    return span(number, **named)
 
 
 def below(raw: dict[str, Any], parent: dict[str, Any]) -> dict[str, Any]:

@@ -96,7 +96,8 @@ def protobuf(*spans: dict[str, Any]) -> bytes:
     for raw in document["resourceSpans"][0]["scopeSpans"][0]["spans"]:
         for key in ("traceId", "spanId", "parentSpanId"):
             raw[key] = written_id(raw.get(key, ""), "base64")
-    return ParseDict(document, ExportTraceServiceRequest()).SerializeToString()
+    data: bytes = ParseDict(document, ExportTraceServiceRequest()).SerializeToString()
+    return data
 
 
 @pytest.mark.parametrize("is_packed", [False, True])
