@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -10,6 +12,7 @@ import pytest
 
 from builders import eval_set, said
 from commands import enter, fairtrial
+from html_pages import read_page
 
 TURN = {
     "user_content": said("Where is my order?"),
@@ -65,6 +68,32 @@ def test_reports_are_written(folder: Path) -> None:
     assert "    + 1 Your order 17 is not <b>shipped</b>" in text
     suite = ET.parse("m.xml").getroot()  # noqa: S314  (our own file)
     assert (suite.get("tests"), suite.get("failures")) == ("1", "1")
+    assert folder
+
+
+def test_the_page_is_plain_html_in_which_agents_write_only_text(folder: Path) -> None:
+    """The page has no script, its policy allows only its own style, and markup of agents is text."""
+    fairtrial("mutate", "shop.evalset.json", "--html", "m.html", "--operator", "negated")
+    page = read_page(Path("m.html").read_bytes())
+    style = base64.b64encode(hashlib.sha256(page.styles[0].encode()).digest()).decode()
+    assert page.policy == f"default-src 'none'; style-src 'sha256-{style}'; base-uri 'none'; form-action 'none'"
+    assert page.tags.isdisjoint({"script", "a", "img", "iframe"})
+    assert "- 1 Your order 17 is <b>shipped</b> to Berlin." in page.text
+    assert "0 of 1" in page.text
+    assert folder
+
+
+def test_the_store_writes_the_files_again(folder: Path) -> None:
+    """The files of `fairtrial show` are those of the run itself."""
+    names = ("json", "markdown", "html", "junit")
+    fairtrial("mutate", "shop.evalset.json", *(part for name in names for part in (f"--{name}", f"first.{name}")))
+    run = json.loads(Path("first.json").read_text(encoding="utf-8"))["run"]
+    fairtrial("show", run, *(part for name in names for part in (f"--{name}", f"again.{name}")))
+    assert [Path(f"first.{name}").read_bytes() for name in names] == [
+        Path(f"again.{name}").read_bytes() for name in names
+    ]
+    refused = fairtrial("show", run, "--adk-results", "results")
+    assert (refused.code, "got --adk-results" in refused.err) == (2, True)
     assert folder
 
 

@@ -53,6 +53,7 @@ _HOMES = {
     "MOST_ATTEMPTS": "fairtrial.api.waves",
     "MutationPlan": "fairtrial.api.mutating",
     "mutate": "fairtrial.api.mutating",
+    "mutation_html": "fairtrial.reports.mutation_html",
     "mutation_junit": "fairtrial.reports.mutation_files",
     "mutation_markdown": "fairtrial.reports.mutation_files",
     "mutation_report": "fairtrial.api.mutation_reports",
@@ -196,6 +197,7 @@ if TYPE_CHECKING:
     from fairtrial.reports.markdown_comparison import comparison_markdown as comparison_markdown
     from fairtrial.reports.mutation_files import mutation_junit as mutation_junit
     from fairtrial.reports.mutation_files import mutation_markdown as mutation_markdown
+    from fairtrial.reports.mutation_html import mutation_html as mutation_html
     from fairtrial.reports.report_card_report import report_card_document as report_card_document
     from fairtrial.reports.report_card_report import report_card_tables as report_card_tables
     from fairtrial.reports.report_table import REPORTS as REPORTS

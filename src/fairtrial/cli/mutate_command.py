@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from fairtrial.cli import exit_codes, flags
 from fairtrial.cli.console import console, reader_may_leave
 from fairtrial.cli.dotenv_files import read_environment
 from fairtrial.cli.judge_flags import judge_options, judges_of
+from fairtrial.cli.mutation_files import write_mutation_files
 from fairtrial.cli.output_files import FileToWrite
 from fairtrial.cli.progress import Progress
 from fairtrial.cli.resumption import arguments_of, earlier_run
@@ -59,6 +59,7 @@ _STDOUT = Path("-")
 @flags.concurrency
 @click.option("--json", "json_file", metavar="FILE", type=click.Path(path_type=Path), help="Write JSON; - is stdout.")
 @click.option("--markdown", metavar="FILE", type=FileToWrite(), help="Write Markdown to a file.")
+@click.option("--html", metavar="FILE", type=FileToWrite(), help="Write one HTML file that opens anywhere.")
 @click.option("--junit", metavar="FILE", type=FileToWrite(), help="Write JUnit XML to a file.")
 @flags.stored
 @click.option("--quiet", "-q", is_flag=True, help="Print the mutation score only.")
@@ -83,6 +84,7 @@ def mutate(
     concurrency: int,
     json_file: Path | None,
     markdown: Path | None,
+    html: Path | None,
     junit: Path | None,
     store: str,
     quiet: bool,
@@ -123,8 +125,11 @@ def mutate(
     config_file = None if arguments["config"] is None else Path(arguments["config"])
     paths = arguments["paths"] or []
     environment_files = read_environment(agent=arguments["agent"], config=config_file, paths=paths)
+    chosen = {"json": json_file, "markdown": markdown, "html": html, "junit": junit}
+    files = {name: path for name, path in chosen.items() if path is not None}
     _refuse_inputs(
-        [json_file, markdown, junit], [*map(Path, paths), *environment_files, *([config_file] if config_file else [])]
+        files.values(),
+        [*map(Path, paths), *environment_files, *([config_file] if config_file else [])],
     )
     judges = judges_of(judge, earlier.config.get("judge") or {} if earlier else None)
     plan = _plan(arguments, config_file, judges, concurrency, store)
@@ -148,7 +153,7 @@ def mutate(
             command = api.resume_command(plan.plan.info, store)
             click.echo(f"finished mutants are stored; continue with: {command}", err=True)
             return exit_codes.INTERRUPTED
-    _write(report, json_file, markdown, junit)
+    write_mutation_files(report, files)
     with reader_may_leave():
         api.print_mutation(console(stderr=json_file == _STDOUT), report, quiet=quiet)
     return _exit_code(report, fail_under, max_false_alarms)
@@ -187,25 +192,10 @@ def _plan(
     )
 
 
-def _refuse_inputs(outputs: Sequence[Path | None], inputs: Sequence[Path]) -> None:
+def _refuse_inputs(outputs: Iterable[Path], inputs: Sequence[Path]) -> None:
     for output in outputs:
-        if output is not None and output != _STDOUT and output.resolve() in {path.resolve() for path in inputs}:
+        if output != _STDOUT and output.resolve() in {path.resolve() for path in inputs}:
             raise UsageError(f"{output}: is read by the run, and would be overwritten; choose another file")
-
-
-def _write(report: MutationReport, json_file: Path | None, markdown: Path | None, junit: Path | None) -> None:
-    contents = (
-        (json_file, api.encode_document),
-        (markdown, lambda document: api.mutation_markdown(document).encode()),
-        (junit, api.mutation_junit),
-    )
-    for path, encode in contents:
-        if path == _STDOUT:
-            sys.stdout.buffer.write(encode(report))
-            sys.stdout.buffer.flush()
-        elif path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(encode(report))
 
 
 def _exit_code(report: MutationReport, fail_under: float | None, max_false_alarms: float | None) -> int:

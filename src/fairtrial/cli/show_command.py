@@ -52,7 +52,9 @@ def show(
     if ballots and case is None:
         raise UsageError("--ballots shows the votes on one case, so it needs CASE")
     stored_run = api.reread(store, run)
-    if reports.paths:
+    if stored_run.info.kind == "mutate" and case is None:
+        _show_mutation(stored_run.info.id, reports, store)
+    elif reports.paths:
         if case is not None:
             options = ", ".join(report.option for report in api.REPORTS)
             raise UsageError(f"{options} write a whole run, got the case {case!r} too")
@@ -66,8 +68,6 @@ def show(
     elif case is not None:
         if not api.print_cases(console(), stored_run, case, whole_ballots=ballots):
             raise UsageError(f"run {stored_run.info.id} has no case {case!r}")
-    elif stored_run.info.kind == "mutate":
-        api.print_mutation(console(), api.mutation_report(stored_run.info.id, store))
     elif everything and sys.stdout.isatty():
         terminal = console()
         with terminal.capture() as captured:
@@ -86,3 +86,17 @@ def _print_all(terminal: Console, run: Run) -> None:
 
     api.print_run(terminal, run, everything=True)
     api.print_invalid(terminal, run, everything=True)
+
+
+def _show_mutation(run_id: str, reports: ReportFiles, store: str) -> None:
+    """Write the files of mutation testing, or print its report if no file is asked for."""
+    from fairtrial import api
+    from fairtrial.cli.console import console
+    from fairtrial.cli.mutation_files import check_formats, write_mutation_files
+
+    check_formats(reports.paths)
+    report = api.mutation_report(run_id, store)
+    if reports.paths:
+        write_mutation_files(report, reports.paths)
+    else:
+        api.print_mutation(console(), report)
