@@ -14,7 +14,7 @@ from fairtrial.cli import exit_codes, flags
 from fairtrial.cli.console import console, reader_may_leave
 from fairtrial.cli.dotenv_files import read_environment
 from fairtrial.cli.judge_flags import judge_options, judges_of
-from fairtrial.cli.mutation_files import write_mutation_files
+from fairtrial.cli.mutation_outputs import write_mutation_files
 from fairtrial.cli.output_files import FileToWrite
 from fairtrial.cli.progress import Progress
 from fairtrial.cli.resumption import arguments_of, earlier_run

@@ -92,7 +92,7 @@ def _show_mutation(run_id: str, reports: ReportFiles, store: str) -> None:
     """Write the files of mutation testing, or print its report if no file is asked for."""
     from fairtrial import api
     from fairtrial.cli.console import console
-    from fairtrial.cli.mutation_files import check_formats, write_mutation_files
+    from fairtrial.cli.mutation_outputs import check_formats, write_mutation_files
 
     check_formats(reports.paths)
     report = api.mutation_report(run_id, store)
