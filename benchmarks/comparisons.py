@@ -18,6 +18,8 @@ import paired_situations as situations
 
 SEED = 1
 REPETITIONS = 4000
+LONG_REPETITIONS = 1000
+"""The number of runs of 2,000 looks, and of runs until a decision."""
 
 
 def main(peer: str) -> None:  # noqa: ARG001
@@ -85,13 +87,16 @@ def looks() -> None:
         shares = situations.false_claims(chances, 0.8, 20, REPETITIONS, seed=SEED)
         rows.append((f"{cases} cases, chances 0.6 and 1, 20 looks", list(shares)))
     for limit in (0.5, 0.8, 0.95):
-        shares = situations.false_claims([limit], limit, 2000, REPETITIONS, seed=SEED)
+        shares = situations.false_claims([limit], limit, 2000, LONG_REPETITIONS, seed=SEED)
         rows.append((f"single attempts, limit {limit}, 2,000 looks", list(shares)))
     _print("ever claimed", rows, ("evidence", "Wilson at each look"))
     measuring.target("highest share of false claims", max(row[1][0] for row in rows), "", at_most=0.05)
     speed = [
-        ("0.9 against 0.8, all cases alike", situations.waves_to_decide(9000, 1000, 0.8, 50, REPETITIONS, seed=SEED)),
-        ("0.85 against 0.8, k = 0.3", situations.waves_to_decide(0.255, 0.045, 0.8, 50, REPETITIONS, seed=SEED)),
+        (
+            "0.9 against 0.8, all cases alike",
+            situations.waves_to_decide(9000, 1000, 0.8, 50, LONG_REPETITIONS, seed=SEED),
+        ),
+        ("0.85 against 0.8, k = 0.3", situations.waves_to_decide(0.255, 0.045, 0.8, 50, LONG_REPETITIONS, seed=SEED)),
     ]
     _print("50 cases, waves until decided", [(name, [waves]) for name, waves in speed], ("mean",))
     measuring.target("waves, 0.9 against 0.8", speed[0][1], "", at_most=3.2)
