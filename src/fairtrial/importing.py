@@ -28,7 +28,8 @@ def import_path(path: str, pointer: str) -> Any:
 def import_object(path: str, pointer: str) -> Any:
     """Return the object at `package.module.name`, `package.module:name` or `folder/file.py:name`.
 
-    The current folder is importable.
+    The current folder is importable, and its folder `src` if it has one. A file of a package is imported as a module of
+    its package, so that its relative imports work.
 
     Raises ConfigError if there is no such object. Importing runs the module, so the author of a configuration is
     trusted.
@@ -39,8 +40,7 @@ def import_object(path: str, pointer: str) -> Any:
     if not module_name or not name or "/" in module_name:
         raise ConfigError(f"{pointer}: must be an import path such as 'package.module.function', got {path!r}")
     here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
+    _make_importable(Path.cwd())
     try:
         module = importlib.import_module(module_name)
     except KeyboardInterrupt:
@@ -54,10 +54,19 @@ def import_object(path: str, pointer: str) -> Any:
         raise ConfigError(f"{pointer}: {module_name!r} has no {name!r}{nearest(name, dir(module))}") from None
 
 
+def _make_importable(folder: Path) -> None:
+    """Put a folder on the path of imports, and its folder `src` behind it."""
+    for place in (folder / "src", folder):
+        if str(place) not in sys.path and place.is_dir():
+            sys.path.insert(0, str(place))
+
+
 def _object_of_file(file: Path, name: str, pointer: str) -> Any:
     """Return an object of a Python file. Its folder is importable for the file, as for a script."""
     if not file.is_file():
         raise ConfigError(f"{pointer}: {file}: no such file")
+    if (file.resolve().parent / "__init__.py").is_file():
+        return _object_of_package(file.resolve(), name, pointer)
     # Two folders may hold files of the same name, so that the module is named by its whole path.
     module_name = f"{FILE_PREFIX}{hashlib.sha256(str(file.resolve()).encode()).hexdigest()[:16]}"
     spec = importlib.util.spec_from_file_location(module_name, file)
@@ -77,6 +86,16 @@ def _object_of_file(file: Path, name: str, pointer: str) -> Any:
         return getattr(module, name)
     except AttributeError:
         raise ConfigError(f"{pointer}: {file} has no {name!r}{nearest(name, dir(module))}") from None
+
+
+def _object_of_package(file: Path, name: str, pointer: str) -> Any:
+    """Return an object of a file in a package."""
+    root = file.parent
+    while (root / "__init__.py").is_file():
+        root = root.parent
+    _make_importable(root)
+    parts = file.relative_to(root).with_suffix("").parts
+    return import_object(f"{'.'.join(parts)}:{name}", pointer)
 
 
 def import_failure(error: BaseException) -> str:

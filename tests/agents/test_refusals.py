@@ -16,9 +16,17 @@ REFUSED = [
     ("a2a", "a2a:shop", "must be a URL"),
     ("a2a", "a2a:http://a:b@c", "must hold no password"),
     ("adk", "adk:nowhere", "no such folder as 'nowhere'"),
-    ("langgraph", "langgraph:langgraph_shop:INSTRUCTIONS", "must be a graph or another runnable, got str"),
-    ("openai-agents", "openai-agents:openai_shop:tools", r"must be an agents\.Agent, got list"),
-    ("pydantic-ai", "pydantic-ai:pydantic_ai_shop:scripted", r"must be a pydantic_ai\.Agent, got function"),
+    (
+        "langgraph",
+        "langgraph:langgraph_shop:INSTRUCTIONS",
+        "or a function that returns it, got str",
+    ),
+    (
+        "openai-agents",
+        "openai-agents:openai_shop:tools",
+        r"must be an agents\.Agent, or a function that returns it, got list",
+    ),
+    ("pydantic-ai", "pydantic-ai:pydantic_ai_shop:tools", r"must be a pydantic_ai\.Agent, or a function"),
 ]
 
 

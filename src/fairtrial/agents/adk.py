@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
@@ -14,6 +15,7 @@ from msgspec.structs import replace
 
 from fairtrial.agents.approvals import Approvals
 from fairtrial.agents.declarations import add_declarations
+from fairtrial.agents.factories import AgentSource
 from fairtrial.agents.plain import plain
 from fairtrial.agents.routing import route_call
 from fairtrial.agents.stopwatch import Stopwatch
@@ -21,7 +23,7 @@ from fairtrial.agents.user_parts import content_of
 from fairtrial.errors import AgentError, UsageError, nearest
 from fairtrial.formats.adk import content
 from fairtrial.formats.reading import Diagnostics
-from fairtrial.importing import import_extra, import_failure
+from fairtrial.importing import import_extra, import_failure, import_object
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase, SessionInput
 from fairtrial.records.record import Json
@@ -46,10 +48,15 @@ _EVENT_KEYS = (
 def agent_at(target: str) -> AdkAgent:
     """Return the agent at `adk:FOLDER`, found as ADK finds it: `app`, `root_agent` or `get_agent_async`.
 
+    `adk:MODULE:NAME` is an agent, or a factory that makes an agent for each conversation.
+
     Raises UsageError if the folder has no agent.
     """
     loader = import_extra("google.adk.cli.utils.agent_loader", EXTRA).AgentLoader
-    path = Path(target.partition(":")[2])
+    name = target.partition(":")[2]
+    if ":" in name.removeprefix(Path(name).drive):
+        return AdkAgent(name, "fairtrial", _source(import_object(name, name)))
+    path = Path(name)
     folder = path.resolve().parent if path.name in ("agent.py", "__init__.py") else path.resolve()
     if not folder.is_dir():
         allowed = "must be an agent folder, with agent.py or __init__.py"
@@ -67,12 +74,20 @@ def agent_at(target: str) -> AdkAgent:
         if make is None:
             raise UsageError(import_failure(error)) from error
         return AdkAgent(str(path), folder.name, make=make)
-    return AdkAgent(str(path), folder.name, agent)
+    return AdkAgent(str(path), folder.name, _source(agent))
 
 
 def agent_around(thing: Any) -> AdkAgent:
     """Return a session-opening agent for an ADK agent or app."""
-    return AdkAgent(thing.name, thing.name, thing)
+    return AdkAgent(thing.name, thing.name, _source(thing))
+
+
+def _source(thing: Any) -> AgentSource:
+    return AgentSource(thing, _is_agent, "an agent or an app of ADK")
+
+
+def _is_agent(thing: Any) -> bool:
+    return hasattr(thing, "model_dump") and not inspect.isclass(thing)
 
 
 def _factory(name: str) -> Callable[..., Any] | None:
@@ -86,7 +101,7 @@ def _factory(name: str) -> Callable[..., Any] | None:
 
 @dataclass(frozen=True, slots=True)
 class AdkAgent:
-    """An ADK agent or app (`agent`), or a function that makes an agent for each conversation (`make`).
+    """An ADK agent or app, or its factory (`source`), or a `get_agent_async` of ADK (`make`).
 
     The session starts with the case's `session_input`: app name, user, session id and state. The conversations share
     the resources of the agent, for example toolsets and plugins. The last conversation closes them.
@@ -94,7 +109,7 @@ class AdkAgent:
 
     path: str
     name: str
-    agent: Any = field(default=None, repr=False)
+    source: AgentSource | None = None
     make: Callable[..., Any] | None = field(default=None, repr=False)
     _open: list[object] = field(default_factory=list, repr=False)
 
@@ -112,9 +127,11 @@ class AdkAgent:
             agent, stack = result
             async with _Closing(stack), _conversation(agent, self.name, case, environment, []) as session:
                 yield session
-        else:
-            async with _conversation(self.agent, self.name, case, environment, self._open) as session:
-                yield session
+        elif self.source is not None:
+            async with self.source.open(case) as (agent, _):
+                others = [] if self.source.is_factory else self._open
+                async with _conversation(agent, self.name, case, environment, others) as session:
+                    yield session
 
 
 class _Closing:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from fairtrial.agents.approvals import Approvals
 from fairtrial.agents.declarations import add_declarations
+from fairtrial.agents.factories import AgentSource
 from fairtrial.agents.graph_stops import Stop, stop_of, with_checkpointer
 from fairtrial.agents.plain import plain
 from fairtrial.agents.stopwatch import Stopwatch
 from fairtrial.agents.tool_nodes import declaration, has_tools, route_graph
 from fairtrial.agents.user_parts import base64_of, file_name, kind_of
-from fairtrial.errors import AgentError, UsageError
+from fairtrial.errors import AgentError
 from fairtrial.formats.messages import response_of
 from fairtrial.importing import import_extra, import_object
 from fairtrial.protocols import Environment, Item
@@ -26,22 +28,30 @@ from fairtrial.records.trace import About, AgentDetails, Approval, Message, Part
 
 EXTRA = "agents-langgraph"
 _INTERRUPT = "__interrupt__"
+_NO_TOOLS = "the graph has no ToolNode, and other nodes call tools themselves"
 
 
 def agent_at(target: str) -> LangGraphAgent:
-    """Return the agent at `langgraph:MODULE:NAME`. Raises UsageError."""
+    """Return the agent at `langgraph:MODULE:NAME`, or of the factory with this name. Raises UsageError."""
     import_extra("langgraph.types", EXTRA)
     path = target.partition(":")[2]
-    runnable = import_object(path, path)
-    if not any(hasattr(runnable, name) for name in ("astream", "compile")):
-        raise UsageError(f"must be a graph or another runnable, got {type(runnable).__name__}")
-    return LangGraphAgent(path, _compiled(runnable))
+    return LangGraphAgent(path, _source(import_object(path, path)))
 
 
 def agent_around(thing: Any) -> LangGraphAgent:
     """Return an agent for a graph or another runnable."""
     runnable = _compiled(thing)
-    return LangGraphAgent(_name(runnable), runnable)
+    return LangGraphAgent(_name(runnable), _source(runnable))
+
+
+def _source(thing: Any) -> AgentSource:
+    graph = _compiled(thing) if _is_agent(thing) else thing
+    options = ("context", "configurable", "recursion_limit", "store")
+    return AgentSource(graph, _is_agent, "a graph or another runnable", options)
+
+
+def _is_agent(thing: Any) -> bool:
+    return any(hasattr(thing, name) for name in ("astream", "compile")) and not inspect.isclass(thing)
 
 
 def _compiled(thing: Any) -> Any:
@@ -61,12 +71,12 @@ class LangGraphAgent:
     """
 
     path: str
-    runnable: Any = field(repr=False)
+    source: AgentSource
 
     @property
     def refuses_environment(self) -> str:
         """Why an environment cannot answer the calls of tools. The text is empty if an environment can."""
-        return "" if has_tools(self.runnable) else "the graph has no ToolNode, and other nodes call tools themselves"
+        return "" if self.source.is_factory or has_tools(self.source.thing) else _NO_TOOLS
 
     def refuses_parts(self, parts: Sequence[Part]) -> str:  # noqa: ARG002
         """Return an empty text: LangChain has a place for pictures, sounds, films, files and their URLs."""
@@ -75,27 +85,47 @@ class LangGraphAgent:
     @asynccontextmanager
     async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[LangGraphSession]:
         """Open a conversation."""
-        state = copy.deepcopy(case.session_input.state) if case.session_input else {}
-        resumable = with_checkpointer(self.runnable)
-        checkpointer = getattr(resumable, "checkpointer", None)
-        thread = str(uuid.uuid4())
-        runnable = resumable if environment is None else route_graph(resumable, environment)
-        try:
-            yield LangGraphSession(runnable, state, thread, Approvals(case), has_memory=bool(checkpointer))
-        finally:
-            if checkpointer and hasattr(checkpointer, "adelete_thread"):
-                await checkpointer.adelete_thread(thread)
+        async with (
+            self.source.open(case) as (runnable, options),
+            _session(_compiled(runnable), options, case, environment) as session,
+        ):
+            yield session
+
+
+@asynccontextmanager
+async def _session(
+    graph: Any, options: dict[str, Any], case: EvalCase, environment: Environment | None
+) -> AsyncIterator[LangGraphSession]:
+    """Open a conversation with a graph. The thread of its checkpointer is deleted at the end."""
+    state = copy.deepcopy(case.session_input.state) if case.session_input else {}
+    resumable = with_checkpointer(graph)
+    if "store" in options:
+        resumable = resumable.copy({"store": options.pop("store")})
+    checkpointer = getattr(resumable, "checkpointer", None)
+    if environment is not None and not has_tools(resumable):
+        raise AgentError(_NO_TOOLS)
+    runnable = resumable if environment is None else route_graph(resumable, environment)
+    session = LangGraphSession(runnable, state, options, Approvals(case), has_memory=bool(checkpointer))
+    try:
+        yield session
+    finally:
+        if checkpointer and hasattr(checkpointer, "adelete_thread"):
+            await checkpointer.adelete_thread(session.thread)
 
 
 class LangGraphSession:
     """One conversation. `has_memory` says that the graph keeps the conversation itself, with a checkpointer."""
 
     def __init__(
-        self, runnable: Any, state: dict[str, Any], thread: str, approvals: Approvals, *, has_memory: bool
+        self, runnable: Any, state: dict[str, Any], options: dict[str, Any], approvals: Approvals, *, has_memory: bool
     ) -> None:
         self._runnable = runnable
         self._state = state
-        self._thread = thread
+        configurable = {"thread_id": str(uuid.uuid4()), **options.pop("configurable", {})}
+        self.thread = str(configurable["thread_id"])
+        limit = {"recursion_limit": options.pop("recursion_limit")} if "recursion_limit" in options else {}
+        self._config = {"configurable": configurable, **limit}
+        self._options = options
         self._has_memory = has_memory
         self._reported: dict[str | int, Any] = {}
         self._interrupted = False
@@ -136,10 +166,6 @@ class LangGraphSession:
             async for item in items:
                 yield item
 
-    @property
-    def _config(self) -> dict[str, Any]:
-        return {"configurable": {"thread_id": self._thread}}
-
     async def _run(self, graph_input: Any) -> AsyncGenerator[Item, None]:
         """Yield the items of a run. Raises AgentError if the state has no messages."""
         watch = _Watch(_name(self._runnable), self._agents)
@@ -178,7 +204,7 @@ class LangGraphSession:
     async def _states(self, graph_input: Any, config: dict[str, Any]) -> AsyncGenerator[dict[str, Any], None]:
         """Yield the states of a graph after each step. Another runnable has one state only, its output."""
         if hasattr(self._runnable, "get_graph") and hasattr(self._runnable, "stream_channels"):
-            async for state in self._runnable.astream(graph_input, config, stream_mode="values"):
+            async for state in self._runnable.astream(graph_input, config, stream_mode="values", **self._options):
                 yield _with_messages(state)
             return
         output = await self._runnable.ainvoke(graph_input, config)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import inspect
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from fairtrial.agents.approvals import Approvals
+from fairtrial.agents.factories import AgentSource
 from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.routing import route_call
 from fairtrial.agents.stopwatch import Stopwatch
 from fairtrial.agents.user_parts import base64_of, data_url, file_name, kind_of
-from fairtrial.errors import UsageError
 from fairtrial.formats.messages import arguments_of, response_of
 from fairtrial.importing import import_extra, import_object
 from fairtrial.protocols import Environment, Item
@@ -38,29 +39,34 @@ _COMMON_KEYS = ("id", "type", "status", "output", "name", "arguments", "call_id"
 
 
 def agent_at(target: str) -> OpenAIAgent:
-    """Return the agent at `openai-agents:MODULE:NAME`. Raises UsageError."""
+    """Return the agent at `openai-agents:MODULE:NAME`, or of the factory with this name. Raises UsageError."""
     import_extra("agents.lifecycle", EXTRA)
     path = target.partition(":")[2]
-    agent = import_object(path, path)
-    if not hasattr(agent, "get_all_tools"):
-        raise UsageError(f"must be an agents.Agent, got {type(agent).__name__}")
-    return OpenAIAgent(path, agent)
+    return OpenAIAgent(path, _source(import_object(path, path)))
 
 
 def agent_around(thing: Any) -> OpenAIAgent:
     """Return a session-opening agent for an agent of the OpenAI Agents SDK."""
-    return OpenAIAgent(thing.name, thing)
+    return OpenAIAgent(thing.name, _source(thing))
+
+
+def _source(thing: Any) -> AgentSource:
+    return AgentSource(thing, _is_agent, "an agents.Agent", ("context", "max_turns", "run_config"))
+
+
+def _is_agent(thing: Any) -> bool:
+    return hasattr(thing, "get_all_tools") and not inspect.isclass(thing)
 
 
 @dataclass(frozen=True, slots=True)
 class OpenAIAgent:
-    """An agent of the OpenAI Agents SDK. The case's initial state is the run's context, a dictionary.
+    """An agent of the OpenAI Agents SDK. The case's initial state is the run's context, unless a factory gives another.
 
     If an agent hands over to another agent, the next message goes to the other agent.
     """
 
     path: str
-    agent: Any = field(repr=False)
+    source: AgentSource
 
     def refuses_parts(self, parts: Sequence[Part]) -> str:  # noqa: ARG002
         """Return an empty text: the SDK has a place for pictures, sounds, files and their URLs."""
@@ -70,10 +76,11 @@ class OpenAIAgent:
     async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[OpenAISession]:
         """Open a conversation."""
         edits: dict[str, str] = {}
-        is_copied = environment is not None or _needs_approval(self.agent, set())
-        agent = _Routing(environment, edits).agent(self.agent) if is_copied else self.agent
-        context = copy.deepcopy(case.session_input.state) if case.session_input else None
-        yield OpenAISession(agent, context, Approvals(case), edits)
+        async with self.source.open(case) as (original, options):
+            is_copied = environment is not None or _needs_approval(original, set())
+            agent = _Routing(environment, edits).agent(original) if is_copied else original
+            state = copy.deepcopy(case.session_input.state) if case.session_input else None
+            yield OpenAISession(agent, {"context": state} | options, Approvals(case), edits)
 
 
 def _needs_approval(agent: Any, earlier: set[int]) -> bool:
@@ -163,9 +170,9 @@ def _response(result: Any) -> Json:
 class OpenAISession:
     """One conversation. The session carries the input items and the last agent from run to run."""
 
-    def __init__(self, agent: Any, context: dict[str, Any] | None, approvals: Approvals, edits: dict[str, str]) -> None:
+    def __init__(self, agent: Any, options: dict[str, Any], approvals: Approvals, edits: dict[str, str]) -> None:
         self._agent = agent
-        self._context = context
+        self._options = options
         self._approvals = approvals
         self._edits = edits
         self._waiting: list[Any] = []
@@ -177,7 +184,8 @@ class OpenAISession:
     @property
     def about(self) -> About:
         """The agents with a request to a model in the latest run, and the context of the run."""
-        return About(tuple(self._agents.values()), None if self._context is None else plain(self._context))
+        context = plain(self._options["context"])
+        return About(tuple(self._agents.values()), context if isinstance(context, dict) else None)
 
     async def send(self, message: str, parts: Sequence[Part] = ()) -> AsyncIterator[Item]:
         """Run the agent, and yield each item. If calls wait for a decision, the message decides."""
@@ -230,7 +238,7 @@ class OpenAISession:
 
     async def _result(self, run_input: Any, watch: _Watch) -> Any:
         runner = import_extra("agents", EXTRA).Runner
-        return await runner.run(self._agent, run_input, context=self._context, hooks=_hooks(watch))
+        return await runner.run(self._agent, run_input, hooks=_hooks(watch), **self._options)
 
 
 def _content(message: str, parts: Sequence[Part]) -> str | list[dict[str, Any]]:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from fairtrial.agents.approvals import Approvals
 from fairtrial.agents.declarations import add_declarations
+from fairtrial.agents.factories import AgentSource
 from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.routing import route_call
 from fairtrial.agents.stopwatch import Stopwatch
 from fairtrial.agents.user_parts import content_of, kind_of
-from fairtrial.errors import AgentError, UsageError
+from fairtrial.errors import AgentError
 from fairtrial.formats.messages import arguments_of, response_of
 from fairtrial.importing import import_extra, import_object
 from fairtrial.protocols import Environment, Item
@@ -25,26 +27,34 @@ EXTRA = "agents-pydantic-ai"
 
 
 def agent_at(target: str) -> PydanticAgent:
-    """Return the agent at `pydantic-ai:MODULE:NAME`. Raises UsageError."""
+    """Return the agent at `pydantic-ai:MODULE:NAME`, or of the factory with this name. Raises UsageError."""
     import_extra("pydantic_ai", EXTRA)
     path = target.partition(":")[2]
-    agent = import_object(path, path)
-    if not hasattr(agent, "iter"):
-        raise UsageError(f"must be a pydantic_ai.Agent, got {type(agent).__name__}")
-    return PydanticAgent(path, agent)
+    return PydanticAgent(path, _source(import_object(path, path)))
 
 
 def agent_around(thing: Any) -> PydanticAgent:
     """Return a session-opening agent for a Pydantic AI agent."""
-    return PydanticAgent(thing.name or "agent", thing)
+    return PydanticAgent(thing.name or "agent", _source(thing))
+
+
+def _source(thing: Any) -> AgentSource:
+    return AgentSource(thing, _is_agent, "a pydantic_ai.Agent", ("deps", "usage_limits", "model_settings"))
+
+
+def _is_agent(thing: Any) -> bool:
+    return hasattr(thing, "iter") and not inspect.isclass(thing)
 
 
 @dataclass(frozen=True, slots=True)
 class PydanticAgent:
-    """A Pydantic AI agent. The case's initial state becomes its dependencies, converted to their type (`deps_type`)."""
+    """A Pydantic AI agent. The case's initial state becomes its dependencies, converted to their type (`deps_type`).
+
+    A factory may give other dependencies.
+    """
 
     path: str
-    agent: Any = field(repr=False)
+    source: AgentSource
 
     def refuses_parts(self, parts: Sequence[Part]) -> str:  # noqa: ARG002
         """Return an empty text: the library has a place for pictures, sounds, films, files and their URLs."""
@@ -54,9 +64,11 @@ class PydanticAgent:
     async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[PydanticSession]:
         """Open a conversation. The agent's toolsets stay open until the last conversation ends."""
         state = case.session_input.state if case.session_input else {}
-        deps = _dependencies(self.agent.deps_type, copy.deepcopy(state)) if state else None
-        async with self.agent:
-            yield PydanticSession(self.agent, deps, environment, Approvals(case))
+        async with self.source.open(case) as (agent, options):
+            if "deps" not in options:
+                options["deps"] = _dependencies(agent.deps_type, copy.deepcopy(state)) if state else None
+            async with agent:
+                yield PydanticSession(agent, options, environment, Approvals(case))
 
 
 def _dependencies(kind: Any, state: dict[str, Any]) -> Any:
@@ -72,10 +84,12 @@ def _dependencies(kind: Any, state: dict[str, Any]) -> Any:
 class PydanticSession:
     """One conversation. The session carries the messages from run to run."""
 
-    def __init__(self, agent: Any, deps: Any, environment: Environment | None, approvals: Approvals) -> None:
+    def __init__(
+        self, agent: Any, options: dict[str, Any], environment: Environment | None, approvals: Approvals
+    ) -> None:
         self._agent = agent
         self._environment = environment
-        self._deps = deps
+        self._options = options
         self._history: list[Any] = []
         self._details: AgentDetails | None = None
         self._approvals = approvals
@@ -85,7 +99,8 @@ class PydanticSession:
     def about(self) -> About:
         """The instructions and tools in the latest requests to the model, and the dependencies as the state."""
         agents = () if self._details is None else (self._details,)
-        return About(agents, plain(self._deps) if isinstance(plain(self._deps), dict) else None)
+        deps = plain(self._options["deps"])
+        return About(agents, deps if isinstance(deps, dict) else None)
 
     async def send(self, message: str, parts: Sequence[Part] = ()) -> AsyncIterator[Item]:
         """Run the agent, and yield the items. If calls wait for a decision, the message decides."""
@@ -123,10 +138,10 @@ class PydanticSession:
             async with self._agent.iter(
                 message,
                 message_history=history,
-                deps=self._deps,
                 capabilities=[hooks],
                 infer_name=False,
                 output_type=self._output_type(),
+                **self._options,
                 **more,
             ) as run:
                 async for _ in run:

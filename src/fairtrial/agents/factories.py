@@ -1,0 +1,79 @@
+"""How does a function of the user make an agent for each conversation, with the context that its framework wants?"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from fairtrial.errors import AgentError, UsageError, nearest
+from fairtrial.records.case import EvalCase
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSource:
+    """An agent, or a factory: a function that makes an agent for each conversation.
+
+    A factory is sync or async, or an async generator or an async context manager. It takes the case, or a parameter
+    `config` as the servers of LangGraph give it, or nothing. It returns the agent, or the agent and a mapping of
+    options, for example `(agent, {"context": customer})`. `options` are the names that the framework knows.
+    """
+
+    thing: Any = field(repr=False)
+    is_agent: Callable[[Any], bool]
+    kind: str
+    options: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Raise UsageError if the object is neither an agent nor a function."""
+        if not self.is_agent(self.thing) and not self.is_factory:
+            raise UsageError(f"must be {self.kind}, or a function that returns it, got {type(self.thing).__name__}")
+
+    @property
+    def is_factory(self) -> bool:
+        """Whether a function makes the agent."""
+        return not self.is_agent(self.thing) and (inspect.isroutine(self.thing) or inspect.isclass(self.thing))
+
+    @asynccontextmanager
+    async def open(self, case: EvalCase) -> AsyncIterator[tuple[Any, dict[str, Any]]]:
+        """Yield the agent of a conversation and its options. What the factory has opened is closed at the end."""
+        if not self.is_factory:
+            yield self.thing, {}
+            return
+        async with AsyncExitStack() as stack:
+            result = self.thing(*_arguments(self.thing, case))
+            if inspect.isasyncgen(result):
+                result = asynccontextmanager(lambda: result)()
+            elif inspect.isawaitable(result):
+                result = await result
+            if not self.is_agent(result) and hasattr(result, "__aenter__"):
+                result = await stack.enter_async_context(result)
+            yield self._checked(result)
+
+    def _checked(self, result: Any) -> tuple[Any, dict[str, Any]]:
+        agent, options = result if isinstance(result, tuple) and len(result) == 2 else (result, {})
+        if not self.is_agent(agent) or not isinstance(options, Mapping):
+            got = f"({type(agent).__name__}, {type(options).__name__})" if options else type(agent).__name__
+            raise AgentError(f"the function must return {self.kind}, or a pair of it and a mapping, got {got}")
+        for name in options:
+            if name not in self.options:
+                known = ", ".join(self.options) or "none"
+                raise AgentError(f"option {name!r} is not known; known are {known}{nearest(str(name), self.options)}")
+        return agent, dict(options)
+
+
+def _arguments(factory: Callable[..., Any], case: EvalCase) -> tuple[Any, ...]:
+    """Return what a factory takes: nothing, the case, or a configuration with the state of the case."""
+    parameters = [
+        parameter
+        for parameter in inspect.signature(factory).parameters.values()
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+    ]
+    if not parameters:
+        return ()
+    if parameters[0].name == "config":
+        state = case.session_input.state if case.session_input else {}
+        return ({"configurable": dict(state)},)
+    return (case,)

@@ -1,0 +1,371 @@
+"""Do factories make agents with the context of their framework, as the first examples of the documentations do?"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from shop import CRITERIA, saying
+
+import fairtrial
+from fairtrial.agents import agent_of
+from fairtrial.agents.factories import AgentSource
+from fairtrial.errors import UsageError
+from fairtrial.records.attempt import Recording
+from fairtrial.records.case import EvalCase, SessionInput
+from fairtrial.records.trace import ToolResult
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::UserWarning"),
+]
+
+
+def recording_of(
+    kind: str, factory: Callable[..., Any], *queries: str, state: dict[str, Any] | None = None
+) -> Recording:
+    """What is recorded of a conversation with the agent of a factory."""
+    vars(sys.modules[__name__])["factory"] = factory
+    eval_set = saying(*queries)
+    case = replace(eval_set.cases[0], session_input=SessionInput(state=state or {}))
+    run = fairtrial.evaluate(replace(eval_set, cases=(case,)), f"{kind}:{__name__}:factory", CRITERIA)
+    ((_, recording),) = run.recordings
+    return recording
+
+
+def results(recording: Recording) -> list[Any]:
+    """The responses of the tools."""
+    assert recording.failure is None, recording.failure.traceback
+    steps = [step for invocation in recording.trace.invocations for step in invocation.steps or ()]
+    return [step.response for step in steps if isinstance(step, ToolResult)]
+
+
+# The customer service of the OpenAI Agents SDK: a context that tools and handovers change.
+
+
+@dataclass
+class Passenger:
+    """The context of the airline's agents."""
+
+    name: str | None = None
+    seat: str | None = None
+    flight: str | None = None
+
+
+def _openai_model(*outputs: Any) -> Any:
+    """A model of the SDK that answers with these calls and texts in their order."""
+    pytest.importorskip("agents.lifecycle")
+    from agents import ModelResponse, Usage
+    from openai_shop import ScriptedModel, _call, _text
+
+    remaining = iter(outputs)
+
+    class Replay(ScriptedModel):
+        async def get_response(self, *_: Any, **__: Any) -> Any:
+            output = next(remaining)
+            item = _text(output) if isinstance(output, str) else _call(*output)
+            return ModelResponse([item], Usage(1, 10, output_tokens=5, total_tokens=15), None)
+
+    return Replay()
+
+
+@pytest.mark.agents
+def test_the_customer_service_of_openai() -> None:
+    """`context=` holds an object; a handover and a tool change it, and it is the final state."""
+    model = _openai_model(
+        ("transfer_to_seat_booking", {}),
+        ("update_seat", {"confirmation_number": "X1", "new_seat": "4A"}),
+        "Your seat is 4A.",
+    )
+    from agents import Agent, RunContextWrapper, function_tool, handoff
+
+    async def update_seat(context: Any, confirmation_number: str, new_seat: str) -> str:
+        context.context.seat = new_seat
+        return f"{context.context.name}: {new_seat} for {confirmation_number} on {context.context.flight}"
+
+    async def note_flight(context: Any) -> None:
+        context.context.flight = "FLT-123"
+
+    update_seat.__annotations__["context"] = note_flight.__annotations__["context"] = RunContextWrapper[Passenger]
+
+    def make(case: EvalCase) -> Any:
+        seats = Agent[Passenger](name="seat_booking", model=model, tools=[function_tool(update_seat)])
+        triage = Agent[Passenger](name="triage", model=model, handoffs=[handoff(seats, on_handoff=note_flight)])
+        return triage, {"context": Passenger(name=case.id), "max_turns": 5}
+
+    recording = recording_of("openai-agents", make, "Change my seat")
+    assert results(recording)[-1] == "case: 4A for X1 on FLT-123"
+    assert recording.trace.final_state == {"name": "case", "seat": "4A", "flight": "FLT-123"}
+
+
+@pytest.mark.agents
+def test_an_mcp_server_on_stdio(tmp_path: Path) -> None:
+    """The factory connects the server for the conversation, and disconnects it at the end."""
+    model = _openai_model(("add", {"a": 2, "b": 3}), "Five.")
+    from agents import Agent
+    from agents.mcp import MCPServerStdio
+
+    script = tmp_path / "server.py"
+    script.write_text(
+        "try:\n    from mcp.server import MCPServer\nexcept ImportError:\n"
+        "    from mcp.server.fastmcp import FastMCP as MCPServer\n"
+        "server = MCPServer('sums')\n"
+        "@server.tool()\ndef add(a: int, b: int) -> int:\n    '''Add.'''\n    return a + b\n"
+        "server.run()\n"
+    )
+    closed = []
+
+    @asynccontextmanager
+    async def make(_: EvalCase) -> AsyncIterator[Any]:
+        async with MCPServerStdio(params={"command": sys.executable, "args": [str(script)]}) as server:
+            yield Agent(name="sums", model=model, mcp_servers=[server])
+        closed.append(True)
+
+    (response,) = results(recording_of("openai-agents", make, "2 + 3?"))
+    assert "5" in str(response)
+    assert closed == [True]
+
+
+# LangChain's quickstart: a schema of the context, memory, and structured output.
+
+
+def _chat_model(*messages: Any) -> Any:
+    """A chat model of LangChain that answers with these calls and texts in their order."""
+    pytest.importorskip("langgraph.graph")
+    from langchain_core.messages import AIMessage
+    from langchain_core.outputs import ChatGeneration, ChatResult
+    from langgraph_shop import ScriptedChat
+
+    remaining = enumerate(messages)
+
+    class Replay(ScriptedChat):
+        def _generate(self, *_: Any, **__: Any) -> Any:
+            number, message = next(remaining)
+            calls = [] if isinstance(message, str) else [{"name": message[0], "args": message[1], "id": f"c{number}"}]
+            reply = AIMessage(message if isinstance(message, str) else "", tool_calls=calls)
+            return ChatResult(generations=[ChatGeneration(message=reply)])
+
+    return Replay()
+
+
+@dataclass
+class Context:
+    """The context of LangChain's quickstart."""
+
+    user_id: str
+
+
+@dataclass
+class Weather:
+    """The structured output of LangChain's quickstart."""
+
+    punny_response: str
+    weather_conditions: str | None = None
+
+
+@pytest.mark.agents
+def test_the_quickstart_of_langchain() -> None:
+    """`context=` reaches the tools, and the structured output is in the final state."""
+    answer = {"punny_response": "Sun-sational!", "weather_conditions": "sunny"}
+    model = _chat_model(("get_user_location", {}), ("get_weather", {"city": "Florida"}), ("Weather", answer))
+    from langchain.agents import create_agent
+    from langchain.agents.structured_output import ToolStrategy
+    from langchain.tools import ToolRuntime, tool
+    from langgraph.checkpoint.memory import InMemorySaver
+
+    def get_weather(city: str) -> str:
+        """Get weather for a given city."""
+        return f"It's always sunny in {city}!"
+
+    def get_user_location(runtime: Any) -> str:
+        """Retrieve user information based on user ID."""
+        return "Florida" if runtime.context.user_id == "1" else "SF"
+
+    get_user_location.__annotations__["runtime"] = ToolRuntime[Context]
+
+    def make(case: EvalCase) -> Any:
+        agent = create_agent(
+            model,
+            system_prompt="You are an expert weather forecaster, who speaks in puns.",
+            tools=[tool(get_user_location), tool(get_weather)],
+            context_schema=Context,
+            response_format=ToolStrategy(Weather),
+            checkpointer=InMemorySaver(),
+        )
+        state = case.session_input.state if case.session_input else {}
+        return agent, {"context": Context(state["user_id"])}
+
+    recording = recording_of("langgraph", make, "What is the weather outside?", state={"user_id": "1"})
+    assert results(recording)[:2] == ["Florida", "It's always sunny in Florida!"]
+    assert recording.trace.final_state is not None
+    assert recording.trace.final_state["structured_response"] == answer
+
+
+# LangGraph's customer support: `configurable`, a limit of recursion, and a breakpoint before the tools.
+
+
+@pytest.mark.agents
+def test_the_customer_support_of_langgraph() -> None:
+    """`configurable` reaches the tools, and the user approves the call at the breakpoint."""
+    model = _chat_model(("fetch_flights", {}), "You fly to Basel.")
+    from langchain_core.runnables import RunnableConfig
+    from langchain_core.tools import tool
+    from langgraph.graph import START, MessagesState, StateGraph
+    from langgraph.prebuilt import ToolNode, tools_condition
+
+    def fetch_flights(config: Any) -> str:
+        """Fetch all tickets of the user."""
+        return f"{config['configurable']['passenger_id']}: Basel"
+
+    fetch_flights.__annotations__["config"] = RunnableConfig
+    tools = [tool(fetch_flights)]
+
+    async def make(case: EvalCase) -> Any:
+        graph = StateGraph(MessagesState)
+        graph.add_node("assistant", lambda state: {"messages": [model.bind_tools(tools).invoke(state["messages"])]})
+        graph.add_node("tools", ToolNode(tools))
+        graph.add_edge(START, "assistant").add_edge("tools", "assistant")
+        graph.add_conditional_edges("assistant", tools_condition)
+        options = {"configurable": {"passenger_id": "3442 587242", "thread_id": case.id}, "recursion_limit": 9}
+        return graph.compile(interrupt_before=["tools"]), options
+
+    recording = recording_of("langgraph", make, "When is my flight?", "y")
+    assert results(recording) == ["3442 587242: Basel"]
+    assert recording.trace.invocations[1].reply == "You fly to Basel."
+
+
+@pytest.mark.agents
+def test_a_factory_takes_a_configuration_as_on_a_server_of_langgraph() -> None:
+    """`async def make_graph(config)` finds the state of the case in `configurable`."""
+    seen = []
+    model = _chat_model("Hello.")
+    from langchain.agents import create_agent
+
+    async def make_graph(config: Any) -> Any:
+        seen.append(config["configurable"])
+        return create_agent(model)
+
+    assert recording_of("langgraph", make_graph, "hi", state={"user": "7"}).failure is None
+    assert seen == [{"user": "7"}]
+
+
+# Pydantic AI's bank support and weather agent: dependencies with a connection, and structured output.
+
+
+class Bank:
+    """The database of the bank."""
+
+    async def balance(self, customer: int) -> float:
+        """What a customer has."""
+        return 123.45 if customer == 123 else 0.0
+
+
+@dataclass
+class Dependencies:
+    """The dependencies of the bank's agent."""
+
+    customer_id: int
+    db: Bank
+
+
+@dataclass
+class Support:
+    """The output of the bank's agent."""
+
+    support_advice: str
+    block_card: bool
+    risk: int
+
+
+@pytest.mark.agents
+def test_the_bank_support_of_pydantic_ai() -> None:
+    """`deps` holds an object that is not JSON, and instructions and tools use it."""
+    library: Any = pytest.importorskip("pydantic_ai")
+    from pydantic_ai.messages import ModelResponse, ToolCallPart
+    from pydantic_ai.models.function import FunctionModel
+
+    def answer(messages: Any, info: Any) -> Any:
+        if len(messages) == 1:
+            assert "123" in messages[0].instructions
+            return ModelResponse([ToolCallPart("customer_balance", {})])
+        advice = {"support_advice": "You have $123.45.", "block_card": False, "risk": 1}
+        return ModelResponse([ToolCallPart(info.output_tools[0].name, advice)])
+
+    agent = library.Agent(FunctionModel(answer), deps_type=Dependencies, output_type=Support)
+
+    def add_customer(ctx: Any) -> str:
+        return f"The customer's number is {ctx.deps.customer_id}"
+
+    async def customer_balance(ctx: Any) -> str:
+        """Return the customer's current account balance."""
+        return f"${await ctx.deps.db.balance(ctx.deps.customer_id):.2f}"
+
+    add_customer.__annotations__["ctx"] = customer_balance.__annotations__["ctx"] = library.RunContext[Dependencies]
+    agent.instructions(add_customer)
+    agent.tool(customer_balance)
+    closed = []
+
+    async def make(_: EvalCase) -> Any:
+        yield agent, {"deps": Dependencies(123, Bank())}
+        closed.append(True)
+
+    recording = recording_of("pydantic-ai", make, "What is my balance?")
+    assert results(recording) == ["$123.45"]
+    assert recording.trace.invocations[0].reply == '{"support_advice":"You have $123.45.","block_card":false,"risk":1}'
+    assert closed == [True]
+
+
+@pytest.mark.agents
+def test_a_factory_of_adk() -> None:
+    """`adk:MODULE:FACTORY` makes an agent for each conversation."""
+    pytest.importorskip("google.adk")
+    from adk_shop.agent import ScriptedLlm
+    from google.adk.agents import Agent
+
+    def make() -> Any:
+        return Agent(name="shop", model=ScriptedLlm(model="scripted"))
+
+    assert recording_of("adk", make, "hello").trace.invocations[0].reply == "You said: hello"
+
+
+SOURCE = AgentSource(lambda: None, lambda thing: isinstance(thing, dict), "a dictionary", ("context",))
+
+
+@pytest.mark.parametrize(
+    ("result", "problem"),
+    [
+        (None, "must return a dictionary, or a pair of it and a mapping, got NoneType"),
+        (({}, {"contxt": 1}), "option 'contxt' is not known; known are context; did you mean 'context'?"),
+    ],
+)
+def test_a_factory_that_returns_something_else_fails_its_case(result: Any, problem: str) -> None:
+    """The message says what is allowed."""
+    with pytest.raises(fairtrial.errors.AgentError) as failed:
+        SOURCE._checked(result)
+    assert str(failed.value) in (problem, f"the function {problem}")
+
+
+def test_something_else_is_refused_before_the_run() -> None:
+    """Neither an agent nor a function."""
+    with pytest.raises(UsageError, match="must be a dictionary, or a function that returns it, got int"):
+        AgentSource(3, lambda thing: isinstance(thing, dict), "a dictionary")
+
+
+def test_an_agent_in_a_file_of_a_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`path/agent.py:name` finds relative imports, and modules in `src` are importable."""
+    package = tmp_path / "src" / "cheese_shop"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "prices.py").write_text("PRICE = 'Ten euros.'\n")
+    (package / "agent.py").write_text("from .prices import PRICE\ndef reply(message: str) -> str:\n    return PRICE\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    for target in ("src/cheese_shop/agent.py:reply", "cheese_shop.agent:reply"):
+        agent: Any = agent_of(target)
+        assert agent.function("hi") == "Ten euros."
