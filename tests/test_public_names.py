@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import pydoc
 import re
 import subprocess
 import sys
@@ -41,6 +42,20 @@ def test_each_name_is_what_its_home_says(name: str) -> None:
 def test_type_checkers_see_the_same_names() -> None:
     """What type checkers read is what is imported when first used."""
     assert typed_names() == fairtrial._HOMES
+
+
+def test_tools_that_read_the_source_see_the_public_names() -> None:
+    """Tools such as mkdocstrings and language servers do not run the module, so `__all__` is a list of literals."""
+    (value,) = (node.value for node in _SOURCE.body if isinstance(node, ast.Assign) and "__all__" in ast.unparse(node))
+    assert ast.literal_eval(value) == sorted(fairtrial._HOMES)
+
+
+def test_a_star_import_and_help_work() -> None:
+    """Every public name can be imported, and pydoc documents the functions."""
+    names: dict[str, object] = {}
+    exec("from fairtrial import *", names)  # noqa: S102  (only a statement of a module can do it)
+    assert set(fairtrial.__all__) <= names.keys()
+    assert "evaluate(eval_set" in pydoc.render_doc(fairtrial, renderer=pydoc.plaintext)
 
 
 def test_dir_tells_the_public_names() -> None:

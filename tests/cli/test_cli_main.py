@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 import fairtrial as package
 from commands import enter, eval_set, fairtrial, write
-from fairtrial.cli import COMMANDS
+from fairtrial.cli import COMMANDS, main
 
 _HEAVY = ("sqlalchemy", "rich", "nltk", "numpy", "msgspec", "asyncio", "regex")
 _LIGHT = """
@@ -117,3 +118,45 @@ def test_the_package_is_a_command() -> None:
     """`python -m fairtrial` works where no script is installed."""
     done = subprocess.run([sys.executable, "-m", "fairtrial", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == f"fairtrial, version {package.__version__}"
+
+
+def test_a_reader_who_left_is_no_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with `fairtrial check … | head`. The code is the one of a program that SIGPIPE ended."""
+    enter(tmp_path, monkeypatch)
+    for number in range(300):
+        write(f"{number}.evalset.json", eval_set("a"))
+    read, wrote = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-X", "dev", "-m", "fairtrial", "check", "."]
+    done = subprocess.run(command, stdout=wrote, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(wrote)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+def completed(words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """The words that a shell offers after a beginning of a command line."""
+    monkeypatch.setenv("_FAIRTRIAL_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(words.count(" ")))
+    with pytest.raises(SystemExit) as ended:
+        main([])
+    monkeypatch.delenv("_FAIRTRIAL_COMPLETE")
+    assert ended.value.code == 0
+    return [line.partition(",")[2] for line in capsys.readouterr().out.split()]
+
+
+def test_a_shell_completes_commands_runs_and_cases(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Runs and cases come from the store, of the options if they name one. Without a store, nothing is offered."""
+    enter(tmp_path, monkeypatch)
+    write("e.evalset.json", eval_set("alpha", "beta"))
+    assert completed("fairtrial show 20", monkeypatch, capsys) == []
+    fairtrial("run", "e.evalset.json", "--agent", "commands:obedient", "--store", "sqlite:///mine.db")
+    fairtrial("run", "e.evalset.json", "--agent", "commands:obedient")
+    (run,) = fairtrial("runs", "--quiet").out.split()
+    (other,) = fairtrial("runs", "--quiet", "--store", "sqlite:///mine.db").out.split()
+    assert completed("fairtrial sh", monkeypatch, capsys) == ["show"]
+    assert completed("fairtrial show 20", monkeypatch, capsys) == [run]
+    assert completed("fairtrial show --store sqlite:///mine.db 20", monkeypatch, capsys) == [other]
+    assert completed(f"fairtrial show {run} be", monkeypatch, capsys) == ["beta"]

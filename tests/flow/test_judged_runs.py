@@ -401,3 +401,17 @@ def test_a_judge_without_a_name_is_refused(name: str, tmp_path: Path, monkeypatc
     enter(tmp_path, monkeypatch)
     done = called("run", evalset, "--agent", "echo:reply", "--config", config, "--judge-model", name)
     assert (done.code, "the judge's model must be a name" in done.err) == (2, True)
+
+
+def test_a_judge_that_nobody_asks_is_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The author of the command line meant the run to be judged. A run with a judged criterion has no such note."""
+    evalset, config = write_case_files(tmp_path, 1)
+    enter(tmp_path, monkeypatch)
+    Path("counted.json").write_text('{"criteria": {"response_match_score": 0}}', encoding="utf-8")
+    arguments = ("run", evalset, "--agent", "echo:reply", "--judge-model", MODEL, "--votes", "3")
+    counted = called(*arguments, "--config", "counted.json").err
+    assert "warning: --judge-model has no effect, because no criterion asks a judge" in counted
+    assert "warning: --votes has no effect" in counted
+    with Loopback(lambda request: request.answers(quote="clear")) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+        assert "has no effect" not in called(*arguments, "--config", config).err

@@ -15,6 +15,7 @@ _HOMES = {
     "calibrate": "fairtrial.api.calibrating",
     "calibration_document": "fairtrial.reports.calibration_report",
     "calibration_tables": "fairtrial.reports.calibration_report",
+    "case_ids": "fairtrial.api.stored_runs",
     "CATALOG": "fairtrial.metrics.entries",
     "CatalogEntry": "fairtrial.metrics.entries",
     "check": "fairtrial.api.checking",
@@ -166,6 +167,7 @@ if TYPE_CHECKING:
     from fairtrial.api.size_planning import plan as plan
     from fairtrial.api.stored_runs import Run as Run
     from fairtrial.api.stored_runs import RunFilter as RunFilter
+    from fairtrial.api.stored_runs import case_ids as case_ids
     from fairtrial.api.stored_runs import export_run as export_run
     from fairtrial.api.stored_runs import import_run as import_run
     from fairtrial.api.stored_runs import remove_runs as remove_runs

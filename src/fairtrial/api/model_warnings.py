@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from fairtrial.api.connection import models_of
+from fairtrial.judge.judges import Judges
 from fairtrial.llm.address import address
 from fairtrial.llm.model import NamedModel
 from fairtrial.llm.model_options import ModelOptions
@@ -16,21 +17,33 @@ from fairtrial.planned_case import PlannedCase
 
 
 def model_warnings(
-    loaded_sets: Iterable[LoadedSet], options: ModelOptions, cases: Iterable[PlannedCase] = ()
+    loaded_sets: Iterable[LoadedSet], options: Judges, cases: Iterable[PlannedCase] = ()
 ) -> tuple[str, ...]:
     """Return a warning for each setting that has no effect, and for votes that are one vote.
 
     `cases` are asked for the models of their users and environments. Cassettes are replayed without settings.
     """
-    if options.replays:
-        return ()
     judges = [judge for loaded in loaded_sets for criterion in loaded.criteria for judge in _judges(criterion.metric)]
+    unused = [] if judges else list(_unused(options))
+    if options.models.replays:
+        return tuple(unused)
     models = [voter for judge in judges for voter in judge.panel]
     factories: list[object] = list({id(one): one for case in cases for one in (case.users, case.environments)}.values())
     simulated = [part.model for part in factories if isinstance(part, HasModel)]
     models += [model for model in simulated if isinstance(model, NamedModel)]
-    warnings = [warning for model in models for warning in _unsent(model, options)]
-    return tuple(dict.fromkeys([*warnings, *(warning for judge in judges for warning in _same_votes(judge))]))
+    warnings = [warning for model in models for warning in _unsent(model, options.models)]
+    return tuple(dict.fromkeys([*unused, *warnings, *(warning for judge in judges for warning in _same_votes(judge))]))
+
+
+def _unused(options: Judges) -> Iterator[str]:
+    """Yield a warning for each option about judges that nobody asks."""
+    flags = {"--judge-model": options.model, "--votes": options.votes, "--all-votes": options.all_votes}
+    for flag, value in {**flags, "--canaries": options.canaries}.items():
+        if value:
+            yield (
+                f"{flag} has no effect, because no criterion asks a judge; add a criterion that does, for example "
+                "final_response_match_v2"
+            )
 
 
 def _judges(metric: object) -> Iterator[HasPanel]:

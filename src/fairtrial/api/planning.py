@@ -108,7 +108,7 @@ def plan_run(
     check_parts(cases, target)
     for loaded_set in loaded_sets:
         check_names(loaded_set, judges.models)
-    warnings += model_warnings(loaded_sets, judges.models, cases)
+    warnings += model_warnings(loaded_sets, judges, cases)
     arguments = {
         "paths": names_of(eval_set),
         "agent": agent if isinstance(agent, str) else getattr(agent, "__qualname__", type(agent).__qualname__),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -310,6 +310,12 @@ def runs(
     return list(islice((run for run in all_runs if run_filter is None or run_filter.fits(run)), limit))
 
 
+def case_ids(store: str, run_id: str) -> list[str]:
+    """Return the ids of the cases of a run, each once, in the order of the run."""
+    with closing(open_store(store, create=False)) as run_store:
+        return list(dict.fromkeys(name for _, _, name in run_store.case_names(run_store.run(run_id).id)))
+
+
 def remove_runs(store: str, run_ids: Sequence[str]) -> list[RunInfo]:
     """Remove runs with everything that belongs to them, and return them.
 
@@ -322,7 +328,7 @@ def remove_runs(store: str, run_ids: Sequence[str]) -> list[RunInfo]:
         return list(runs_to_remove.values())
 
 
-def export_run(store: str, run_id: str) -> Iterator[bytes]:
+def export_run(store: str, run_id: str) -> Generator[bytes, None, None]:
     """Return the lines of a run as a file: JSON, a record each.
 
     Raises UsageError at once, before the caller opens a file, if the store or the run does not exist.
@@ -331,7 +337,7 @@ def export_run(store: str, run_id: str) -> Iterator[bytes]:
     return _exported(run_store, run_store.run(run_id).id)
 
 
-def _exported(run_store: Store, run_id: str) -> Iterator[bytes]:
+def _exported(run_store: Store, run_id: str) -> Generator[bytes, None, None]:
     from fairtrial.store import transfer
 
     with closing(run_store):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import importlib
+import os
 import sys
 import threading
 import time
@@ -70,6 +71,16 @@ class _LazyGroup(click.Group):
         command: click.Command = getattr(module, cmd_name)
         return command
 
+    def invoke(self, ctx: click.Context) -> object:
+        """Call a command. If the reader of stdout has left, as `| head` does, the command ends without a message."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            # Python flushes stdout at its end, which must not fail again.
+            with contextlib.suppress(OSError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            ctx.exit(exit_codes.READER_LEFT)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the commands without importing them."""
         with formatter.section("Commands"):
@@ -121,6 +132,8 @@ def main(args: Sequence[str] | None = None) -> None:
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="backslashreplace")
+    if os.environ.get("_FAIRTRIAL_COMPLETE"):
+        fairtrial.main(args, prog_name="fairtrial")  # a shell asks for words: they are printed, and the process ends
     sys.exit(_exit_code(args))
 
 

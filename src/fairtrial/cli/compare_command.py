@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
-from fairtrial.cli import flags, trust_flags
+from fairtrial.cli import completion, flags, trust_flags
 from fairtrial.cli.output_files import FileToWrite
 
 
 @click.command()
 @click.argument("base")
-@click.argument("run", nargs=-1, required=True)
+@click.argument("run", nargs=-1, required=True, shell_complete=completion.runs)
 @trust_flags.about
 @click.option("--pass", "pass_rates", is_flag=True, help="Compare criteria by their pass rates, not by their means.")
 @click.option(
@@ -56,7 +56,7 @@ def compare(
     fairtrial compare 20261120 20261121 20261122 --margin 0.05 --json compared.json
     """  # noqa: D301
     from fairtrial import api
-    from fairtrial.cli.console import console
+    from fairtrial.cli.console import console, reader_may_leave
 
     comparisons = api.compare_all(
         base,
@@ -77,4 +77,5 @@ def compare(
         markdown_file.write_text(text, encoding="utf-8", errors="backslashreplace")
     if not trust_flags.is_stdout(json_file):
         for comparison in comparisons:
-            api.print_comparison(console(), comparison)
+            with reader_may_leave():
+                api.print_comparison(console(), comparison)

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from fairtrial.cli import flags, trust_flags
+from fairtrial.cli import completion, flags, trust_flags
 
 
 @click.command()
-@click.argument("run")
+@click.argument("run", shell_complete=completion.runs)
 @trust_flags.json_file
 @flags.stored
 def flaky(run: str, json_file: Path | None, store: str) -> None:

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import click
 
-from fairtrial.cli import exit_codes, flags, trust_flags
+from fairtrial.cli import completion, exit_codes, flags, trust_flags
 from fairtrial.records.gate import Claim
 
 _EXIT = {"passed": exit_codes.OK, "failed": exit_codes.FAILED, "undecided": exit_codes.UNSCORED}
 
 
 @click.command()
-@click.argument("run")
+@click.argument("run", shell_complete=completion.runs)
 @trust_flags.claim_options
 @trust_flags.about
 @click.option("--valid-only", is_flag=True, help="Count attempts that say nothing about the agent as missing.")
@@ -48,7 +48,7 @@ def gate(
     fairtrial gate 20261121 --gates gates.json --against 20261120
     """  # noqa: D301
     from fairtrial import api
-    from fairtrial.cli.console import console
+    from fairtrial.cli.console import console, reader_may_leave
 
     if not claims:
         raise click.UsageError("needs a claim: --at-least X, --not-worse-by D, --better-by D, or --gates FILE")
@@ -63,7 +63,8 @@ def gate(
     )
     trust_flags.write(decision, json_file)
     if not trust_flags.is_stdout(json_file):
-        api.print_gate(console(), decision)
+        with reader_may_leave():
+            api.print_gate(console(), decision)
     code = _EXIT[decision.verdict]
     if code == exit_codes.UNSCORED and allow_undecided:
         click.echo("undecided, which --allow-undecided allows: exit code 0", err=True)

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from fairtrial.api import Budget, Judges, ModelOptions
+from fairtrial.cli import completion
 from fairtrial.cli.flags import with_options
 from fairtrial.errors import UsageError
 
@@ -47,7 +48,10 @@ def judge_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "them decides nothing.",
         ),
         click.option(
-            "--reuse", metavar="RUN", help="Use the judges' replies of an earlier run again if the question is equal."
+            "--reuse",
+            metavar="RUN",
+            shell_complete=completion.runs,
+            help="Use the judges' replies of an earlier run again if the question is equal.",
         ),
     )
 

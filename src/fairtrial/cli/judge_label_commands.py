@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
-from fairtrial.cli import flags, trust_flags
+from fairtrial.cli import completion, flags, trust_flags
 from fairtrial.cli.output_files import FileToWrite
 from fairtrial.errors import UsageError
 
 
 @click.command()
-@click.argument("run")
+@click.argument("run", shell_complete=completion.runs)
 @click.option("--criterion", required=True, metavar="NAME", help="The criterion whose outcomes people should label.")
 @click.option("--n", "number", default=100, show_default=True, type=click.IntRange(1), help="The number of outcomes.")
 @click.option("--balance", is_flag=True, help="Draw half of the outcomes from each verdict, and note their weights.")
@@ -45,7 +45,7 @@ def sample(run: str, criterion: str, number: int, balance: bool, seed: int, outp
 
 
 @click.command()
-@click.argument("run")
+@click.argument("run", shell_complete=completion.runs)
 @click.option(
     "--labels", "files", multiple=True, type=click.Path(path_type=Path), metavar="FILE", help="Labels. Repeatable."
 )

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from fairtrial.cli import flags, trust_flags
+from fairtrial.cli import completion, flags, trust_flags
 
 
 @click.command()
-@click.argument("run")
+@click.argument("run", shell_complete=completion.runs)
 @click.argument("base", required=False)
 @click.option("--detect", type=float, metavar="D", help="Show a difference of D.")
 @click.option("--not-worse-by", type=float, metavar="D", help="Show that a run is not worse by D or more.")

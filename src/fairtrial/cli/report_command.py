@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fairtrial.cli import flags
+from fairtrial.cli import completion, flags
 from fairtrial.cli.output_files import FileToWrite, inputs_of, refuse_overwriting, store_file
 from fairtrial.cli.page_options import Traces, page_options
 from fairtrial.text.display import visible_line
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("run", nargs=-1, required=True)
+@click.argument("run", nargs=-1, required=True, shell_complete=completion.runs)
 @click.option("-o", "--output", metavar="FILE", type=FileToWrite(), required=True, help="The HTML file to write.")
 @page_options
 @flags.stored

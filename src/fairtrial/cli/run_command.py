@@ -9,7 +9,7 @@ import msgspec
 
 from fairtrial import api
 from fairtrial.api import DEFAULT_URL
-from fairtrial.cli import flags, trust_flags
+from fairtrial.cli import completion, flags, trust_flags
 from fairtrial.cli.dotenv_files import read_environment
 from fairtrial.cli.judge_flags import judge_options, judges_of
 from fairtrial.cli.output import Common, common_options, run_and_report
@@ -27,7 +27,12 @@ from fairtrial.records.gate import Claim
 )
 @click.option("--attempts", type=click.IntRange(1), help="The number of conversations per case.  [default: 1]")
 @flags.reply_timeout
-@click.option("--resume", metavar="RUN", help="Continue an interrupted run with its own arguments.")
+@click.option(
+    "--resume",
+    metavar="RUN",
+    shell_complete=completion.runs,
+    help="Continue an interrupted run with its own arguments.",
+)
 @click.option(
     "--until-decided",
     is_flag=True,

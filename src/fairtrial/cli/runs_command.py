@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from datetime import datetime
 from typing import BinaryIO
 
 import click
 
-from fairtrial.cli import flags
+from fairtrial.cli import completion, flags
 from fairtrial.records.result import Verdict
 from fairtrial.records.run import RunInfo
 
@@ -95,7 +96,7 @@ def _print_table(listed_runs: Sequence[RunInfo]) -> None:
 
 
 @runs.command()
-@click.argument("run_ids", metavar="RUN...", nargs=-1, required=True)
+@click.argument("run_ids", metavar="RUN...", nargs=-1, required=True, shell_complete=completion.runs)
 @flags.stored
 def rm(run_ids: tuple[str, ...], store: str) -> None:
     """Remove runs with everything that belongs to them, labels included.
@@ -113,7 +114,7 @@ def rm(run_ids: tuple[str, ...], store: str) -> None:
 
 
 @runs.command("export")
-@click.argument("run_id", metavar="RUN")
+@click.argument("run_id", metavar="RUN", shell_complete=completion.runs)
 @click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
 @flags.stored
 def export_(run_id: str, file: str, store: str) -> None:
@@ -128,8 +129,8 @@ def export_(run_id: str, file: str, store: str) -> None:
     """  # noqa: D301
     from fairtrial import api
 
-    lines = api.export_run(store, run_id)
-    with click.open_file(file, "wb") as stream:
+    # If the reader leaves, the lines must be closed before Python ends: they hold a connection of the store.
+    with closing(api.export_run(store, run_id)) as lines, click.open_file(file, "wb") as stream:
         stream.writelines(lines)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fairtrial.cli import flags
+from fairtrial.cli import completion, flags
 from fairtrial.cli.output_files import inputs_of, store_file
 from fairtrial.cli.report_files import ReportFiles, report_options
 from fairtrial.errors import UsageError
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("run")
-@click.argument("case", required=False)
+@click.argument("run", shell_complete=completion.runs)
+@click.argument("case", required=False, shell_complete=completion.cases)
 @click.option("--all", "everything", is_flag=True, help="List every attempt, in a pager if this is a terminal.")
 @click.option("--ballots", is_flag=True, help="Also show the prompts and raw replies of judges. Needs CASE.")
 @report_options
