@@ -55,7 +55,7 @@ def test_a_star_import_and_help_work() -> None:
     names: dict[str, object] = {}
     exec("from fairtrial import *", names)  # noqa: S102  (only a statement of a module can do it)
     assert set(fairtrial.__all__) <= names.keys()
-    assert "evaluate(eval_set" in pydoc.render_doc(fairtrial, renderer=pydoc.plaintext)
+    assert "evaluate(eval_set" in pydoc.plain(pydoc.render_doc(fairtrial))
 
 
 def test_dir_tells_the_public_names() -> None:

@@ -123,9 +123,4 @@ def _packages_of(extra: str) -> list[str]:
         requirements = [line.partition("; extra == ") for line in requires("fairtrial") or ()]
     except PackageNotFoundError:
         return []
-    packages = [package for package, _, owner in requirements if owner.strip("'\"") == extra]
-    # An extra may consist of another extra of fairtrial.
-    others = [package.removeprefix("fairtrial[").removesuffix("]") for package in packages]
-    if others and others != packages:
-        return [package for names in others for name in names.split(",") for package in _packages_of(name)]
-    return packages
+    return [package for package, _, owner in requirements if owner.strip("'\"") == extra]

@@ -37,6 +37,7 @@ _HOMES = {
     "describe_miss": "fairtrial.reports.judge_check_report",
     "encode_document": "fairtrial.reports.trust_report",
     "evaluate": "fairtrial.api.evaluation",
+    "EXAMPLES": "fairtrial.api.starting",
     "execute": "fairtrial.api.execution",
     "execute_mutation": "fairtrial.api.mutating",
     "export_run": "fairtrial.api.stored_runs",
@@ -108,6 +109,7 @@ _HOMES = {
     "value": "fairtrial.valuation.single",
     "write_html": "fairtrial.api.html_reports",
     "write_recordings": "fairtrial.api.conversations",
+    "write_starter": "fairtrial.api.starting",
 }
 __all__ = sorted(_HOMES)  # noqa: PLE0605  (names are imported when first used)
 
@@ -165,6 +167,8 @@ if TYPE_CHECKING:
     from fairtrial.api.reporting import print_verdict as print_verdict
     from fairtrial.api.score_planning import plan_score as plan_score
     from fairtrial.api.size_planning import plan as plan
+    from fairtrial.api.starting import EXAMPLES as EXAMPLES
+    from fairtrial.api.starting import write_starter as write_starter
     from fairtrial.api.stored_runs import Run as Run
     from fairtrial.api.stored_runs import RunFilter as RunFilter
     from fairtrial.api.stored_runs import case_ids as case_ids

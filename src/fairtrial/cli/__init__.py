@@ -19,6 +19,8 @@ from fairtrial.process_end import end_process, process_kept
 from fairtrial.version import __version__
 
 COMMANDS = {
+    "demo": "Run the example that is part of the package.",
+    "init": "Write an eval set, a config and an agent to start from.",
     "run": "Run an agent on eval sets, and score its conversations.",
     "record": "Run an agent on eval sets, and write its conversations to a file.",
     "scenarios": "Write new scenarios for an agent with a model.",

@@ -1,0 +1,52 @@
+"""`fairtrial demo` and `fairtrial init`: the first minutes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from commands import enter, fairtrial
+from fairtrial import api
+
+
+def test_demo_runs_the_example_and_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One case of the example fails, so that there is something to see. The demo itself succeeds."""
+    enter(tmp_path, monkeypatch)
+    before = sorted(tmp_path.rglob("*"))
+    done = fairtrial("demo")
+    assert done.code == 0, done.err
+    assert "$ fairtrial run examples --agent examples/agent.py:reply --store none" in done.out
+    assert "cancel_after_asking  failed" in done.out
+    assert "7 valued" in done.out
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_init_writes_files_that_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its last line is the next command."""
+    enter(tmp_path, monkeypatch)
+    done = fairtrial("init", "my evals")
+    assert done.code == 0, done.err
+    *written, last = done.out.splitlines()
+    assert sorted(Path("my evals").iterdir()) == [Path(line.removeprefix("wrote ")) for line in written]
+    assert last == "next: fairtrial run 'my evals' --agent 'my evals/agent.py:reply'"
+    assert fairtrial("check", "my evals").code == 0
+    run = fairtrial("run", "my evals", "--agent", "my evals/agent.py:reply")
+    assert (run.code, "2 passed" in run.out) == (0, True), run.out
+
+
+def test_init_overwrites_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even a part of its files is written."""
+    enter(tmp_path, monkeypatch)
+    Path("evals").mkdir()
+    Path("evals/test_config.json").write_text("mine", encoding="utf-8")
+    done = fairtrial("init")
+    assert (done.code, "evals/test_config.json exists, and would be overwritten" in done.err) == (2, True)
+    assert [file.name for file in Path("evals").iterdir()] == ["test_config.json"]
+    Path("file").touch()
+    assert fairtrial("init", "file/evals").code == 2
+
+
+def test_the_example_is_found_from_anywhere() -> None:
+    """It is part of the package."""
+    assert {file.name for file in api.EXAMPLES.iterdir()} >= {"agent.py", "shop.evalset.json", "test_config.json"}

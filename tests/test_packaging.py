@@ -1,0 +1,80 @@
+"""Is what people install complete, and does its page on an index lead somewhere?"""
+
+from __future__ import annotations
+
+import email
+import re
+import runpy
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import fairtrial
+
+ROOT = Path(__file__).parent.parent
+HOOK = runpy.run_path(str(ROOT / "hatch_build.py"))
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+RELATIVE = re.compile(r"\]\((?!https?://|#)")
+
+
+def test_a_wheel_holds_the_example_and_the_starter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And its page has absolute links only, to the repository that the build names."""
+    monkeypatch.setenv("FAIRTRIAL_REPOSITORY", "https://git.example.org/fair/trial")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    (path,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(path) as wheel:
+        names = set(wheel.namelist())
+        (metadata,) = (wheel.read(name).decode() for name in names if name.endswith("/METADATA"))
+    folders = {"examples": ROOT / "examples", "starter": ROOT / "src" / "fairtrial" / "starter"}
+    files = [f"fairtrial/{name}/{file.name}" for name, folder in folders.items() for file in folder.glob("*.*")]
+    assert len(files) >= 7
+    assert set(files) <= names
+    page = email.message_from_string(metadata)
+    assert "Repository, https://git.example.org/fair/trial" in page.get_all("Project-URL", [])
+    assert page["Author"]
+    readme = str(page.get_payload())
+    assert not RELATIVE.search(readme)
+    assert "(https://git.example.org/fair/trial/blob/main/docs/index.md)" in readme
+
+
+def test_a_build_without_a_repository_has_no_dead_links() -> None:
+    """The links become text."""
+    page = HOOK["rendered"](README, "")
+    assert not RELATIVE.search(page)
+    assert "[ADK](https://github.com/google/adk-python)" in page
+    assert HOOK["urls"]("") == {}
+
+
+@pytest.mark.parametrize(
+    ("remote", "address"),
+    [
+        ("https://git.example.org/fair/trial.git\n", "https://git.example.org/fair/trial"),
+        ("https://user:secret@git.example.org/fair/trial", "https://git.example.org/fair/trial"),
+        ("git@git.example.org:fair/trial.git", "https://git.example.org/fair/trial"),
+        ("ssh://git@git.example.org/fair/trial.git", "https://git.example.org/fair/trial"),
+        ("/srv/git/trial.git", ""),
+        ("", ""),
+    ],
+)
+def test_a_remote_has_a_web_address(remote: str, address: str) -> None:
+    """Without credentials. A folder has none."""
+    assert HOOK["web_address"](remote) == address
+
+
+def test_no_file_names_a_package_registry() -> None:
+    """Mirrors and proxies are the business of whoever installs: the constraints pin versions without addresses."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False).stdout
+    files = [ROOT / name for name in listed.split("\0") if name]
+    if not files:
+        pytest.skip("needs a checkout")
+    hosts = re.compile(rb"py" rb"pi\.org|pythonhosted\.org|registry\.npm" rb"js\.org|--(extra-)?index-url")
+    assert [file.name for file in files if file.is_file() and hosts.search(file.read_bytes())] == []
+
+
+def test_the_version_of_a_wheel_is_the_version_of_the_package() -> None:
+    """Written down once."""
+    assert re.fullmatch(r"\d+\.\d+\.\d+(\.?\w+)?", fairtrial.__version__)
