@@ -120,7 +120,8 @@ def _packages_of(extra: str) -> list[str]:
     from importlib.metadata import PackageNotFoundError, requires
 
     try:
-        requirements = [line.partition("; extra == ") for line in requires("fairtrial") or ()]
+        requirements = [line.partition(";") for line in requires("fairtrial") or ()]
     except PackageNotFoundError:
         return []
-    return [package for package, _, owner in requirements if owner.strip("'\"") == extra]
+    # For example: pyarrow>=17; extra == 'parquet'
+    return [package.strip() for package, _, marker in requirements if f"extra == '{extra}'" in marker.replace('"', "'")]

@@ -236,7 +236,7 @@ def test_replies_of_compatible_servers_are_read(reply: dict[str, Json], text: st
 @pytest.mark.parametrize(
     ("name", "thinking", "effort"),
     [
-        ("openai/o3-mini", "minimal", "low"),
+        ("openai/o3-mini", "high", "high"),
         ("openai/gpt-5.1", False, "none"),
         ("openai/gpt-5", True, "medium"),
         ("openai/gpt-4o", "low", None),
