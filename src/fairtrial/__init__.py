@@ -244,6 +244,7 @@ __all__ = [
     "ToolUseQuality",
     "ToolUseRubrics",
     "Trace",
+    "TraceOptions",
     "TraceValue",
     "TrajectoryQuality",
     "TrajectoryRubrics",
