@@ -23,6 +23,9 @@ def _is_span(span: Span) -> bool:
 def _read(span: Span, reading: Diagnostics) -> Facts:
     kind = kind_of(_KINDS, span.attributes["langsmith.span.kind"])
     inputs, outputs = span.attributes["langsmith.inputs"], span.attributes.get("langsmith.outputs")
+    if outputs == {}:
+        # LangSmith writes an empty object in the place of hidden contents. Real outputs have a key at least.
+        inputs, outputs = inputs or None, None
     if kind == "model":
         settings: Any = span.attributes.get("langsmith.invocation_params")
         facts = model_facts(

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from msgspec.structs import replace
+
 from fairtrial.formats.chats.assembly import Entry, UserMessage, number_at, object_at, text_at
 from fairtrial.formats.dialects.attributes import (
     arguments,
@@ -52,10 +54,12 @@ def model_facts(
     counted = next((entry for entry in answer_entries or () if isinstance(entry, Usage)), None)
     fields = reply if isinstance(reply, dict) else {}
     name = model or text_at(fields, "model") or (text_at(request, "model") if isinstance(request, dict) else "")
+    if counted is not None and not counted.model:
+        counted = replace(counted, model=name)
     declared = tools if tools is not None else request.get("tools") if isinstance(request, dict) else None
     return Facts(
         "model",
-        input=None if request is None else tuple(_messages(request, reading)),
+        input=None if request is None else tuple(_messages(request, reading)) or None,
         output=steps or None,
         instructions=_instructions(request) or text_at(fields, "instructions"),
         declarations=declarations_of(declared),
