@@ -362,3 +362,19 @@ def test_hidden_contents_of_langsmith_are_withheld(tmp_path: Path) -> None:
     (invocation,) = recording.trace.invocations
     assert [(call.name, "LANGSMITH_HIDE_INPUTS" in call.withheld) for call in invocation.tool_calls] == [("get", True)]
     assert "LANGSMITH_HIDE_INPUTS" in invocation.user.withheld
+
+
+def test_instructions_with_the_role_of_the_user_are_no_turn(tmp_path: Path) -> None:
+    """Langfuse writes them so for LangGraph, whose own spans tell which texts are the user's."""
+    (document,) = langfuse()
+    root, first, _, second = document["observations"]
+    root |= {"type": "SPAN", "input": {"messages": [{"type": "human", "content": "Where is it?"}]}}
+    declared = {"role": "tool", "content": {"type": "function", "function": {"name": "get"}}}
+    instructions = {"role": "user", "content": "Be brief."}
+    first["input"] = [instructions, USER, declared]
+    second["input"] = [instructions, USER, CALL, {**RESULT, "content": [{"state": "here"}]}, declared]
+    (recording,) = recordings(tmp_path, [document])
+    (invocation,) = recording.trace.invocations
+    results = [step for step in invocation.steps or () if isinstance(step, ToolResult)]
+    assert (invocation.query, invocation.reply) == ("Where is it?", "Here.")
+    assert [result.response for result in results] in ([[{"state": "here"}]], [{"state": "here"}])

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from fairtrial.formats.chats.assembly import Entry, UserMessage, number_at, object_at, text_at
@@ -193,4 +194,12 @@ def _plain(message: Any) -> Any:
     calls = object_at(message, "additional_kwargs").get("tool_calls")
     if isinstance(calls, list) and not message.get("tool_calls") and isinstance(message.get("role"), str):
         message = {**message, "tool_calls": calls}
+    content = message.get("content")
+    if message.get("role") == "tool" and not (content is None or isinstance(content, str) or _has_parts(content)):
+        message = {**message, "content": msgspec.json.encode(content).decode()}
     return message
+
+
+def _has_parts(content: Json) -> bool:
+    """Whether the content of a message consists of parts of a provider, and not of data."""
+    return isinstance(content, list) and all(isinstance(part, dict) and "type" in part for part in content)

@@ -29,10 +29,11 @@ def items(document: dict[str, Any]) -> Iterator[Span]:
     if _is_observation(document):
         yield _span(document, {})
         return
-    trace = document.get("trace") if isinstance(document.get("trace"), dict) else document
-    for observation in _observations(document):
-        if isinstance(observation, dict):
-            yield _span(observation, trace if isinstance(trace, dict) else {})
+    trace = document["trace"] if isinstance(document.get("trace"), dict) else document
+    observations = [observation for observation in _observations(document) if isinstance(observation, dict)]
+    texts = {text for observation in observations for text in _user_texts(observation)}
+    for observation in observations:
+        yield _span(_with_instructions(observation, texts) if texts else observation, trace)
 
 
 def _is_observation(value: Any) -> bool:
@@ -46,6 +47,34 @@ def _observations(document: dict[str, Any]) -> list[Any]:
         if isinstance(holder.get("observations"), list):
             return list(holder["observations"])
     return []
+
+
+def _user_texts(observation: dict[str, Any]) -> Iterator[str]:
+    """Yield the texts of the user among the messages of LangChain that a graph got."""
+    given = structured(observation.get("input"))
+    messages = given.get("messages") if isinstance(given, dict) else None
+    for message in messages if isinstance(messages, list) else ():
+        if isinstance(message, dict) and message.get("type") == "human" and isinstance(message.get("content"), str):
+            yield message["content"]
+
+
+def _with_instructions(observation: dict[str, Any], user_texts: set[str]) -> dict[str, Any]:
+    """Return a call of a model whose instructions have the role of the system.
+
+    In some versions, Langfuse writes all messages of LangChain with the role of the user.
+    """
+    messages = structured(observation.get("input"))
+    if observation.get("type") != "GENERATION" or not isinstance(messages, list):
+        return observation
+    corrected = [
+        {**message, "role": "system"} if _is_instruction(message, user_texts) else message for message in messages
+    ]
+    return {**observation, "input": corrected}
+
+
+def _is_instruction(message: Any, user_texts: set[str]) -> bool:
+    is_user = isinstance(message, dict) and message.get("role") == "user"
+    return is_user and isinstance(message.get("content"), str) and message["content"] not in user_texts
 
 
 def _span(observation: dict[str, Any], trace: dict[str, Any]) -> Span:
