@@ -11,6 +11,7 @@ from fairtrial.formats.conversation.joining import conversation_id, successors
 from fairtrial.formats.conversation.nodes import Node, nodes_of
 from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
 from fairtrial.formats.conversation.trace_assembly import Assembly
+from fairtrial.formats.cut_off_texts import with_beginnings
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.body import spans_of
 from fairtrial.formats.spans.span import SpanItem
@@ -94,6 +95,6 @@ def _first_trace(nodes: Sequence[Node]) -> str:
 
 def _recording(name: str, nodes: Sequence[Node], trace: Trace) -> Recording:
     failure = Failure("agent", trace.broken) if trace.broken else None
-    trace = replace(trace, session_id=name)
+    trace = replace(with_beginnings(trace), session_id=name)
     case_id = name or _first_trace(nodes)
     return Recording(case_id, trace, failure=failure, ended_by="failure" if failure else "script")

@@ -17,6 +17,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from msgspec.structs import replace
+
+from fairtrial.formats.cut_off_texts import LIMIT, is_cut_json
 from fairtrial.formats.dialects.agents_sdk import OPENAI_AGENTS
 from fairtrial.formats.dialects.facts import NOTHING, Dialect, Facts, combined
 from fairtrial.formats.dialects.genai import GENAI
@@ -80,7 +83,13 @@ def dialect_names(items: Iterable[SpanItem]) -> tuple[str, ...]:
 
 
 def facts_of(span: Span, reading: Diagnostics) -> Facts:
-    """Return what a span says in all its dialects together."""
+    """Return what a span says in all its dialects together. Attributes that a limit cut off are as good as absent."""
+    cut_names = sorted(name for name, value in span.attributes.items() if is_cut_json(value))
+    if cut_names:
+        whole = {name: value for name, value in span.attributes.items() if name not in cut_names}
+        facts = facts_of(replace(span, attributes=whole), reading)
+        setting = f"{LIMIT} higher, because the limit cut {cut_names[0]} off,"
+        return facts if facts is NOTHING else replace(facts, switch=setting)
     facts = NOTHING
     for dialect in dialects_of(span):
         facts = combined(facts, dialect.read(span, reading))
