@@ -5,6 +5,7 @@ Each page runs in a folder of its own that holds `examples/`, block by block:
 - a block with `title="NAME"` is saved under the name;
 - other Python runs as a script, and each line of `sh` as a command;
 - `text` directly below a command is its output;
+- `console` is a command on files that the project does not hold, and does not run here;
 - other JSON is read, and used if it is a configuration.
 
 Models are played by a server on this machine. It gives the right answer to questions with known answers, and the first
@@ -154,6 +155,19 @@ def test_page_works(page: Path, reader: Reader) -> None:
     """Whoever follows a page from its first block to its last gets what the page shows."""
     for block in blocks(page.read_text()):
         reader.follow(block)
+
+
+@pytest.mark.shared
+def test_real_traces_of_langfuse_give_the_output_on_their_page(reader: Reader, shared: Path) -> None:
+    """The page cannot hold the traces. Its block `console` runs on them, and the next block of text is its output."""
+    page = list(blocks((ROOT / "docs" / "how-to" / "score-platform-traces.md").read_text(encoding="utf-8")))
+    (reader.folder / "traces").symlink_to(shared / "data" / "traces")
+    for block in page:
+        if block.title:
+            reader.follow(block)
+    place = next(place for place, block in enumerate(page) if block.language == "console")
+    reader.follow(page[place]._replace(language="sh", code=page[place].code.rstrip() + "  # exits with 1"))
+    reader.follow(page[place + 1]._replace(follows=True))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
