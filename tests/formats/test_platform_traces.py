@@ -177,7 +177,7 @@ def jaeger() -> list[Any]:
 
     spans = []
     for name, second, given, reply in SPANS:
-        tags = {"gen_ai.operation.name": operations[name], "gen_ai.tool.name": "get"}
+        tags: dict[str, Any] = {"gen_ai.operation.name": operations[name], "gen_ai.tool.name": "get"}
         if "messages" in given:
             tags |= {
                 "gen_ai.input.messages": messages(given["messages"]),
