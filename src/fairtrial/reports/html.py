@@ -14,7 +14,7 @@ import hashlib
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from itertools import count, islice
 from typing import IO, Any, BinaryIO
@@ -27,7 +27,8 @@ from fairtrial.reports.html_summary import summary_html
 from fairtrial.reports.report_table import DEFAULTS, ReportedRun, ReportOptions
 from fairtrial.reports.view import RunReader, comparison_view
 from fairtrial.text.display import visible
-from fairtrial.text.redact import redact_json
+from fairtrial.text.pairs import secret_under
+from fairtrial.text.redact import redact, redact_json
 
 CHUNK = 100
 LIMIT = 50_000_000
@@ -35,6 +36,9 @@ LIMIT = 50_000_000
 
 _END_OF_TEXT, _END_OF_ATTEMPT = b"\xff", b"\xfe"
 """Two bytes that do not occur in UTF-8."""
+
+_SHORT = 60
+"""The length up to which cleaned texts are remembered."""
 
 _SEARCHED = frozenset({"text", "reason", "cause"})
 """The keys whose texts a search reads."""
@@ -130,23 +134,39 @@ def _packed(attempts: Sequence[shapes.AttemptView]) -> tuple[bytes, bytes]:
     return bytes(texts), msgspec.json.encode(details)
 
 
-def clean(value: Any) -> Any:
+def clean(value: Any, key: str = "") -> Any:
     """Return JSON without secrets and without lone surrogates, which are not text in any encoding.
 
-    E-mail addresses stay, because many conversations are about them.
+    E-mail addresses stay, because many conversations are about them. `key` is the key under which the value stands.
     """
-    return redact_json(_encodable(value), emails=False)[0]
-
-
-def _encodable(value: Any) -> Any:
     if isinstance(value, str):
-        return value if value.isascii() else _encodable_text(value)
+        return _clean_member(_clean_text(value), value, key)
     if isinstance(value, dict):
-        return {_encodable(key): _encodable(item) for key, item in value.items()}
-    return [_encodable(item) for item in value] if isinstance(value, list) else value
+        if any(name != _clean_text(name) for name in value):
+            return redact_json({visible(name): clean(item, name) for name, item in value.items()}, emails=False)[0]
+        return {name: clean(item, name) for name, item in value.items()}
+    if isinstance(value, list):
+        return [clean(item, key) for item in value]
+    return value if value is None or isinstance(value, bool) else _clean_member(value, str(value), key)
 
 
-def _encodable_text(text: str) -> str:
+def _clean_member(cleaned: Any, text: str, key: str) -> Any:
+    """Return a cleaned value, or a note in its place if its key says that it is a secret."""
+    return "[REDACTED:pair]" if key and secret_under(key, text) else cleaned
+
+
+def _clean_text(text: str) -> str:
+    return _clean_short_text(text) if len(text) <= _SHORT else _clean_long_text(text)
+
+
+def _clean_long_text(text: str) -> str:
+    return redact(text if text.isascii() else _encodable(text), emails=False)[0]
+
+
+_clean_short_text = lru_cache(maxsize=1 << 14)(_clean_long_text)  # names and values repeat in most attempts
+
+
+def _encodable(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
