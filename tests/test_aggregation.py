@@ -256,3 +256,16 @@ def test_a_run_whose_passed_attempts_are_all_invalid_is_unscored() -> None:
     assert found.verdict is Verdict.UNSCORED
     assert "every attempt that passed is invalid" in found.reasons[0]
     assert aggregate([invalid, result(1, 1)]).verdict is Verdict.PASSED
+
+
+def test_a_criterion_that_is_unscored_in_part_has_a_range_that_its_mean_could_have() -> None:
+    """Cases with 1.0, with nothing, and with parts 1.0 and nothing: the mean is between 1.5 / 3 and 3 / 3."""
+    in_part = Score(1.0, parts=(Score(1.0), Score(None, "no vote")))
+    results = [
+        CaseResult(f"case_{position}", position, (Outcome("quality", score, 0.5),))
+        for position, score in enumerate([Score(1.0), Score(None, "no judge"), in_part])
+    ]
+    (summary,) = aggregate(results).criteria
+    assert summary.possible == (0.5, 1.0)
+    (summary,) = aggregate(results[:1]).criteria
+    assert summary.possible is None

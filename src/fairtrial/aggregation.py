@@ -15,7 +15,7 @@ from fairtrial.records.average import mean
 from fairtrial.records.ballot import Ballot, PairAgreement, sum_pairs
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.result import CaseResult, JudgeStats, Outcome, Verdict
-from fairtrial.records.score import FaultSide, Range
+from fairtrial.records.score import FaultSide, Range, bounds
 from fairtrial.records.summary import CriterionSummary, Estimate, RunUsage, Summary, Valid
 from fairtrial.stats.interval import (
     LOGARITHMIC,
@@ -165,6 +165,8 @@ class _CriterionTally:
         self._errors = 0
         self._all = _Numbers()
         self._valid: _Numbers | None = _Numbers()
+        self._possible = (_CaseMeans(), _CaseMeans())
+        self._is_open = False
         self._latest: Outcome | None = None
         self._judges = _JudgeTally()
 
@@ -173,6 +175,8 @@ class _CriterionTally:
         for numbers in (self._all, self._valid):
             if numbers is not None:
                 numbers.close()
+        for ends in self._possible:
+            ends.close()
 
     def add(self, result: CaseResult, outcome: Outcome, verdict: Verdict) -> None:
         """Count the outcome of one attempt."""
@@ -194,8 +198,25 @@ class _CriterionTally:
         self.has_value = self.has_value or outcome.score.value is not None
         passes = False if is_error else _passes(verdict)
         self._all.add(outcome.score.value, passes=passes)
+        self._add_possible(outcome)
         if self._valid is not None and not result.invalidations:
             self._valid.add(outcome.score.value, passes=passes)
+
+    def _add_possible(self, outcome: Outcome) -> None:
+        """Add the lowest and the highest value that an outcome could have, which differ if it is unscored in part."""
+        value = outcome.score.value
+        ends = (value, value)
+        if value is None or any(part.value is None or part.parts for part in outcome.score.parts):
+            ends = bounds(outcome.score, outcome.range) or ends
+        self._is_open = self._is_open or ends[0] != ends[1]
+        for numbers, end in zip(self._possible, ends, strict=True):
+            if end is not None:
+                numbers.add(end)
+
+    def _possible_means(self) -> tuple[float, float] | None:
+        """Return both ends of the mean that all outcomes could have, or None if every outcome is scored."""
+        low, high = (mean(numbers.means) if numbers.means else math.inf for numbers in self._possible)
+        return (low, high) if self._is_open and math.isfinite(low) and math.isfinite(high) else None
 
     def summary(self) -> CriterionSummary:
         """Return the numbers."""
@@ -217,6 +238,7 @@ class _CriterionTally:
             **self._judges.summary(),
             range=scale,
             valid=None if valid is None else Valid(valid.n, _mean(valid.values, scale), _pass_rate(valid.passes)),
+            possible=self._possible_means(),
         )
 
 

@@ -5,6 +5,7 @@ import { badge } from "./keys";
 import { Name } from "./marks";
 import { Foreign, Json, jsonText } from "./text";
 import type { AttemptView, ExpectedView, InvocationView, OutcomeView, PartView, StepView } from "./view";
+import { shortened } from "./visible";
 
 const BRIEF = 140;
 
@@ -152,6 +153,7 @@ function Bubble(props: { step: StepView; side: "user" | "agent"; name: string; m
         )}
       </div>
       <Foreign text={step.text ?? ""} marks={marks} />
+      <Withheld step={step} />
       <Attachments step={step} />
     </div>
   );
@@ -185,14 +187,26 @@ function Step({ step, marks }: { step: StepView; marks: readonly string[] }) {
         {typeof step.seconds === "number" && <span class="muted">{language.seconds(step.seconds)}</span>}
       </summary>
       {step.kind === "thought" ? <Foreign text={step.text ?? ""} marks={marks} /> : <Json value={content} />}
+      <Withheld step={step} />
     </details>
+  );
+}
+
+/** Content that the recording does not hold, or only in part. */
+function Withheld({ step }: { step: StepView }) {
+  const { language } = usePage();
+  if (!step.withheld) return null;
+  return (
+    <>
+      <p class="note">{language.text("withheld", { reason: step.withheld })}</p>
+      {step.beginning && <Foreign text={`${step.beginning}…`} />}
+    </>
   );
 }
 
 function oneLine(content: unknown): string {
   const text = typeof content === "string" ? content : (JSON.stringify(content) ?? "");
-  const line = text.slice(0, BRIEF * 2).replaceAll(/\s+/g, " ");
-  return line.length > BRIEF ? `${line.slice(0, BRIEF)}…` : line;
+  return shortened(text.slice(0, BRIEF * 2).replaceAll(/\s+/g, " "), BRIEF);
 }
 
 const PICTURES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { usePage } from "./context";
 import { type Change, diffWords } from "./diff";
-import { languageOf, pieces } from "./visible";
+import { languageOf, pieces, shortened } from "./visible";
 
 const LONGEST = 6000;
 
@@ -79,7 +79,7 @@ export function jsonText(value: unknown): string {
 
 /** The words that differ between two texts. */
 export function WordDiff({ expected, actual }: { expected: string; actual: string }) {
-  const changes = useMemo(() => diffWords(expected, actual), [expected, actual]);
+  const changes = useMemo(() => diffWords(shortened(expected, LONGEST), shortened(actual, LONGEST)), [expected, actual]);
   const { language } = usePage();
   return (
     <div class="word-diff">

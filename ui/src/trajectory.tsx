@@ -4,6 +4,9 @@ import { diffWords } from "./diff";
 import { Name } from "./marks";
 import { Changed, jsonText, Plain } from "./text";
 import type { CallRowView, StepView } from "./view";
+import { shortened } from "./visible";
+
+const LONGEST = 2000;
 
 const SIGNS: Readonly<Record<CallRowView["relation"], string>> = {
   equal: "=",
@@ -113,9 +116,9 @@ function differs(name: string, pointers: readonly string[]): boolean {
 }
 
 function Argument(props: { value: unknown; other: unknown; side: "removed" | "added"; differs: boolean }) {
-  const text = jsonText(props.value);
+  const text = shortened(jsonText(props.value), LONGEST);
   if (!props.differs) return <Plain text={text} />;
-  const other = props.other === undefined ? "" : jsonText(props.other);
+  const other = props.other === undefined ? "" : shortened(jsonText(props.other), LONGEST);
   const changes = props.side === "removed" ? diffWords(text, other) : diffWords(other, text);
   const hidden = props.side === "removed" ? "added" : "removed";
   return (

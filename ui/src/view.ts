@@ -423,6 +423,8 @@ export interface StepView {
   injected?: Injection[];
   parts?: Part[];
   seconds?: number | null;
+  withheld?: string;
+  beginning?: string;
 }
 
 export interface Usage {

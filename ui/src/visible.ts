@@ -42,9 +42,16 @@ function joins(text: string, index: number): boolean {
   return PICTURE.test(before) && PICTURE.test(after);
 }
 
-/** Returns a text on one line with its hidden characters spelt out, for attributes and titles. */
+const LONGEST_LINE = 400;
+
+/** Returns the beginning of a text, with an ellipsis if it is cut. */
+export function shortened(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most)}…`;
+}
+
+/** Returns a text on one line with its hidden characters spelt out, for names, attributes and titles. */
 export function visibleLine(text: string): string {
-  return pieces(text)
+  return pieces(shortened(text, LONGEST_LINE))
     .map((piece) => piece.text)
     .join("")
     .replaceAll("\n", "\\n");

@@ -192,6 +192,7 @@ def _criterion(summary: CriterionSummary, calibration: Calibration | None) -> sh
         threshold=summary.threshold,
         lower_is_better=summary.lower_is_better,
         valid=None if valid is None else shapes.ValidView(valid.n, _estimate(valid.mean), _estimate(valid.pass_rate)),
+        possible=None if summary.possible is None else shapes.RangeView(*summary.possible),
         judge=None if calibration is None else _judge(calibration),
         self_agreement=summary.self_agreement,
         panel_agreement=summary.panel_agreement,

@@ -267,34 +267,29 @@ def _invocation(invocation: Invocation, agents: AgentIndex) -> shapes.Invocation
 
 def step_view(step: Step) -> shapes.StepView:
     """Return a step of a conversation."""
-    if isinstance(step, ToolCall):
-        return shapes.StepView(
-            "tool_call", name=step.name, args=step.args, author=step.author, model=step.model, seconds=step.seconds
-        )
-    if isinstance(step, ToolResult):
-        return shapes.StepView(
-            "tool_result",
-            name=step.name,
-            response=step.response,
-            author=step.author,
-            is_error=step.is_error,
-            injected=list(step.injected),
-            seconds=step.seconds,
-        )
-    if isinstance(step, Thought):
-        return shapes.StepView("thought", text=step.text, author=step.author, model=step.model, seconds=step.seconds)
-    return _message(step)
-
-
-def _message(message: Message) -> shapes.StepView:
-    return shapes.StepView(
-        "message",
-        text=message.text,
-        author=message.author,
-        model=message.model,
-        parts=list(message.parts),
-        seconds=message.seconds,
-    )
+    common = {
+        "author": step.author,
+        "seconds": step.seconds,
+        "withheld": step.withheld,
+        "beginning": step.beginning,
+    }
+    match step:
+        case ToolCall():
+            return shapes.StepView("tool_call", name=step.name, args=step.args, model=step.model, **common)  # type: ignore[arg-type]
+        case ToolResult():
+            injected = list(step.injected)
+            return shapes.StepView(
+                "tool_result",
+                name=step.name,
+                response=step.response,
+                is_error=step.is_error,
+                injected=injected,
+                **common,  # type: ignore[arg-type]
+            )
+        case Thought():
+            return shapes.StepView("thought", text=step.text, model=step.model, **common)  # type: ignore[arg-type]
+        case Message():
+            return shapes.StepView("message", text=step.text, model=step.model, parts=list(step.parts), **common)  # type: ignore[arg-type]
 
 
 _QUERY = 120

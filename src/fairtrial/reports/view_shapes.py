@@ -292,7 +292,7 @@ class BallotView(ViewShape, frozen=True):
 
 
 class StepView(ViewShape, frozen=True):
-    """A step of an invocation."""
+    """A step of an invocation. `withheld` is the reason if its content is not recorded, `beginning` its beginning."""
 
     kind: StepKind
     text: str = ""
@@ -305,6 +305,8 @@ class StepView(ViewShape, frozen=True):
     injected: list[Injection] = []
     parts: list[Part] = []
     seconds: float | None = None
+    withheld: str = ""
+    beginning: str = ""
 
 
 class InvocationView(ViewShape, frozen=True):
