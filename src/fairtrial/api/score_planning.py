@@ -26,8 +26,7 @@ from fairtrial.api.planning import (
     warnings_of,
 )
 from fairtrial.errors import UsageError
-from fairtrial.formats.conversation.options import DEFAULTS
-from fairtrial.formats.conversation.options import TraceOptions as TraceOptions
+from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
 from fairtrial.judge.judges import Judges
 from fairtrial.planned_case import PairedRecordings, PlannedCase, PlannedCases
 from fairtrial.records.attempt import Recording
