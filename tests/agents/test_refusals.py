@@ -7,6 +7,7 @@ from kinds import KINDS, marks_of
 
 from fairtrial.agents import agent_of
 from fairtrial.errors import UsageError
+from fairtrial.metrics.signature import signature
 
 REFUSED = [
     ("http", "http:host", "must be a URL"),
@@ -40,3 +41,22 @@ def test_a_target_that_means_no_agent_is_refused(kind: str, target: str, problem
     with pytest.raises(UsageError, match=problem) as refused:
         agent_of(target)
     assert str(refused.value).startswith(f"--agent {target}: ")
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        pytest.param(kind, name, marks=pytest.mark.agents)
+        for kind, name in (
+            ("langgraph", "langgraph_shop:agent"),
+            ("openai-agents", "openai_shop:agent"),
+            ("pydantic-ai", "pydantic_ai_shop:agent"),
+            ("adk", "adk_shop.agent:root_agent"),
+        )
+    ],
+)
+def test_the_signature_of_an_agent_holds_no_address(kind: str, name: str) -> None:
+    """Two processes give an agent the same signature, so that their runs can be compared."""
+    if not KINDS[kind].installed:
+        pytest.skip(f"needs {KINDS[kind].module}")
+    assert " at 0x" not in str(signature(agent_of(f"{kind}:{name}")))

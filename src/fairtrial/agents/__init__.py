@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import importlib
+from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from fairtrial.agents.function import FunctionAgent
 from fairtrial.agents.signatures import opens_sessions
@@ -36,6 +37,10 @@ KINDS: dict[str, _Kind] = {
 """Every kind of target by its prefix."""
 
 
+PLUGINS = "fairtrial.agents"
+"""The group of entry points with which packages add kinds of targets."""
+
+
 def agent_of(target: str | Any) -> Agent:
     """Return the agent at a target, or around a function or a framework's agent.
 
@@ -50,6 +55,12 @@ def agent_of(target: str | Any) -> Agent:
         except UsageError as error:
             raise UsageError(f"--agent {target}: {error}") from error.__cause__
         return agent
+    plugin = _plugin(prefix) if rest else None
+    if plugin is not None:
+        try:
+            return cast("Agent", plugin.agent_at(target))
+        except UsageError as error:
+            raise UsageError(f"--agent {target}: {error}") from error.__cause__
     allowed = f"or begin with {', '.join(f'{kind}:' for kind in KINDS)}"
     near = nearest(prefix.lower(), KINDS)
     if not colon:
@@ -63,6 +74,19 @@ def agent_of(target: str | Any) -> Agent:
         missing = isinstance(error.__cause__, ModuleNotFoundError) and error.__cause__.name == prefix
         raise ConfigError(f"{error}{near if missing else ''}") from error.__cause__
     return _around(found, f"--agent: must be something to call, got {target!r}, a {type(found).__name__}; {allowed}")
+
+
+def _plugin(kind: str) -> Any:
+    """Return the module of an installed package for a kind of target, or None.
+
+    A package declares it in the group of entry points. Raises UsageError if the module cannot be imported.
+    """
+    for entry_point in entry_points(group=PLUGINS, name=kind):
+        try:
+            return entry_point.load()
+        except Exception as error:
+            raise UsageError(f"--agent: the entry point {kind!r} of {PLUGINS} cannot be loaded: {error}") from error
+    return None
 
 
 def _nearest_target(target: str) -> str:

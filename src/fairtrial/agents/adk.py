@@ -109,7 +109,7 @@ class AdkAgent:
 
     path: str
     name: str
-    source: AgentSource | None = None
+    source: AgentSource | None = field(default=None, repr=False)
     make: Callable[..., Any] | None = field(default=None, repr=False)
     _open: list[object] = field(default_factory=list, repr=False)
 

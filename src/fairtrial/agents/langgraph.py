@@ -7,7 +7,7 @@ import inspect
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from fairtrial.agents.approvals import Approvals
@@ -71,7 +71,7 @@ class LangGraphAgent:
     """
 
     path: str
-    source: AgentSource
+    source: AgentSource = field(repr=False)
 
     @property
     def refuses_environment(self) -> str:

@@ -7,7 +7,7 @@ import copy
 import inspect
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from fairtrial.agents.approvals import Approvals
@@ -66,7 +66,7 @@ class OpenAIAgent:
     """
 
     path: str
-    source: AgentSource
+    source: AgentSource = field(repr=False)
 
     def refuses_parts(self, parts: Sequence[Part]) -> str:  # noqa: ARG002
         """Return an empty text: the SDK has a place for pictures, sounds, files and their URLs."""

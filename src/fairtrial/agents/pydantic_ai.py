@@ -6,7 +6,7 @@ import copy
 import inspect
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from fairtrial.agents.approvals import Approvals
@@ -54,7 +54,7 @@ class PydanticAgent:
     """
 
     path: str
-    source: AgentSource
+    source: AgentSource = field(repr=False)
 
     def refuses_parts(self, parts: Sequence[Part]) -> str:  # noqa: ARG002
         """Return an empty text: the library has a place for pictures, sounds, films, files and their URLs."""
