@@ -103,7 +103,7 @@ def quote_count(text: bytes) -> int:
     If it differs, `duplicate_keys` finds the key, which takes much longer. The counts can also differ without a
     duplicate key, for example if a text holds a backslash in front of `u0022`.
     """
-    return text.count(b'"') + text.count(_ESCAPED_QUOTE)
+    return text.count(b'"') + (text.count(_ESCAPED_QUOTE) if b"\\" in text else 0)
 
 
 def quote_count_of(value: Any) -> int:

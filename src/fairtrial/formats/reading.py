@@ -120,8 +120,9 @@ class Diagnostics:
             self.wrong_type(at, "an object", raw)
             return fields, None
         extra: dict[str, Any] | None = None
+        name_of = names.get
         for key, value in raw.items():
-            name = names.get(key)
+            name = name_of(key)
             if name is None:
                 extra = extra or {}
                 extra[key] = value

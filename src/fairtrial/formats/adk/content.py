@@ -77,13 +77,13 @@ def message(raw: Any, at: Place, reading: Diagnostics, *, role: str) -> Message:
         parts = raw.get("parts")
         if type(parts) is list and len(parts) == 1 and len(raw) == (2 if raw.get("role") == role else 1):
             part = parts[0]
-            if type(part) is dict and type(part.get("text")) is str and _is_only_text(part):
+            if type(part) is dict and type(part.get("text")) is str and (len(part) == 1 or _is_only_text(part)):
                 return Message(part["text"])
     return _message(raw, at, reading, role=role)
 
 
 def _is_only_text(part: dict[str, Any]) -> bool:
-    return len(part) == 1 or all(value is None and key in _PART for key, value in part.items() if key != "text")
+    return all(value is None and key in _PART for key, value in part.items() if key != "text")
 
 
 def _message(raw: Any, at: Place, reading: Diagnostics, *, role: str) -> Message:
@@ -142,8 +142,9 @@ def _part(raw: Any, at: Place, reading: Diagnostics) -> dict[str, Any]:
         reading.wrong_type(at, "an object such as {'text': '...'}", raw)
         return {}
     part = {key: value for key, value in raw.items() if value is not None or key not in _PART}
-    for key in part.keys() - _PART.keys():
-        reading.unknown(at, key, _PART.values(), open_ended=part[key] is None)
+    if not part.keys() <= _PART.keys():
+        for key in part.keys() - _PART.keys():
+            reading.unknown(at, key, _PART.values(), open_ended=part[key] is None)
     if "text" in part and type(part["text"]) is not str:
         reading.wrong_type((at, "text"), "a string", part["text"])
         part.pop("text")
@@ -238,6 +239,10 @@ def call(
     raw: Any, at: Place, reading: Diagnostics, *, author: str = "", beside: dict[str, Any] | None = None
 ) -> ToolCall:
     """Return a `FunctionCall`. Absent and null arguments are empty arguments."""
+    if type(raw) is dict:
+        name, args, call_id = raw.get("name"), raw.get("args"), raw.get("id", "")
+        if type(name) is str and type(args) is dict and type(call_id) is str and len(raw) == 2 + ("id" in raw):
+            return ToolCall(intern(name), args, call_id, author, _merged(None, beside))  # nearly every call
     fields, unknown = reading.fields(raw, _CALL, at)
     return ToolCall(
         intern(reading.required(fields, "name", at)),
@@ -252,6 +257,11 @@ def result(
     raw: Any, at: Place, reading: Diagnostics, *, author: str = "", beside: dict[str, Any] | None = None
 ) -> ToolResult:
     """Return a `FunctionResponse`. Keys that state a failure stay in `extra` to be written back."""
+    if type(raw) is dict:
+        name, response, call_id = raw.get("name"), raw.get("response"), raw.get("id", "")
+        if type(name) is str and type(response) is dict and type(call_id) is str and len(raw) == 2 + ("id" in raw):
+            is_error = _failed(response, {})
+            return ToolResult(intern(name), response, call_id, author, _merged(None, beside), is_error=is_error)
     fields, unknown = reading.fields(raw, _RESPONSE, at, quiet=_FAILURE_FLAGS)
     response = fields.get("response")
     return ToolResult(
@@ -274,10 +284,12 @@ _READERS: dict[str, Callable[..., Step]] = {
 
 def _merged(inner: dict[str, Any] | None, beside: dict[str, Any] | None) -> dict[str, Any] | None:
     """Return the unknown keys of a call or response, and under `part` the other keys of its part."""
+    if not inner and not beside:
+        return None
     merged = dict(inner or {})
     if beside:
         merged["part"] = beside
-    return merged or None
+    return merged
 
 
 def event(raw: Any, at: Place, reading: Diagnostics) -> tuple[Event, list[Step], Usage | None]:

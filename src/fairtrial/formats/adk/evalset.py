@@ -107,15 +107,14 @@ def case(raw: Any, at: Place, reading: Diagnostics) -> EvalCase:
         return EvalCase("")
     errors = len(reading.errors)
     fields, extra = reading.fields(raw, CASE, at, open_ended=is_no_expectation)
-    contents = [name for name in ("conversation", "conversation_scenario") if name in fields]
-    if len(contents) != 1 and len(reading.errors) == errors:
-        got = "both" if contents else "neither"
+    if ("conversation" in fields) is ("conversation_scenario" in fields) and len(reading.errors) == errors:
+        got = "both" if "conversation" in fields else "neither"
         reading.error(at, f"must have exactly one of 'conversation' and 'conversation_scenario', got {got}")
     if fields.get("conversation") == [] and fields.get("without_conversation"):
         # ADK demands a conversation. Our own key says that the empty one stands for a missing one.
         del fields["conversation"]
     extra, created = _created(fields, extra)
-    if _TRPC_CONTEXT & (extra or {}).keys():
+    if extra and _TRPC_CONTEXT & extra.keys():
         reading.warning(
             at, "'contextMessages' are not given to the agent; tRPC-Agent-Go puts them before each conversation"
         )
@@ -129,7 +128,7 @@ def case(raw: Any, at: Place, reading: Diagnostics) -> EvalCase:
         if "conversation_scenario" in fields
         else None,
         _session_input(fields["session_input"], (at, "session_input"), reading) if "session_input" in fields else None,
-        rubrics(fields, at, reading),
+        rubrics(fields, at, reading) if "rubrics" in fields else (),
         None if expected is None else _calls(reading.array(fields, "expected_tool_uses", at), at, reading),
         reading.mapping(fields, "final_session_state", at),
         extra,
