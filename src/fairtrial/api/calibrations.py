@@ -90,7 +90,7 @@ def _labels_by_place(store: Store, run: str, own: Iterable[Label], elsewhere: It
     by_place: dict[str, ByPlace] = defaultdict(lambda: defaultdict(list))
     whole, foreign = [label for label in own if label.part is None], list(elsewhere)
     if whole or foreign:
-        positions = list(store.positions(run))
+        positions = [(position, key) for position, key, _ in store.case_keys(run)]
         _add_foreign(by_place, store, run, foreign, positions)
         _add_own(by_place, whole, positions)
     return by_place

@@ -230,7 +230,7 @@ def _summarize(store: Store, run_id: str, ballots: Mapping[str, Ballot], *, info
 
 async def _in_processes(pairs: Iterator[Pair], jobs: int) -> AsyncIterator[CaseResult]:
     """Yield the results of recordings that several processes score, chunk by chunk, in the order of the recordings."""
-    for results in ProcessPool(jobs, patience=PATIENCE).map(score_chunk, split_into_chunks(pairs, CHUNK)):
+    for results in ProcessPool(jobs).map(score_chunk, split_into_chunks(pairs, CHUNK)):
         for result in results:
             yield result
         await asyncio.sleep(0)  # lets the other tasks of the run commit, and notice an interruption

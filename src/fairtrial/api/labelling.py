@@ -155,7 +155,7 @@ def _outcomes_by_key(store: Store, run: str, rows: Sequence[LabelRow]) -> dict[s
     keys, names = {row.key for row in rows}, {row.criterion for row in rows}
     outcomes: dict[str, LabelledOutcome] = {}
     scales = {name: scale for name, scale in _scales(store, run).items() if name in names or "" in names}
-    cases = dict(store.positions(run))
+    cases = {position: key for position, key, _ in store.case_keys(run)}
     for position, recording in store.recordings(run) if scales else ():
         case = cases[position]
         for criterion, scale in scales.items():

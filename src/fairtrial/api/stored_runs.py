@@ -135,8 +135,8 @@ class Run:
     def results_of(self, pattern: str) -> Iterator[CaseResult]:
         """Yield the results of the cases whose id or name matches a pattern with the wildcards `*` and `?`."""
         only_name = None if "*" in pattern or "?" in pattern else pattern
-        names = self._store.case_names(self.info.id, only_name)
-        matches = (position for position, *own in names if any(fits(name, pattern) for name in own))
+        cases = self._store.case_keys(self.info.id, only_name)
+        matches = iter([position for position, key, name in cases if fits(key.case, pattern) or fits(name, pattern)])
         while positions := list(islice(matches, _BATCH)):
             yield from self._store.results(self.info.id, positions=positions)
 
@@ -252,7 +252,8 @@ def reread(store: str, run_id: str) -> Run:
 
 def measure_stored(store: Store, info: RunInfo, *, valid_only: bool = False) -> MeasuredRun:
     """Return the numbers of a run of a store, case by case. Only attempts without a score are decoded."""
-    keys, rows, terms = store.case_keys(info.id), store.attempt_rows(info.id), store.criterion_terms(info.id)
+    keys = ((key, name) for _, key, name in store.case_keys(info.id))
+    rows, terms = store.attempt_rows(info.id), store.criterion_terms(info.id)
     return measure_run(info, keys, rows, terms, valid_only=valid_only)
 
 

@@ -7,11 +7,11 @@ import tempfile
 import time
 import weakref
 from contextlib import ExitStack, suppress
-from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairtrial.api.stored_runs import open_store
+from fairtrial.file_lock import try_to_lock
 
 if TYPE_CHECKING:
     from fairtrial.store import Store
@@ -27,7 +27,7 @@ def temporary_store() -> Store:
     _remove_abandoned()
     folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
     lock = (folder / _LOCK).open("w", encoding="utf-8")
-    _take(lock)
+    try_to_lock(lock)
     store = open_store(f"sqlite:///{folder}/run.db")
     removal = ExitStack()
     removal.callback(shutil.rmtree, folder, ignore_errors=True)
@@ -37,21 +37,11 @@ def temporary_store() -> Store:
 
 
 def _remove_abandoned() -> None:
-    """Remove the folders whose process no longer holds their lock. The folders of other users stay."""
+    """Remove the folders whose process no longer holds their lock. The folders of other users stay.
+
+    Without file locks, nobody knows whether a folder is in use, and every folder stays.
+    """
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         with suppress(OSError), (folder / _LOCK).open("r+", encoding="utf-8") as lock:
-            if time.time() - folder.stat().st_mtime > _YOUNG and _take(lock):
+            if time.time() - folder.stat().st_mtime > _YOUNG and try_to_lock(lock):
                 shutil.rmtree(folder)
-
-
-def _take(lock: TextIOWrapper) -> bool:
-    """Lock a file, and return whether no other process holds it. Without file locks, every file counts as held."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        return False
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True

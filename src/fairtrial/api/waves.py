@@ -66,5 +66,6 @@ def plan_waves(plan: Plan, claims: Sequence[Claim], against: RunSource | None, s
 def decision_after(gate: SequentialGate, store: Store, info: RunInfo, waves: int) -> GateDecision:
     """Return the decision about the claims of a run after a number of waves, from its stored results."""
     rows = list(store.attempt_rows(info.id))
-    run = measure_run(info, store.case_keys(info.id), rows, store.criterion_terms(info.id))
+    keys = ((key, name) for _, key, name in store.case_keys(info.id))
+    run = measure_run(info, keys, rows, store.criterion_terms(info.id))
     return gate.decide(run, waves_of(rows, gate.measures, waves), waves)

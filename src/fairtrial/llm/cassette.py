@@ -12,12 +12,8 @@ from typing import IO
 
 import msgspec
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
-
 from fairtrial.errors import FormatError, UsageError
+from fairtrial.file_lock import try_to_lock
 from fairtrial.llm.model import CallError, UnsentError, call_key
 from fairtrial.protocols import Model
 from fairtrial.records.record import Json, Record
@@ -61,11 +57,9 @@ class CassetteWriter:
     def __post_init__(self, recorded_keys: Iterable[str]) -> None:
         self._keys = set(recorded_keys)
         self._file = self.path.open("ab")
-        try:
-            _lock(self._file)
-        except OSError:
+        if try_to_lock(self._file) is False:
             self._file.close()
-            raise UsageError(f"{self.path}: another run is recording this cassette; choose another file") from None
+            raise UsageError(f"{self.path}: another run is recording this cassette; choose another file")
         if not self._file.tell():
             self._write(CassetteHead(fairtrial_cassette=1))
 
@@ -85,12 +79,6 @@ class CassetteWriter:
     def _write(self, line: Record) -> None:
         self._file.write(msgspec.json.encode(line) + b"\n")
         self._file.flush()
-
-
-def _lock(file: IO[bytes]) -> None:
-    """Lock a file until it is closed. Raises OSError if it is locked already. On Windows, nothing is locked."""
-    if fcntl is not None:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def load_cassette(path: Path) -> dict[str, CassetteEntry]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from fairtrial.records.attempt import EndedBy, Failure
 from fairtrial.records.model_usage import ModelUsage
@@ -117,10 +117,10 @@ def result_row(result: CaseResult, run: int, criteria: Sequence[int], verdicts: 
     }
 
 
-def score_rows(result: CaseResult, run: int, criteria: Sequence[int], verdicts: Sequence[Verdict]) -> Iterator[Row]:
-    """Yield a row of the long table for each outcome, given its criterion and its verdict."""
-    for outcome, criterion, verdict in zip(result.outcomes, criteria, verdicts, strict=True):
-        yield {
+def score_rows(result: CaseResult, run: int, criteria: Sequence[int], verdicts: Sequence[Verdict]) -> list[Row]:
+    """Return a row of the long table for each outcome, given its criterion and its verdict."""
+    return [
+        {
             "run": run,
             "position": result.position,
             "attempt": result.attempt,
@@ -128,3 +128,5 @@ def score_rows(result: CaseResult, run: int, criteria: Sequence[int], verdicts: 
             "value": outcome.score.value,
             "verdict": verdict.value,
         }
+        for outcome, criterion, verdict in zip(result.outcomes, criteria, verdicts, strict=True)
+    ]

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import time
 import weakref
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import groupby
 from typing import Any, TypeVar
 
 import msgspec
@@ -15,10 +14,8 @@ import sqlalchemy as sa
 
 from fairtrial.errors import UsageError
 from fairtrial.records.attempt import Recording
-from fairtrial.records.attempt_row import AttemptRow, CriterionTerms, OutcomeRow
 from fairtrial.records.ballot import Ballot
 from fairtrial.records.expectation import ExpectedCase
-from fairtrial.records.keys import CaseKey
 from fairtrial.records.label import Label
 from fairtrial.records.reply import Reply
 from fairtrial.records.result import CaseResult, Verdict
@@ -27,11 +24,12 @@ from fairtrial.records.summary import Summary
 from fairtrial.store.bodies import BodyDecoder, UnreadableBodyError, encode
 from fairtrial.store.connections import Connections
 from fairtrial.store.database_errors import shown_url
-from fairtrial.store.label_rows import label_of, label_row
+from fairtrial.store.label_rows import label_row
 from fairtrial.store.leases import Lease
 from fairtrial.store.mappings import StoredMapping
 from fairtrial.store.opening import open_engine
 from fairtrial.store.result_rows import ResultBody, Terms, result_of, result_row, score_rows, terms_of
+from fairtrial.store.run_queries import RunQueries
 from fairtrial.store.schema import (
     BALLOTS,
     CASES,
@@ -52,10 +50,11 @@ T = TypeVar("T")
 DEFAULT_URL = "sqlite:///.fairtrial/fairtrial.db"
 SECONDS = 0.25
 """Seconds that a result may wait to be committed together with other results."""
-_BATCH = 500
+_BATCH = 2000
+"""Rows that may wait to share a transaction. A result with its scores is about six rows."""
 
 
-class Store:
+class Store(RunQueries):
     """One database: SQLite by default, or any SQLAlchemy URL.
 
     Writes commit immediately. Results, and recordings that can be read again from a file, may be batched for up to
@@ -68,12 +67,11 @@ class Store:
         Raises UsageError if the URL cannot be used or names a file that does not exist. Raises StoreError, here and in
         every method, if the database fails or does not hold a store that this version can read.
         """
-        self.url = url
-        self._connections = Connections(open_engine(url, create=create))
+        super().__init__(Connections(open_engine(url, create=create)), url)
         weakref.finalize(self, self._connections.close)
-        self._waiting: list[tuple[sa.Table, Row]] = []
+        self._waiting: defaultdict[sa.Table, list[Row]] = defaultdict(list)
+        self._waiting_rows = 0
         self._committed = time.monotonic()
-        self._numbers: dict[str, int] = {}
         self._skipped: set[tuple[str, object]] = set()
         self._terms: dict[int, dict[Terms, int]] = {}
 
@@ -143,8 +141,9 @@ class Store:
         number = self._number(run_id)
         criteria = [self._criterion(number, terms_of(outcome)) for outcome in result.outcomes]
         verdicts = [outcome.verdict for outcome in result.outcomes]
-        for row in score_rows(result, number, criteria, verdicts):
-            self._waiting.append((SCORES, row))
+        rows = score_rows(result, number, criteria, verdicts)
+        self._waiting[SCORES] += rows
+        self._waiting_rows += len(rows)
         self._wait(RESULTS, result_row(result, number, criteria, verdicts))
 
     def add_label(self, run_id: str, label: Label) -> None:
@@ -171,15 +170,17 @@ class Store:
         self._committed = time.monotonic()
         if self._waiting:
             self._connections.transact(self._write_waiting)
-            self._waiting = []
+            self._waiting.clear()
+            self._waiting_rows = 0
 
     def _write_waiting(self, connection: sa.Connection) -> None:
-        for table in dict.fromkeys(table for table, _ in self._waiting):
-            _execute_replacing(connection, table, [row for of_table, row in self._waiting if of_table is table])
+        for table, rows in self._waiting.items():
+            _execute_replacing(connection, table, rows)
 
     def _wait(self, table: sa.Table, row: Row) -> None:
-        self._waiting.append((table, row))
-        if len(self._waiting) >= _BATCH or time.monotonic() - self._committed >= SECONDS:
+        self._waiting[table].append(row)
+        self._waiting_rows += 1
+        if self._waiting_rows >= _BATCH or time.monotonic() - self._committed >= SECONDS:
             self.commit()
 
     def _replace_at_once(self, table: sa.Table, row: Row) -> None:
@@ -224,22 +225,6 @@ class Store:
         return self._readable(
             "case", query, lambda row: msgspec.structs.replace(decoder.decode(row.body), digest=row.digest)
         )
-
-    def positions(self, run_id: str) -> Iterator[tuple[int, CaseKey]]:
-        """Yield the position and the key of each case of a run. No body is read."""
-        self.commit()
-        query = sa.select(CASES.c.position, CASES.c.eval_set, CASES.c.case_id, CASES.c.digest)
-        for row in self._connections.rows(query.where(CASES.c.run == self._number(run_id))):
-            yield row.position, CaseKey(row.eval_set, row.case_id, row.digest)
-
-    def case_names(self, run_id: str, name: str | None = None) -> list[tuple[int, str, str]]:
-        """Return position, id and name of the cases of a run, in file order, or only of those with an id or name."""
-        self.commit()
-        query = sa.select(CASES.c.position, CASES.c.case_id, CASES.c.name)
-        if name is not None:
-            query = query.where(sa.or_(CASES.c.case_id == name, CASES.c.name == name))
-        query = query.where(CASES.c.run == self._number(run_id)).order_by(CASES.c.position)
-        return [(row.position, row.case_id, row.name) for row in self._connections.rows(query)]
 
     def recordings(self, run_id: str, *, positions: Collection[int] | None = None) -> Iterator[tuple[int, Recording]]:
         """Return the recordings of a run with the positions of their cases, in file order, or only of some cases."""
@@ -293,97 +278,6 @@ class Store:
         (row,) = self._connections.rows(query)
         return int(row[0])
 
-    def criterion_terms(self, run_id: str) -> dict[str, CriterionTerms]:
-        """Return the terms of each criterion of a run. Of several thresholds of a criterion, the first is returned."""
-        self.commit()
-        by_name: dict[str, CriterionTerms] = {}
-        for terms in self._read_terms(self._number(run_id)):
-            own = CriterionTerms(terms.name, terms.threshold, terms.lower_is_better, terms.range)
-            by_name.setdefault(terms.name, own)
-        return by_name
-
-    def case_keys(self, run_id: str) -> Iterator[tuple[CaseKey, str]]:
-        """Yield the key and the name of each case of a run, in file order."""
-        self.commit()
-        query = sa.select(CASES.c.eval_set, CASES.c.case_id, CASES.c.digest, CASES.c.name)
-        for row in self._connections.rows(query.where(CASES.c.run == self._number(run_id)).order_by(CASES.c.position)):
-            yield CaseKey(row.eval_set, row.case_id, row.digest), row.name
-
-    def attempt_rows(self, run_id: str) -> Iterator[AttemptRow]:
-        """Yield the numbers of the attempts of a run in file order, without decoding their results.
-
-        The side of a failure is in the body of a result. Only attempts that ended without a score are decoded.
-        """
-        self.commit()
-        number = self._number(run_id)
-        names = {criterion: terms.name for terms, criterion in self._read_terms(number).items()}
-        verdicts = {verdict.value: verdict for verdict in Verdict}
-        failed = self._failed_by_agent(number)
-        place = (SCORES.c.position, SCORES.c.attempt)
-        query = sa.select(*place, SCORES.c.criterion, SCORES.c.value, SCORES.c.verdict).where(SCORES.c.run == number)
-        rows = self._connections.rows(query.order_by(*place, SCORES.c.criterion))
-        scores = groupby(rows, key=lambda row: (row[0], row[1]))
-        next_place, next_scores = next(scores, (None, iter(())))
-        columns = (RESULTS.c.position, RESULTS.c.attempt, RESULTS.c.verdict, RESULTS.c.valid)
-        for position, attempt, verdict, valid in self._connections.rows(
-            sa.select(*columns).where(RESULTS.c.run == number).order_by(*columns[:2])
-        ):
-            outcomes: list[OutcomeRow] = []
-            if next_place == (position, attempt):
-                outcomes = [OutcomeRow(names[row[2]], row[3], verdicts[row[4]]) for row in next_scores]
-                next_place, next_scores = next(scores, (None, iter(())))
-            agent_failed = (position, attempt) in failed
-            yield AttemptRow(position, attempt, verdicts[verdict], valid, agent_failed, outcomes)
-
-    def _failed_by_agent(self, number: int) -> set[tuple[int, int]]:
-        """Return the attempts with an unscored outcome, or without a verdict, that the agent broke."""
-        unscored = sa.exists().where(
-            SCORES.c.run == number,
-            SCORES.c.position == RESULTS.c.position,
-            SCORES.c.attempt == RESULTS.c.attempt,
-            SCORES.c.verdict == Verdict.UNSCORED.value,
-        )
-        query = sa.select(RESULTS.c.position, RESULTS.c.attempt, RESULTS.c.body).where(RESULTS.c.run == number)
-        decoder = BodyDecoder(ResultBody)
-        bodies = self._connections.rows(query.where(sa.or_(RESULTS.c.verdict == Verdict.ERROR.value, unscored)))
-        return {
-            (row.position, row.attempt)
-            for row in bodies
-            if (failure := decoder.decode(row.body).failure) is not None and failure.side == "agent"
-        }
-
-    def scores(self, run_id: str, criterion: str) -> Iterator[tuple[int, int, float | None, Verdict]]:
-        """Yield position, attempt, value and verdict of each outcome of a criterion, in file order. No body is read."""
-        self.commit()
-        number = self._number(run_id)
-        of_name = sa.select(CRITERIA.c.number).where(CRITERIA.c.run == number, CRITERIA.c.name == storable(criterion))
-        query = sa.select(SCORES).where(SCORES.c.run == number, SCORES.c.criterion.in_(of_name))
-        for row in self._connections.rows(query.order_by(SCORES.c.position, SCORES.c.attempt)):
-            yield row.position, row.attempt, row.value, Verdict(row.verdict)
-
-    def repeated(self, run_id: str) -> set[int]:
-        """Return the positions of the cases that were attempted more than once."""
-        self.commit()
-        query = sa.select(RESULTS.c.position).where(RESULTS.c.run == self._number(run_id), RESULTS.c.attempt > 1)
-        return {row.position for row in self._connections.rows(query.distinct())}
-
-    def labels(self, run_id: str) -> list[Label]:
-        """Return the labels of a run, in the order in which they were added."""
-        query = sa.select(LABELS).where(LABELS.c.run == self._number(run_id)).order_by(LABELS.c.number)
-        return list(map(label_of, self._connections.rows(query)))
-
-    def labels_elsewhere(self, run_id: str) -> Iterator[tuple[str, Label]]:
-        """Yield the labels of other runs that may count in this run, each with the id of its run.
-
-        They have a key, and their criterion is a criterion of this run.
-        """
-        number = self._number(run_id)
-        names = sa.select(CRITERIA.c.name).where(CRITERIA.c.run == number)
-        query = sa.select(LABELS, RUNS.c.id).join(RUNS, RUNS.c.number == LABELS.c.run)
-        query = query.where(LABELS.c.run != number, LABELS.c.key != "", LABELS.c.criterion.in_(names))
-        for row in self._connections.rows(query.order_by(LABELS.c.number)):
-            yield row.id, label_of(row)
-
     def replies(self, run_id: str) -> StoredMapping[Reply]:
         """Return the replies of a run's models, by the key of their call. Writes commit immediately."""
         return StoredMapping(self._connections, REPLIES, partial(self._number, run_id), Reply)
@@ -411,33 +305,17 @@ class Store:
                 continue
             yield record
 
-    def _value(self, query: sa.Select[Any]) -> Any:
-        return self._connections.transact(lambda connection: connection.execute(query).scalar())
-
-    def _number(self, run_id: str) -> int:
-        if run_id not in self._numbers:
-            number = self._value(sa.select(RUNS.c.number).where(RUNS.c.id == run_id))
-            if number is None:
-                raise UsageError(f"there is no run {run_id!r} in {shown_url(self.url)}; it may have been removed")
-            self._numbers[run_id] = number
-        return self._numbers[run_id]
-
     def _criterion(self, run: int, terms: Terms) -> int:
         """Return the number of a criterion in a run, and store its terms if they are new."""
         numbers = self._terms.setdefault(run, {})
-        while terms not in numbers:
+        while (known_number := numbers.get(terms)) is None:
             row = {"run": run, "number": len(numbers), "name": storable(terms.name), "body": encode(terms)}
             try:
                 self._changes(sa.insert(CRITERIA).values(row))
                 numbers[terms] = len(numbers)
             except sa.exc.IntegrityError:  # another process, or an earlier part of the run, took the number
                 numbers.update(self._read_terms(run))
-        return numbers[terms]
-
-    def _read_terms(self, run: int) -> dict[Terms, int]:
-        decoder = BodyDecoder(Terms)
-        query = sa.select(CRITERIA).where(CRITERIA.c.run == run).order_by(CRITERIA.c.number)
-        return {decoder.decode(row.body): row.number for row in self._connections.rows(query)}
+        return known_number
 
 
 def _execute_replacing(connection: sa.Connection, table: sa.Table, rows: Sequence[Row]) -> None:

@@ -1,0 +1,148 @@
+"""Which cases, numbers and labels does a run have? Comparisons and calibrations need them without the bodies."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any
+
+import sqlalchemy as sa
+
+from fairtrial.errors import UsageError
+from fairtrial.records.attempt_row import AttemptRow, CriterionTerms, OutcomeRow
+from fairtrial.records.keys import CaseKey
+from fairtrial.records.label import Label
+from fairtrial.records.result import Verdict
+from fairtrial.store.bodies import BodyDecoder
+from fairtrial.store.connections import Connections
+from fairtrial.store.database_errors import shown_url
+from fairtrial.store.label_rows import label_of
+from fairtrial.store.result_rows import ResultBody, Terms
+from fairtrial.store.schema import CASES, CRITERIA, LABELS, RESULTS, RUNS, SCORES
+from fairtrial.store.statements import storable
+
+
+class RunQueries(ABC):
+    """The queries of a store that need few columns or labels of a run."""
+
+    def __init__(self, connections: Connections, url: str) -> None:
+        self.url = url
+        self._connections = connections
+        self._numbers: dict[str, int] = {}
+
+    @abstractmethod
+    def commit(self) -> None:
+        """Write the waiting rows, so that queries return them."""
+
+    def case_keys(self, run_id: str, name: str | None = None) -> Iterator[tuple[int, CaseKey, str]]:
+        """Yield position, key and name of the cases of a run, in file order, or only of those with an id or name.
+
+        No body is read.
+        """
+        self.commit()
+        query = sa.select(CASES.c.position, CASES.c.eval_set, CASES.c.case_id, CASES.c.digest, CASES.c.name)
+        if name is not None:
+            query = query.where(sa.or_(CASES.c.case_id == name, CASES.c.name == name))
+        for row in self._connections.rows(query.where(CASES.c.run == self._number(run_id)).order_by(CASES.c.position)):
+            yield row.position, CaseKey(row.eval_set, row.case_id, row.digest), row.name
+
+    def criterion_terms(self, run_id: str) -> dict[str, CriterionTerms]:
+        """Return the terms of each criterion of a run. Of several thresholds of a criterion, the first is returned."""
+        self.commit()
+        by_name: dict[str, CriterionTerms] = {}
+        for terms in self._read_terms(self._number(run_id)):
+            own = CriterionTerms(terms.name, terms.threshold, terms.lower_is_better, terms.range)
+            by_name.setdefault(terms.name, own)
+        return by_name
+
+    def attempt_rows(self, run_id: str) -> Iterator[AttemptRow]:
+        """Yield the numbers of the attempts of a run in file order, without decoding their results.
+
+        The side of a failure is in the body of a result. Only attempts that ended without a score are decoded.
+        """
+        self.commit()
+        number = self._number(run_id)
+        names = {criterion: terms.name for terms, criterion in self._read_terms(number).items()}
+        verdicts = {verdict.value: verdict for verdict in Verdict}
+        failed = self._failed_by_agent(number)
+        place = (SCORES.c.position, SCORES.c.attempt)
+        query = sa.select(*place, SCORES.c.criterion, SCORES.c.value, SCORES.c.verdict).where(SCORES.c.run == number)
+        rows = self._connections.rows(query.order_by(*place, SCORES.c.criterion))
+        scores = groupby(rows, key=lambda row: (row[0], row[1]))
+        next_place, next_scores = next(scores, (None, iter(())))
+        columns = (RESULTS.c.position, RESULTS.c.attempt, RESULTS.c.verdict, RESULTS.c.valid)
+        for position, attempt, verdict, valid in self._connections.rows(
+            sa.select(*columns).where(RESULTS.c.run == number).order_by(*columns[:2])
+        ):
+            outcomes: list[OutcomeRow] = []
+            if next_place == (position, attempt):
+                outcomes = [OutcomeRow(names[row[2]], row[3], verdicts[row[4]]) for row in next_scores]
+                next_place, next_scores = next(scores, (None, iter(())))
+            agent_failed = (position, attempt) in failed
+            yield AttemptRow(position, attempt, verdicts[verdict], valid, agent_failed, outcomes)
+
+    def _failed_by_agent(self, number: int) -> set[tuple[int, int]]:
+        """Return the attempts with an unscored outcome, or without a verdict, that the agent broke."""
+        unscored = sa.exists().where(
+            SCORES.c.run == number,
+            SCORES.c.position == RESULTS.c.position,
+            SCORES.c.attempt == RESULTS.c.attempt,
+            SCORES.c.verdict == Verdict.UNSCORED.value,
+        )
+        query = sa.select(RESULTS.c.position, RESULTS.c.attempt, RESULTS.c.body).where(RESULTS.c.run == number)
+        decoder = BodyDecoder(ResultBody)
+        bodies = self._connections.rows(query.where(sa.or_(RESULTS.c.verdict == Verdict.ERROR.value, unscored)))
+        return {
+            (row.position, row.attempt)
+            for row in bodies
+            if (failure := decoder.decode(row.body).failure) is not None and failure.side == "agent"
+        }
+
+    def scores(self, run_id: str, criterion: str) -> Iterator[tuple[int, int, float | None, Verdict]]:
+        """Yield position, attempt, value and verdict of each outcome of a criterion, in file order. No body is read."""
+        self.commit()
+        number = self._number(run_id)
+        of_name = sa.select(CRITERIA.c.number).where(CRITERIA.c.run == number, CRITERIA.c.name == storable(criterion))
+        query = sa.select(SCORES).where(SCORES.c.run == number, SCORES.c.criterion.in_(of_name))
+        for row in self._connections.rows(query.order_by(SCORES.c.position, SCORES.c.attempt)):
+            yield row.position, row.attempt, row.value, Verdict(row.verdict)
+
+    def repeated(self, run_id: str) -> set[int]:
+        """Return the positions of the cases that were attempted more than once."""
+        self.commit()
+        query = sa.select(RESULTS.c.position).where(RESULTS.c.run == self._number(run_id), RESULTS.c.attempt > 1)
+        return {row.position for row in self._connections.rows(query.distinct())}
+
+    def labels(self, run_id: str) -> list[Label]:
+        """Return the labels of a run, in the order in which they were added."""
+        query = sa.select(LABELS).where(LABELS.c.run == self._number(run_id)).order_by(LABELS.c.number)
+        return list(map(label_of, self._connections.rows(query)))
+
+    def labels_elsewhere(self, run_id: str) -> Iterator[tuple[str, Label]]:
+        """Yield the labels of other runs that may count in this run, each with the id of its run.
+
+        They have a key, and their criterion is a criterion of this run.
+        """
+        number = self._number(run_id)
+        names = sa.select(CRITERIA.c.name).where(CRITERIA.c.run == number)
+        query = sa.select(LABELS, RUNS.c.id).join(RUNS, RUNS.c.number == LABELS.c.run)
+        query = query.where(LABELS.c.run != number, LABELS.c.key != "", LABELS.c.criterion.in_(names))
+        for row in self._connections.rows(query.order_by(LABELS.c.number)):
+            yield row.id, label_of(row)
+
+    def _value(self, query: sa.Select[Any]) -> Any:
+        return self._connections.transact(lambda connection: connection.execute(query).scalar())
+
+    def _number(self, run_id: str) -> int:
+        if run_id not in self._numbers:
+            number = self._value(sa.select(RUNS.c.number).where(RUNS.c.id == run_id))
+            if number is None:
+                raise UsageError(f"there is no run {run_id!r} in {shown_url(self.url)}; it may have been removed")
+            self._numbers[run_id] = number
+        return self._numbers[run_id]
+
+    def _read_terms(self, run: int) -> dict[Terms, int]:
+        decoder = BodyDecoder(Terms)
+        query = sa.select(CRITERIA).where(CRITERIA.c.run == run).order_by(CRITERIA.c.number)
+        return {decoder.decode(row.body): row.number for row in self._connections.rows(query)}
