@@ -181,7 +181,7 @@ def as_score(result: Any) -> Score:
 
 def _usage(trace: Trace) -> dict[str, int] | None:
     """Return the sums over the agent's model calls, or None if the tokens of no call are recorded."""
-    usages = [usage for invocation in trace.invocations for usage in invocation.usages or ()]
+    usages = [usage for invocation in trace.invocations for usage in invocation.all_usages or ()]
     measured = [usage for usage in usages if usage.total_tokens is not None]
     if not measured:
         return None

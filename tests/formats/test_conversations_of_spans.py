@@ -98,6 +98,7 @@ def test_an_agent_that_answers_as_a_tool_is_inside_its_result() -> None:
     assert result.inner is not None
     assert [names(each) for each in result.inner.invocations] == [["look", "=look"]]
     assert result.inner.invocations[0].reply == "that"
+    assert (len(invocation.usages or ()), len(invocation.all_usages or ())) == (2, 4)
     assert names(invocation_of(root, *spans, nested=True)) == ["ask", "look", "=look", "=ask"]
 
 
@@ -263,3 +264,18 @@ def test_the_outermost_id_names_the_conversation() -> None:
     root = span(1, **{"gen_ai.operation.name": "invoke_agent", "session.id": "outer"})
     inner = below(call(2, ["hi"], "hello", **{"gen_ai.conversation.id": "inner"}), root)
     assert recording_of(root, inner).trace.session_id == "outer"
+
+
+def test_a_text_that_was_cut_off_is_withheld() -> None:
+    """Its beginning is kept, and nothing compares it."""
+    reply = invocation_of(call(1, ["hi"], "Order A-17 has [truncated]")).final_response
+    assert reply is not None
+    assert (reply.text, reply.beginning) == ("", "Order A-17 has [truncated]")
+    assert "cut off" in reply.withheld
+
+
+def test_a_trace_without_its_root_is_incomplete() -> None:
+    """Only a sample of the spans was kept. A warning says so."""
+    raw = {**call(2, ["hi"], "hello"), "parentSpanId": "00000000000000aa"}
+    assert any("incomplete" in warning for warning in read_spans(raw)[1])
+    assert not read_spans(call(2, ["hi"], "hello"))[1]

@@ -64,7 +64,7 @@ def _model_calls(invocation: Invocation) -> int | None:
 
 
 def _tokens(invocation: Invocation) -> int | None:
-    totals = [usage.total_tokens for usage in invocation.usages or () if usage.total_tokens is not None]
+    totals = [usage.total_tokens for usage in invocation.all_usages or () if usage.total_tokens is not None]
     return sum(totals) if totals else None
 
 

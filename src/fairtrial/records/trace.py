@@ -252,6 +252,18 @@ class Invocation(Record, frozen=True):
         return self.final_response.text if self.final_response else ""
 
     @property
+    def all_usages(self) -> tuple[Usage, ...] | None:
+        """The usages of the invocation and of the agents that answered as tools in it, or None if none is recorded."""
+        inner = [
+            usage
+            for step in self.steps or ()
+            if isinstance(step, ToolResult) and step.inner is not None
+            for invocation in step.inner.invocations
+            for usage in invocation.all_usages or ()
+        ]
+        return self.usages if not inner else (*(self.usages or ()), *inner)
+
+    @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
         """The calls in their order. The tuple is empty also if no steps were recorded."""
         return tuple([step for step in self.steps or () if type(step) is ToolCall])

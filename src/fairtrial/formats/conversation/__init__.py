@@ -24,6 +24,18 @@ __all__ = ["DEFAULTS", "TraceOptions", "recordings_of"]
 _Conversation = tuple[str, Sequence[Node], Trace]
 
 
+def _note_rootless(nodes: Iterable[Node], warnings: list[str]) -> None:
+    """Warn of traces whose root is missing, for example because only a sample of the spans was kept."""
+    with_root, with_agent = set[str](), set[str]()
+    for node in nodes:
+        if not node.span.parent_id:
+            with_root.add(node.span.trace_id)
+        if node.is_significant:
+            with_agent.add(node.span.trace_id)
+    if rootless := with_agent - with_root:
+        warnings.append(f"incomplete: {len(rootless)} traces have no root span, so that earlier spans may be missing")
+
+
 def recordings_of(
     items: Iterable[SpanItem], reading: Diagnostics, options: TraceOptions = DEFAULTS
 ) -> tuple[Recording, ...]:
@@ -33,6 +45,7 @@ def recordings_of(
     """
     warnings: list[str] = []
     nodes = nodes_of(spans_of(items, warnings), reading)
+    _note_rootless(nodes, warnings)
     conversations: list[_Conversation] = [
         (name, members, trace)
         for name, members in _conversations(nodes, options)
