@@ -106,6 +106,7 @@ _HOMES = {
     "shared_cache": "fairtrial.valuation.single",
     "store_option": "fairtrial.api.stored_runs",
     "threshold_option": "fairtrial.config.criterion_options",
+    "TraceOptions": "fairtrial.formats.conversation.options",
     "value": "fairtrial.valuation.single",
     "write_html": "fairtrial.api.html_reports",
     "write_recordings": "fairtrial.api.conversations",
@@ -183,6 +184,7 @@ if TYPE_CHECKING:
     from fairtrial.api.waves import plan_waves as plan_waves
     from fairtrial.config.criterion_options import threshold_option as threshold_option
     from fairtrial.config.option import Option as Option
+    from fairtrial.formats.conversation.options import TraceOptions as TraceOptions
     from fairtrial.judge.judges import Judges as Judges
     from fairtrial.llm.budget import Budget as Budget
     from fairtrial.llm.endpoint import mixed_sources as mixed_sources

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from fairtrial.api.score_planning import TraceOptions
+from fairtrial.api import TraceOptions
 from fairtrial.cli.flags import with_options
 
 
