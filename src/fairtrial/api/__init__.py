@@ -16,10 +16,13 @@ _HOMES = {
     "calibration_document": "fairtrial.reports.calibration_report",
     "calibration_tables": "fairtrial.reports.calibration_report",
     "case_ids": "fairtrial.api.stored_runs",
+    "CaseCheck": "fairtrial.api.case_checks",
     "CATALOG": "fairtrial.metrics.entries",
     "CatalogEntry": "fairtrial.metrics.entries",
     "check": "fairtrial.api.checking",
     "check_baseline": "fairtrial.api.comparing",
+    "check_case": "fairtrial.api.case_checks",
+    "check_trace": "fairtrial.api.suites",
     "Checked": "fairtrial.api.checking",
     "claims_in": "fairtrial.api.gating",
     "compare": "fairtrial.api.comparing",
@@ -32,8 +35,8 @@ _HOMES = {
     "cost_of": "fairtrial.api.pinging",
     "DEFAULT_MODEL": "fairtrial.llm.model",
     "DEFAULT_URL": "fairtrial.store",
-    "DEGRADATIONS": "fairtrial.simulate.degradation",
     "DegradationPlan": "fairtrial.api.degrading",
+    "DEGRADATIONS": "fairtrial.simulate.degradation",
     "describe_miss": "fairtrial.reports.judge_check_report",
     "encode_document": "fairtrial.reports.trust_report",
     "evaluate": "fairtrial.api.evaluation",
@@ -44,24 +47,30 @@ _HOMES = {
     "find_entry": "fairtrial.metrics.entries",
     "flaky": "fairtrial.api.flaky_cases",
     "gate": "fairtrial.api.gating",
+    "hold_conversation": "fairtrial.api.suites",
     "import_run": "fairtrial.api.stored_runs",
+    "is_eval_set_name": "fairtrial.api.suites",
     "iter_recordings": "fairtrial.api.eval_files",
     "Judges": "fairtrial.judge.judges",
+    "list_cases": "fairtrial.api.suites",
     "load_eval_set": "fairtrial.api.eval_files",
     "load_recordings": "fairtrial.api.eval_files",
     "Match": "fairtrial.loading",
+    "merge_parts": "fairtrial.api.suites",
     "mixed_sources": "fairtrial.llm.endpoint",
     "ModelOptions": "fairtrial.llm.model_options",
     "MOST_ATTEMPTS": "fairtrial.api.waves",
-    "MutationPlan": "fairtrial.api.mutating",
     "mutate": "fairtrial.api.mutating",
     "mutation_html": "fairtrial.reports.mutation_html",
     "mutation_junit": "fairtrial.reports.mutation_files",
     "mutation_markdown": "fairtrial.reports.mutation_files",
     "mutation_report": "fairtrial.api.mutation_reports",
+    "MutationPlan": "fairtrial.api.mutating",
+    "numbers_of": "fairtrial.api.run_views",
     "Operator": "fairtrial.mutations.operator",
     "OPERATORS": "fairtrial.mutations.table",
     "Option": "fairtrial.config.option",
+    "part_of": "fairtrial.api.suites",
     "ping": "fairtrial.api.pinging",
     "Plan": "fairtrial.api.planning",
     "plan": "fairtrial.api.size_planning",
@@ -92,8 +101,8 @@ _HOMES = {
     "REPORTS": "fairtrial.reports.report_table",
     "reread": "fairtrial.api.stored_runs",
     "resume": "fairtrial.api.planning",
-    "resume_mutation": "fairtrial.api.mutating",
     "resume_command": "fairtrial.api.stored_runs",
+    "resume_mutation": "fairtrial.api.mutating",
     "Run": "fairtrial.api.stored_runs",
     "RunFilter": "fairtrial.api.stored_runs",
     "runs": "fairtrial.api.stored_runs",
@@ -116,6 +125,8 @@ __all__ = sorted(_HOMES)  # noqa: PLE0605  (names are imported when first used)
 
 if TYPE_CHECKING:
     from fairtrial.api.calibrating import calibrate as calibrate
+    from fairtrial.api.case_checks import CaseCheck as CaseCheck
+    from fairtrial.api.case_checks import check_case as check_case
     from fairtrial.api.checking import Checked as Checked
     from fairtrial.api.checking import check as check
     from fairtrial.api.comparing import check_baseline as check_baseline
@@ -166,6 +177,7 @@ if TYPE_CHECKING:
     from fairtrial.api.reporting import print_plan as print_plan
     from fairtrial.api.reporting import print_run as print_run
     from fairtrial.api.reporting import print_verdict as print_verdict
+    from fairtrial.api.run_views import numbers_of as numbers_of
     from fairtrial.api.score_planning import plan_score as plan_score
     from fairtrial.api.size_planning import plan as plan
     from fairtrial.api.starting import EXAMPLES as EXAMPLES
@@ -180,6 +192,12 @@ if TYPE_CHECKING:
     from fairtrial.api.stored_runs import resume_command as resume_command
     from fairtrial.api.stored_runs import runs as runs
     from fairtrial.api.stored_runs import store_option as store_option
+    from fairtrial.api.suites import check_trace as check_trace
+    from fairtrial.api.suites import hold_conversation as hold_conversation
+    from fairtrial.api.suites import is_eval_set_name as is_eval_set_name
+    from fairtrial.api.suites import list_cases as list_cases
+    from fairtrial.api.suites import merge_parts as merge_parts
+    from fairtrial.api.suites import part_of as part_of
     from fairtrial.api.waves import MOST_ATTEMPTS as MOST_ATTEMPTS
     from fairtrial.api.waves import plan_waves as plan_waves
     from fairtrial.config.criterion_options import threshold_option as threshold_option

@@ -328,10 +328,11 @@ def run_info(
         "criteria": [list(pair) for pair in notes.origins],
         "informs": notes.informs,
     }
-    return RunInfo(_run_id(), now(), __version__, kind, config, signatures)
+    return RunInfo(new_run_id(), now(), __version__, kind, config, signatures)
 
 
-def _run_id() -> str:
+def new_run_id() -> str:
+    """Return an id that begins with the time in UTC."""
     return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{uuid.uuid4().hex[:6]}"
 
 

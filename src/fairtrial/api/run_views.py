@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from rich.console import Console
+from rich.console import Console, Group
 
 from fairtrial.api.reporting import ShownRun, print_run
 from fairtrial.errors import UsageError
 from fairtrial.reports.report_table import REPORTS
 from fairtrial.reports.summary_table import closing, tables
+from fairtrial.reports.terminal_text import plain_text
 
 _WIDTH = 120
 _PRE = "<pre style=\"line-height: normal; font-family: Menlo, 'DejaVu Sans Mono', consolas, monospace\">{code}</pre>"
@@ -26,6 +27,11 @@ def text_of(run: ShownRun, *, everything: bool = False) -> str:
     console = Console(file=file, width=_WIDTH, highlight=False, emoji=False, markup=False, color_system=None)
     print_run(console, run, everything=everything)
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines()).strip("\n")
+
+
+def numbers_of(run: ShownRun) -> str:
+    """Return the numbers and the verdict of a run as plain text."""
+    return plain_text(Group(tables(run.summary, run.calibrations), closing(run.info, run.summary)))
 
 
 def html_of(run: ShownRun) -> str:

@@ -66,6 +66,11 @@ class FoundFile(NamedTuple):
         return Source(replace(loaded, warnings=(*self.notes, *loaded.warnings)), self.root, sha256, self.only)
 
 
+def is_eval_set_name(path: Path) -> bool:
+    """Whether a file has the name of an eval set, such as shop.evalset.json."""
+    return any(fnmatch(path.name, pattern) for pattern in _PATTERNS)
+
+
 def check_name(path: Path) -> None:
     """Raise FormatError for a file name that could not be written to a report."""
     try:

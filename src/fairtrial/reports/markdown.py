@@ -6,7 +6,6 @@ The report fits a comment of GitHub and GitLab, which hold 65,536 characters.
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 from collections.abc import Iterable, Iterator
 from enum import Enum
@@ -15,7 +14,6 @@ from typing import Any, BinaryIO
 
 import msgspec
 from msgspec.structs import replace
-from rich.console import Console
 
 from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.records.run import RunInfo
@@ -29,6 +27,7 @@ from fairtrial.reports.numbers import DASH, beside, count, interval, rate
 from fairtrial.reports.report_table import ReportedRun, ReportOptions
 from fairtrial.reports.summary_table import MARKS
 from fairtrial.reports.terminal import case
+from fairtrial.reports.terminal_text import plain_text
 from fairtrial.text.display import shortened
 
 LARGEST = 60_000
@@ -145,13 +144,9 @@ def _attempt(result: CaseResult, *, several: bool) -> str:
 
 def _details(result: CaseResult) -> str:
     """Return the criteria of an attempt and their reasons, as a terminal shows them."""
-    file = io.StringIO()
-    console = Console(file=file, width=_WIDTH, highlight=False, emoji=False, markup=False, color_system=None)
-    console.print(case(_brief(result)))
     # The first line repeats the summary of the fold.
-    lines = [line.rstrip() for line in file.getvalue().splitlines()][1:]
-    text = "\n".join(lines).rstrip() or "nothing else is recorded"
-    return shortened(text, _ATTEMPT_LENGTH)
+    _, _, text = plain_text(case(_brief(result)), _WIDTH).partition("\n")
+    return shortened(text or "nothing else is recorded", _ATTEMPT_LENGTH)
 
 
 def _brief(value: Any) -> Any:

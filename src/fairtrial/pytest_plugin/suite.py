@@ -1,0 +1,170 @@
+"""How are the cases of a session run? All cases of a group start together, when the first of their tests is reached."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fairtrial.errors import FairtrialError, UsageError
+from fairtrial.pytest_plugin.case_sources import CASE_KEY, FIXTURE, MARK, CaseSource, ListedCases, TestedCase
+from fairtrial.pytest_plugin.options import option_value
+
+if TYPE_CHECKING:
+    from fairtrial.api import Judges, Run
+    from fairtrial.records.result import CaseResult
+    from fairtrial.records.trace import Trace
+
+SUITE_KEY = pytest.StashKey["Suite"]()
+WORKER_FOLDER = "fairtrial_folder"
+"""The key under which the controller of pytest-xdist names the folder of parts to its workers."""
+
+
+class Suite:
+    """The cases of one session of pytest. Each process writes its parts to a store of its own in a common folder."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self.listed = ListedCases()
+        self._runs: dict[str, list[Run]] = {}
+        self._results: dict[tuple[str, int], list[CaseResult]] = {}
+        self._problems: dict[str, str] = {}
+        self._folder: Path | None = None
+        self._judges: Judges | None = None
+
+    @property
+    def worker(self) -> dict[str, Any]:
+        """What pytest-xdist tells a worker; empty in any other process."""
+        return getattr(self._config, "workerinput", {})
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the parts, which the process that ends the session removes."""
+        if self._folder is None:
+            given = self.worker.get(WORKER_FOLDER)
+            self._folder = Path(given or tempfile.mkdtemp(prefix="fairtrial-pytest-"))
+        return self._folder
+
+    @property
+    def _part_store(self) -> str:
+        return f"sqlite:///{self.folder}/{self.worker.get('workerid', 'main')}.db"
+
+    @property
+    def judges(self) -> Judges:
+        """The judges of this process. All its runs share one budget, and workers divide the budget among them."""
+        if self._judges is None:
+            from fairtrial import api
+
+            workers = self.worker.get("workercount", 1)
+            calls, cost = (option_value(self._config, name) for name in ("max-calls", "max-cost"))
+            cassette = option_value(self._config, "cassette")
+            models = api.ModelOptions(
+                budget=api.Budget(
+                    None if calls is None else calls // workers, None if cost is None else cost / workers
+                ),
+                cassette=None if cassette is None else Path(cassette),
+                cassette_mode=option_value(self._config, "cassette-mode"),
+            )
+            if workers > 1 and models.cassette_mode in {"record", "auto"}:
+                raise UsageError("--fairtrial-cassette-mode: several workers can only replay a cassette; leave out -n")
+            self._judges = api.Judges(model=option_value(self._config, "judge-model"), models=models)
+        return self._judges
+
+    def results_of(self, item: pytest.Item, case: TestedCase, agent: Any) -> list[CaseResult]:
+        """Return the attempts at a case. The first test of a group runs the cases of all its tests in this process."""
+        place = (case.group, case.position)
+        if place not in self._results and case.group not in self._problems:
+            cases = [tested_case(other) for other in (item, *assigned_items(item))]
+            positions = {own.position for own in cases if own is not None and own.group == case.group}
+            positions -= {position for group, position in self._results if group == case.group}
+            try:
+                self._run(case.group, case.source, agent, positions)
+            except FairtrialError as error:
+                self._problems[case.group] = str(error)
+        if place not in self._results:
+            pytest.fail(self._problems.get(case.group, f"{case.name}: has no result"), pytrace=False)
+        return self._results[place]
+
+    def _run(self, group: str, source: CaseSource, agent: Any, positions: set[int]) -> None:
+        from fairtrial import api
+
+        concurrency = option_value(self._config, "concurrency") or 8
+        options: dict[str, Any] = {"concurrency": concurrency, "judges": self.judges}
+        if source.recorded:
+            plan = api.plan_score(list(source.recorded), list(source.paths) or None, source.config, **options)
+        else:
+            options |= {"attempts": source.attempts, "reply_timeout": source.reply_timeout}
+            plan = api.plan_run(list(source.paths), agent, source.config, **options)
+        run = api.execute(api.part_of(plan, group, positions), store=self._part_store)
+        self._runs.setdefault(group, []).append(run)
+        for result in run.cases:
+            self._results.setdefault((group, result.position), []).append(result)
+
+    def check_trace(self, trace: Trace, name: str, *, test: str, **expected: Any) -> list[CaseResult]:
+        """Return the result of a trace against expectations that stand in a test."""
+        from fairtrial import api
+
+        run = api.check_trace(trace, name, test=test, judges=self.judges, store=self._part_store, **expected)
+        return list(run.cases)
+
+    def traces_of(self, case: TestedCase) -> Iterator[Trace]:
+        """Yield the conversations of a case."""
+        for run in self._runs.get(case.group, ()):
+            yield from (recording.trace for position, recording in run.recordings if position == case.position)
+
+    def merged(self) -> Run | None:
+        """Put the parts of all processes together as one run of the store, and remove the parts."""
+        if self._folder is None:
+            return None
+        try:
+            urls = [f"sqlite:///{file}" for file in sorted(self._folder.glob("*.db"))]
+            if not urls:
+                return None
+            from fairtrial import api
+
+            store = option_value(self._config, "store") or api.DEFAULT_URL
+            return api.merge_parts(urls, None if store == "none" else store)
+        finally:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def suite_of(config: pytest.Config) -> Suite:
+    """Return the suite of a session, which begins to exist when it is first needed."""
+    if SUITE_KEY not in config.stash:
+        config.stash[SUITE_KEY] = Suite(config)
+    return config.stash[SUITE_KEY]
+
+
+def tested_case(item: pytest.Item) -> TestedCase | None:
+    """Return the case that an item tests, with its group, or None if the item tests no case."""
+    if CASE_KEY in item.stash:
+        return item.stash[CASE_KEY]
+    call = getattr(item, "callspec", None)
+    case = None if call is None else call.params.get(FIXTURE)
+    if not isinstance(case, TestedCase) or call is None:
+        return None
+    mark_home = next(node for node, _ in item.iter_markers_with_node(MARK))
+    function = "" if mark_home is not item else f"::{getattr(item, 'originalname', item.name)}"
+    home = item.parent if mark_home is item and item.parent is not None else mark_home
+    others = [f"{name}={call.indices[name]}" for name in sorted(call.params) if name != FIXTURE]
+    group = home.nodeid + function + (f" [{', '.join(others)}]" if others else "")
+    item.stash[CASE_KEY] = TestedCase(case.source, case.position, case.name, group)
+    return item.stash[CASE_KEY]
+
+
+def assigned_items(item: pytest.Item) -> list[pytest.Item]:
+    """Return the items that this process is going to run: all of a session, or the queue of an xdist worker."""
+    items = item.session.items
+    if not hasattr(item.config, "workerinput"):
+        return [other for other in items if other.get_closest_marker("skip") is None]
+    for plugin in item.config.pluginmanager.get_plugins():
+        queue = getattr(plugin, "torun", None)
+        if queue is not None:
+            with queue.lock() as places:
+                waiting = [*places, plugin.nextitem_index]
+            return [items[place] for place in waiting if isinstance(place, int)]
+    return []
