@@ -2,6 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 PEER := .venv-peer
 VERTEX := .venv-vertex
+PYTEST8 := .venv-pytest8
 BIN := $(VENV)/bin
 TAU_BENCH := ../shared/data/tau-bench/gpt-4o-airline.json
 AGENTS := a2a langgraph openai pydantic-ai
@@ -17,7 +18,7 @@ PIP_BUILD := $(PIP_INSTALL) --build-constraint constraints-build.txt
 
 .PRECIOUS: .venv-agents/%/.ready
 
-.PHONY: help demo test test-postgres test-peer test-vertex test-agents test-agents-adk test-browser ui lint types imports docs bench check clean
+.PHONY: help demo test test-postgres test-peer test-pytest8 test-vertex test-agents test-agents-adk test-browser ui lint types imports docs bench check clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -40,6 +41,12 @@ $(VERTEX)/.ready: pyproject.toml constraints-vertex.txt constraints-build.txt
 	$(PYTHON) -m venv $(VERTEX)
 	$(VERTEX)/bin/python $(PIP_INSTALL) -c constraints-vertex.txt pip
 	$(VERTEX)/bin/python $(PIP_BUILD) -c constraints-vertex.txt -e '.[vertex]' --group agents
+	@touch $@
+
+$(PYTEST8)/.ready: pyproject.toml constraints-pytest8.txt constraints-build.txt
+	$(PYTHON) -m venv $(PYTEST8)
+	$(PYTEST8)/bin/python $(PIP_INSTALL) -c constraints-pytest8.txt pip
+	$(PYTEST8)/bin/python $(PIP_BUILD) -c constraints-pytest8.txt -e . --group pytest8
 	@touch $@
 
 demo: $(VENV)/.ready ## Run the example agent on its eval set, and show the report
@@ -74,6 +81,9 @@ test-agents-%: .venv-agents/%/.ready
 
 test-peer: $(PEER)/.ready ## Run the tests that compare with google-adk 2.13 and with libraries of statistics
 	$(PEER)/bin/pytest -m peer tests/differential
+
+test-pytest8: $(PYTEST8)/.ready ## Run the tests of the plugin with pytest 8
+	$(PYTEST8)/bin/pytest tests/pytest_plugin
 
 test-vertex: $(VERTEX)/.ready ## Run the tests that need Google's SDK for Vertex AI
 	$(VERTEX)/bin/pytest -m vertex tests/vertex
@@ -121,4 +131,4 @@ bench: $(VENV)/.ready $(PEER)/.ready ## Measure side by side with google-adk 2.1
 check: lint types imports test ## Everything that a change must pass
 
 clean: ## Remove the environments
-	rm -rf $(VENV) $(PEER) $(VERTEX) .venv-agents
+	rm -rf $(VENV) $(PEER) $(VERTEX) $(PYTEST8) .venv-agents

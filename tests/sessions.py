@@ -68,9 +68,9 @@ def stored_run(pytester: pytest.Pytester) -> Run:
 
 def _import_everything() -> None:
     """Import what a session needs: a session in this process forgets the modules that it imported itself."""
-    from fairtrial.pytest_plugin import collection, fixtures, reporting
+    from fairtrial.pytest_plugin import collection, fixtures, session_report
 
-    assert all((collection, fixtures, reporting))
+    assert all((collection, fixtures, session_report))
     case = EvalCase("warm", (Invocation(Message("hi"), (), Message("ok")),))
     run = evaluate(EvalSet("warm", (case,)), lambda trace: "ok" if trace else "no")
     assert run.report()

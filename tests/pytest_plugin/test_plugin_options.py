@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fairtrial.pytest_plugin.options import OPTIONS
+from fairtrial.pytest_plugin.plugin_options import OPTIONS
 from sessions import MARKED, calls, prepare, session, stored_run
 
 pytest_plugins = ["pytester"]
@@ -75,7 +75,7 @@ def test_a_session_without_evaluations_loads_nothing(pytester: pytest.Pytester) 
 
         def test_nothing_is_loaded():
             ours = {name for name in sys.modules if name.startswith("fairtrial")}
-            plugin = {"fairtrial.pytest_plugin", "fairtrial.pytest_plugin.options"}
+            plugin = {"fairtrial.pytest_plugin", "fairtrial.pytest_plugin.plugin_options"}
             assert ours == {"fairtrial", "fairtrial.version", *plugin}
             assert not {"msgspec", "sqlalchemy", "click"} & {*sys.modules}
         """

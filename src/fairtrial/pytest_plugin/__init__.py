@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fairtrial.pytest_plugin.options import add_options, option_value
+from fairtrial.pytest_plugin.plugin_options import add_options, option_value
 
 if TYPE_CHECKING:
     from fairtrial.pytest_plugin.collection import EvalSetFile
@@ -124,7 +124,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
     if SUITE_KEY not in session.config.stash:
         return
-    from fairtrial.pytest_plugin.reporting import finish_session
+    from fairtrial.pytest_plugin.session_report import finish_session
 
     session.config.stash[_SUMMARY] = list(finish_session(session.config))
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from fairtrial.errors import UsageError, nearest
-from fairtrial.pytest_plugin.options import option_value
+from fairtrial.pytest_plugin.plugin_options import option_value
 
 MARK = "fairtrial"
 FIXTURE = "fairtrial_case"

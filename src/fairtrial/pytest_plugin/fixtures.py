@@ -1,4 +1,4 @@
-"""What does a test do with a case, or with an agent: the objects behind the fixtures."""
+"""How can a test use a case or an agent? These are the objects behind the fixtures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from fairtrial.errors import FairtrialError
 from fairtrial.pytest_plugin.case_sources import TestedCase
-from fairtrial.pytest_plugin.options import option_value
+from fairtrial.pytest_plugin.plugin_options import option_value
 from fairtrial.pytest_plugin.suite import Suite
 from fairtrial.records.result import CaseResult, Verdict
 

@@ -12,7 +12,7 @@ import pytest
 
 from fairtrial.errors import FairtrialError, UsageError
 from fairtrial.pytest_plugin.case_sources import CASE_KEY, FIXTURE, MARK, CaseSource, ListedCases, TestedCase
-from fairtrial.pytest_plugin.options import option_value
+from fairtrial.pytest_plugin.plugin_options import option_value
 
 if TYPE_CHECKING:
     from fairtrial.api import Judges, Run
@@ -38,15 +38,15 @@ class Suite:
 
     @property
     def worker(self) -> dict[str, Any]:
-        """What pytest-xdist tells a worker; empty in any other process."""
+        """The messages of pytest-xdist to this worker. They are empty in any other process, for example `workerid`."""
         return getattr(self._config, "workerinput", {})
 
     @property
     def folder(self) -> Path:
         """The folder of the parts, which the process that ends the session removes."""
         if self._folder is None:
-            given = self.worker.get(WORKER_FOLDER)
-            self._folder = Path(given or tempfile.mkdtemp(prefix="fairtrial-pytest-"))
+            common_folder = self.worker.get(WORKER_FOLDER)
+            self._folder = Path(common_folder or tempfile.mkdtemp(prefix="fairtrial-pytest-"))
         return self._folder
 
     @property
@@ -78,7 +78,7 @@ class Suite:
         """Return the attempts at a case. The first test of a group runs the cases of all its tests in this process."""
         place = (case.group, case.position)
         if place not in self._results and case.group not in self._problems:
-            cases = [tested_case(other) for other in (item, *assigned_items(item))]
+            cases = [tested_case(next_item) for next_item in (item, *assigned_items(item))]
             positions = {own.position for own in cases if own is not None and own.group == case.group}
             positions -= {position for group, position in self._results if group == case.group}
             try:
@@ -150,8 +150,8 @@ def tested_case(item: pytest.Item) -> TestedCase | None:
     mark_home = next(node for node, _ in item.iter_markers_with_node(MARK))
     function = "" if mark_home is not item else f"::{getattr(item, 'originalname', item.name)}"
     home = item.parent if mark_home is item and item.parent is not None else mark_home
-    others = [f"{name}={call.indices[name]}" for name in sorted(call.params) if name != FIXTURE]
-    group = home.nodeid + function + (f" [{', '.join(others)}]" if others else "")
+    parameters = [f"{name}={call.indices[name]}" for name in sorted(call.params) if name != FIXTURE]
+    group = home.nodeid + function + (f" [{', '.join(parameters)}]" if parameters else "")
     item.stash[CASE_KEY] = TestedCase(case.source, case.position, case.name, group)
     return item.stash[CASE_KEY]
 
@@ -160,7 +160,7 @@ def assigned_items(item: pytest.Item) -> list[pytest.Item]:
     """Return the items that this process is going to run: all of a session, or the queue of an xdist worker."""
     items = item.session.items
     if not hasattr(item.config, "workerinput"):
-        return [other for other in items if other.get_closest_marker("skip") is None]
+        return [next_item for next_item in items if next_item.get_closest_marker("skip") is None]
     for plugin in item.config.pluginmanager.get_plugins():
         queue = getattr(plugin, "torun", None)
         if queue is not None:

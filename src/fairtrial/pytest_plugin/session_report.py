@@ -1,4 +1,4 @@
-"""What is left of a session: one run in the store, its reports, and its numbers in the terminal."""
+"""Which results does a session leave? One run in the store, its reports, and its numbers in the terminal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fairtrial.errors import FairtrialError
-from fairtrial.pytest_plugin.options import option_value
+from fairtrial.pytest_plugin.plugin_options import option_value
 from fairtrial.pytest_plugin.suite import suite_of
 from fairtrial.text.display import visible_line
 
