@@ -21,7 +21,7 @@ PIP_BUILD := $(PIP_INSTALL) --build-constraint constraints-build.txt
 .PHONY: help demo test test-postgres test-peer test-pytest8 test-vertex test-agents test-agents-adk test-browser ui lint types imports docs bench check clean
 
 help: ## Show the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 $(VENV)/.ready: pyproject.toml constraints.txt constraints-build.txt
 	$(PYTHON) -m venv $(VENV)

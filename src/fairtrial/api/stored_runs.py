@@ -31,6 +31,7 @@ from fairtrial.sequential import WaveTable, waves_of
 from fairtrial.text.globs import fits
 
 if TYPE_CHECKING:
+    from fairtrial.reports.tables import RunTable
     from fairtrial.store import Store
 
 _NOT_PASSED = (Verdict.FAILED, Verdict.ERROR, Verdict.UNSCORED)
@@ -82,6 +83,16 @@ class Run:
         from fairtrial.api.run_views import frame_of
 
         return frame_of(self, library)
+
+    def tables(self) -> dict[str, RunTable]:
+        """Return the tables of the run by their names: attempts, outcomes, parts, ballots, steps and labels.
+
+        Each of them can be read by pyarrow, pandas, Polars, DuckDB and every other library that knows Arrow's PyCapsule
+        interface. For example, `polars.DataFrame(run.tables()["outcomes"])`.
+        """
+        from fairtrial.reports.tables import tables_of
+
+        return tables_of(self)
 
     def report(self, *, everything: bool = False) -> str:
         """Return the report that a terminal shows. With `everything`, the report of a large run has all attempts."""

@@ -91,6 +91,7 @@ class ReportFiles:
             options = " or ".join(report.option for report in REPORTS if report.compares)
             raise UsageError(f"--baseline needs a report that shows it: {options}")
         for report in self._of_files:
+            report.check_installed()
             path = self.paths[report.name]
             _make_room(report.option, path if report.is_folder else path.parent)
             if path.is_dir() and not report.is_folder:

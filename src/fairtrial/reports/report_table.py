@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol
+
+from fairtrial.errors import UsageError, lacks_extra
 
 if TYPE_CHECKING:
     from fairtrial.records.attempt import Recording
@@ -99,6 +102,7 @@ class Report:
     `name` is the name of its option, without the dashes. `suffix` ends the name of its file; a report without a suffix
     is a folder. `module` contains `write(target, run, options)`: the target is the open file, or the folder. `compares`
     says that it shows a comparison with a baseline. A file is appended to if the environment variable `log` names it.
+    The report needs `extra` if that is not empty, and the extra is installed if `package` is.
     """
 
     name: str
@@ -108,11 +112,18 @@ class Report:
     on_stdout: bool = False
     compares: bool = False
     log: str = ""
+    package: str = ""
+    extra: str = ""
 
     @property
     def option(self) -> str:
         """The option that asks for the report."""
         return f"--{self.name}"
+
+    def check_installed(self) -> None:
+        """Raise UsageError if the report needs a package that is not installed."""
+        if self.package and importlib.util.find_spec(self.package) is None:
+            raise UsageError(lacks_extra(self.option, self.extra))
 
     @property
     def is_folder(self) -> bool:
@@ -160,5 +171,13 @@ REPORTS = (
         "",
         "Write ADK's .evalset_result.json, a file for each eval set.",
         "fairtrial.reports.adk_results",
+    ),
+    Report(
+        "parquet",
+        "",
+        "Write tables as Parquet files: attempts, outcomes, parts, ballots, steps and labels.",
+        "fairtrial.reports.tables",
+        package="pyarrow",
+        extra="parquet",
     ),
 )

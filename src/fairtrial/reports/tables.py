@@ -1,0 +1,96 @@
+"""A run as tables: Parquet files, and streams for every library that reads Arrow.
+
+Rows are made when they are read, so that memory does not grow with the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from fairtrial.importing import import_extra
+from fairtrial.reports.table_rows import TABLES, Row
+
+if TYPE_CHECKING:
+    from fairtrial.reports.report_table import ReportedRun, ReportOptions
+
+ROW_GROUP = 10_000
+"""The number of rows in a row group of a file, and in a batch of a stream."""
+_COMPRESSION = "zstd"
+
+
+@dataclass(frozen=True)
+class RunTable:
+    """One table of a run. Every library that knows Arrow's PyCapsule interface can read it, as often as it wants.
+
+    For example, `polars.DataFrame(table)`, `pandas.DataFrame.from_arrow(table)` and `pyarrow.table(table)`.
+    """
+
+    name: str
+    run: ReportedRun
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The columns with the names of their Arrow types."""
+        return TABLES[self.name].columns
+
+    @property
+    def schema(self) -> Any:
+        """The schema for pyarrow. Its metadata holds the manifest of the run with all signatures."""
+        pa = import_extra("pyarrow", "parquet")
+        fields = [(name, pa.type_for_alias(kind)) for name, kind in self.columns.items()]
+        return pa.schema(fields, metadata={"fairtrial_run": msgspec.json.encode(self.run.info)})
+
+    def batches(self) -> Iterator[Any]:
+        """Yield the rows as record batches of pyarrow."""
+        pa = import_extra("pyarrow", "parquet")
+        schema, run_id = self.schema, self.run.info.id
+        for rows in _chunks(TABLES[self.name].rows(self.run)):
+            columns = [(run_id,) * len(rows), *zip(*rows, strict=True)]
+            types = [field.type for field in schema]
+            arrays = [pa.array(map(_storable, column), kind) for column, kind in zip(columns, types, strict=True)]
+            yield pa.record_batch(arrays, schema=schema)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Return the rows as a stream, as Arrow's PyCapsule interface describes it."""
+        pa = import_extra("pyarrow", "parquet")
+        reader = pa.RecordBatchReader.from_batches(self.schema, self.batches())
+        return reader.__arrow_c_stream__(requested_schema)
+
+
+def _chunks(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    iterator = iter(rows)
+    while chunk := list(islice(iterator, ROW_GROUP)):
+        yield chunk
+
+
+def _storable(value: Any) -> Any:
+    """Return a value that Arrow can hold. A lone surrogate, which is not Unicode text, is spelt out."""
+    if isinstance(value, str) and not value.isascii():
+        return value.encode("utf-8", "backslashreplace").decode()
+    return value
+
+
+def tables_of(run: ReportedRun) -> dict[str, RunTable]:
+    """Return the tables of a run by their names."""
+    return {name: RunTable(name, run) for name in TABLES}
+
+
+def write(folder: Path, run: ReportedRun, options: ReportOptions | None = None) -> None:
+    """Write a Parquet file for each table, such as outcomes.parquet."""
+    del options
+    parquet = import_extra("pyarrow.parquet", "parquet")
+    folder.mkdir(parents=True, exist_ok=True)
+    for table in tables_of(run).values():
+        path = folder / f"{table.name}.parquet"
+        # A reader never sees half of a file: the name appears when the file is complete.
+        part = path.with_name(f"{path.name}.part")
+        with parquet.ParquetWriter(part, table.schema, compression=_COMPRESSION) as writer:
+            for batch in table.batches():
+                writer.write_batch(batch, row_group_size=ROW_GROUP)
+        part.replace(path)
