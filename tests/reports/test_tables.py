@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -137,19 +138,25 @@ def test_files_have_the_documented_columns_and_the_signatures(tmp_path: Path) ->
 
 def test_rows_are_streamed_in_groups(tmp_path: Path) -> None:
     """A row group holds 10,000 rows, and the table is never whole in memory."""
-    results = tuple(replace(RESULT, position=number) for number in range(6_000))
+    results = tuple(replace(RESULT, position=number) for number in range(5_001))
     run = FinishedRun(INFO, results)
     tables.write(tmp_path, run)
     file = parquet.ParquetFile(tmp_path / "outcomes.parquet")
-    assert [file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)] == [10_000, 2_000]
+    assert [file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)] == [10_000, 2]
     assert next(tables.tables_of(run)["outcomes"].batches()).num_rows == 10_000
 
 
 def test_hostile_text_is_kept_as_text() -> None:
     """Every string comes back as it was; a lone surrogate, which is not Unicode, is spelt out."""
-    for text in HOSTILE:
-        (attempt, *_) = rows("attempts", FinishedRun(INFO, (filled(RESULT, text),)))
-        assert attempt["case_id"] == text.encode("utf-8", "backslashreplace").decode()
+    results = tuple(replace(RESULT, position=number, case_id=text) for number, text in enumerate(HOSTILE))
+    written = [attempt["case_id"] for attempt in rows("attempts", FinishedRun(INFO, results))]
+    assert written == [text.encode("utf-8", "backslashreplace").decode() for text in HOSTILE]
+    texts = cycle(HOSTILE)
+    run = filled(RUN.results[0], lambda: next(texts))
+    assert {name: len(rows(name, FinishedRun(INFO, (run,) * 9))) for name in ("outcomes", "parts")} == {
+        "outcomes": 18,
+        "parts": 18,
+    }
 
 
 @pytest.mark.parametrize("library", ["duckdb", "polars", "pandas"])
@@ -163,8 +170,8 @@ def test_other_libraries_read_equal_sums(library: str, tmp_path: Path) -> None:
     tables.write(tmp_path, run)
     file, outcomes = str(tmp_path / "outcomes.parquet"), tables.tables_of(run)["outcomes"]
     if library == "duckdb":
-        sums = [module.read_parquet(file).sum("value").fetchone()[0]]
-        sums.append(module.sql("SELECT sum(value) FROM outcomes").fetchone()[0])
+        sums = [module.read_parquet(file).sum("value").fetchall()[0][0]]
+        sums.append(module.sql("SELECT sum(value) FROM outcomes").fetchall()[0][0])
         assert outcomes is not None
     elif library == "polars":
         sums = [module.read_parquet(file)["value"].sum(), module.DataFrame(outcomes)["value"].sum()]
