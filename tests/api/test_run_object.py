@@ -87,9 +87,7 @@ def test_reports_are_saved_by_their_names(run: fairtrial.api.Run, tmp_path: Path
     assert json.loads((tmp_path / "run.json").read_bytes())["verdict"] == "failed"
     assert "second" in (tmp_path / "junit.xml").read_text(encoding="utf-8")
     assert len(list(tmp_path.glob("*.evalset_result.json"))) == 1
-    with pytest.raises(
-        fairtrial.UsageError, match="xml: is not a report; allowed: json, html, junit, markdown, adk_results"
-    ):
+    with pytest.raises(fairtrial.UsageError, match="xml: is not a report; allowed: json, "):
         run.save(xml=tmp_path / "run.xml")
 
 

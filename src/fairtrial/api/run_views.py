@@ -11,12 +11,12 @@ from rich.console import Console, Group
 
 from fairtrial.api.reporting import ShownRun, print_run
 from fairtrial.errors import UsageError
+from fairtrial.reports.notebook import as_html
 from fairtrial.reports.report_table import REPORTS
 from fairtrial.reports.summary_table import closing, tables
 from fairtrial.reports.terminal_text import plain_text
 
 _WIDTH = 120
-_PRE = "<pre style=\"line-height: normal; font-family: Menlo, 'DejaVu Sans Mono', consolas, monospace\">{code}</pre>"
 
 Row = dict[str, Any]
 
@@ -36,12 +36,7 @@ def numbers_of(run: ShownRun) -> str:
 
 def html_of(run: ShownRun) -> str:
     """Return the numbers and the verdict of a run as HTML. Names from files are escaped."""
-    console = Console(
-        file=io.StringIO(), record=True, width=_WIDTH, highlight=False, emoji=False, markup=False, force_jupyter=False
-    )
-    console.print(tables(run.summary, run.calibrations))
-    console.print(closing(run.info, run.summary))
-    return console.export_html(inline_styles=True, code_format=_PRE)
+    return as_html(Group(tables(run.summary, run.calibrations), closing(run.info, run.summary)))
 
 
 def rows_of(run: ShownRun) -> Iterator[Row]:

@@ -23,14 +23,18 @@ from fairtrial.records.calibration import Calibration
 from fairtrial.records.expectation import ExpectedCase
 from fairtrial.records.flaky_case import Cause
 from fairtrial.records.label import Label
+from fairtrial.records.record import show_as_html
 from fairtrial.records.reply import Reply
-from fairtrial.records.result import CaseResult, Verdict
+from fairtrial.records.result import CaseResult, Outcome, Verdict
 from fairtrial.records.run import RunInfo
+from fairtrial.records.run_comparison import Comparison
 from fairtrial.records.summary import Summary
+from fairtrial.records.trace import Trace
 from fairtrial.sequential import WaveTable, waves_of
 from fairtrial.text.globs import fits
 
 if TYPE_CHECKING:
+    from fairtrial.api.run_plots import RunPlots
     from fairtrial.reports.tables import RunTable
     from fairtrial.store import Store
 
@@ -93,6 +97,13 @@ class Run:
         from fairtrial.reports.tables import tables_of
 
         return tables_of(self)
+
+    @property
+    def plot(self) -> RunPlots:
+        """The pictures of the run: intervals, attempts, histogram, calibration and compare. Each is a figure."""
+        from fairtrial.api.run_plots import RunPlots
+
+        return RunPlots(self)
 
     def report(self, *, everything: bool = False) -> str:
         """Return the report that a terminal shows. With `everything`, the report of a large run has all attempts."""
@@ -246,6 +257,16 @@ def store_option(store: str) -> str:
     from fairtrial.store import DEFAULT_URL, shown_url
 
     return "" if store == DEFAULT_URL else f" --store {shlex.quote(shown_url(store))}"
+
+
+def _html_of(record: Any) -> str:
+    from fairtrial.reports.notebook import html_of_record
+
+    return html_of_record(record)
+
+
+for _kind in (Summary, CaseResult, Outcome, Trace, Comparison):
+    show_as_html(_kind, _html_of)
 
 
 def reread(store: str, run_id: str) -> Run:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -20,6 +21,22 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     msgspec writes every field of a record, defaults included. For example, if a later version changes the default of
     `lower_is_better`, a stored outcome keeps its own value.
     """
+
+
+_HTML: dict[type, Callable[[Any], str]] = {}
+
+
+def show_as_html(kind: type, html_of: Callable[[Any], str]) -> None:
+    """Let notebooks show a kind of record as the HTML that a function returns. Records themselves know no report."""
+    _HTML[kind] = html_of
+
+
+class Displayed(Record, frozen=True):
+    """The base of records that a notebook shows as HTML, if a function for it is registered."""
+
+    def _repr_html_(self) -> str | None:
+        html_of = _HTML.get(type(self))
+        return None if html_of is None else html_of(self)
 
 
 def without_defaults(value: Any) -> Json:

@@ -13,7 +13,7 @@ from fairtrial.records.ballot import PairAgreement
 from fairtrial.records.case import EvalCase
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.model_usage import ModelUsage
-from fairtrial.records.record import Json, Record
+from fairtrial.records.record import Displayed, Json, Record
 from fairtrial.records.score import FaultSide, Range, Score, applies, bounds, has_value
 from fairtrial.records.trace import Injection, Trace
 
@@ -60,7 +60,7 @@ Aggregation = Literal["value", "parts"]
 """Which number decides a verdict: the score's own value, or the mean of its parts."""
 
 
-class Outcome(Record, frozen=True):
+class Outcome(Displayed, frozen=True):
     """A score together with the criterion that judges it.
 
     With `aggregation` "value" the score's own value decides, and its parts only inform: this holds for users' metrics.
@@ -134,7 +134,7 @@ class InvocationInjection(Record, frozen=True):
     injected: Injection
 
 
-class CaseResult(Record, frozen=True):
+class CaseResult(Displayed, frozen=True):
     """All outcomes of one attempt at one case. `position` is the place of the case in the input, counted from 0.
 
     `invalidations` are problems on any side but the agent's, by precedence, whatever the verdict. An attempt that has

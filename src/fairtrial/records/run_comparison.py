@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from fairtrial.records.record import Record
+from fairtrial.records.record import Displayed, Record
 
 About = Literal["cases-like-these", "these-cases"]
 """Whether the cases are a sample of what the agent will meet, or fixed. If they are fixed, only attempts are random."""
@@ -121,7 +121,7 @@ class Move(Record, frozen=True):
     flipped: Flip | None
 
 
-class Comparison(Record, frozen=True, tag_field="kind", tag="compare"):
+class Comparison(Displayed, frozen=True, tag_field="kind", tag="compare"):
     """Two runs, the base first. `signature` names everything that determines the numbers."""
 
     signature: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fairtrial.records.ballot import PairAgreement
 from fairtrial.records.gate import GateDecision
 from fairtrial.records.model_usage import ModelUsage
-from fairtrial.records.record import Record
+from fairtrial.records.record import Displayed, Record
 from fairtrial.records.result import Verdict
 from fairtrial.records.run_comparison import PassK
 from fairtrial.records.score import Range
@@ -71,7 +71,7 @@ class RunUsage(Record, frozen=True):
     environment: ModelUsage | None = None
 
 
-class Summary(Record, frozen=True):
+class Summary(Displayed, frozen=True):
     """A run in numbers: its verdict with reasons, its criteria, and the usage of models.
 
     `cases` counts the attempts by their verdict, for example `{"passed": 9, "failed": 1}`. `invalid` counts the

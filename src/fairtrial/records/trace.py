@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from fairtrial.records.record import Extra, Json, Record
+from fairtrial.records.record import Displayed, Extra, Json, Record
 from fairtrial.records.rubric import Rubric
 
 
@@ -269,7 +269,7 @@ class Invocation(Record, frozen=True):
         return tuple([step for step in self.steps or () if type(step) is ToolCall])
 
 
-class Trace(Record, frozen=True):
+class Trace(Displayed, frozen=True):
     """The invocations of one conversation in their order, and the state at its end.
 
     `broken` is the cause of the failure that ended the conversation, or empty if nothing failed. If the last

@@ -26,8 +26,8 @@ def comparison_report(comparison: Comparison) -> RenderableType:
     about = "about cases like these" if comparison.about == "cases-like-these" else "about these cases"
     title = f"base {base.id}  candidate {candidate.id}"
     lines: list[RenderableType] = [
-        Text(title, "bold"),
-        Text(f"{count(pairs.cases, 'case')}, {attempts} {_plural('attempt', attempts)} each, {about}"),
+        Text(visible_line(title), "bold"),
+        Text(visible_line(f"{count(pairs.cases, 'case')}, {attempts} {_plural('attempt', attempts)} each, {about}")),
         *(Text(visible_line(f"warning: {warning}"), "yellow") for warning in comparison.warnings),
         Text(""),
         _rows(comparison),
@@ -36,7 +36,7 @@ def comparison_report(comparison: Comparison) -> RenderableType:
         *_moves(comparison.moved),
         *_pass_k(comparison),
         *(_setup(comparison)),
-        Text(comparison.signature, "dim"),
+        Text(visible_line(comparison.signature), "dim"),
     ]
     return Group(*lines)
 
@@ -150,7 +150,7 @@ def limits(comparison: Comparison) -> Iterator[Text]:
     methods = [row.method for row in comparison.rows if row.method]
     corrected = sum(row.p_holm is not None and row.measure != first.measure for row in comparison.rows)
     star = f"; * Holm over {count(_family(comparison), 'p value')}" if corrected else ""
-    yield Text(f"{'; '.join(dict.fromkeys(methods))}{star}", "dim")
+    yield Text(visible_line(f"{'; '.join(dict.fromkeys(methods))}{star}"), "dim")
 
 
 def _family(comparison: Comparison) -> int:

@@ -8,12 +8,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
-from enum import Enum
 from itertools import islice
-from typing import Any, BinaryIO
-
-import msgspec
-from msgspec.structs import replace
+from typing import BinaryIO
 
 from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.records.run import RunInfo
@@ -25,6 +21,7 @@ from fairtrial.reports.markdown_comparison import change_text, list_flips
 from fairtrial.reports.markdown_text import code_block, code_in_html, code_span
 from fairtrial.reports.numbers import DASH, beside, count, interval, rate
 from fairtrial.reports.report_table import ReportedRun, ReportOptions
+from fairtrial.reports.short_texts import with_short_texts
 from fairtrial.reports.summary_table import MARKS
 from fairtrial.reports.terminal import case
 from fairtrial.reports.terminal_text import plain_text
@@ -38,8 +35,6 @@ _ATTEMPT_LENGTH = 5_000
 _MOST_CRITERIA = 50
 _MOST_REASONS = 10
 _REASON_LENGTH = 300
-_TEXT_LENGTH = 1_000
-_MOST_ITEMS = 50
 _WIDTH = 100
 
 
@@ -145,16 +140,5 @@ def _attempt(result: CaseResult, *, several: bool) -> str:
 def _details(result: CaseResult) -> str:
     """Return the criteria of an attempt and their reasons, as a terminal shows them."""
     # The first line repeats the summary of the fold.
-    _, _, text = plain_text(case(_brief(result)), _WIDTH).partition("\n")
+    _, _, text = plain_text(case(with_short_texts(result)), _WIDTH).partition("\n")
     return shortened(text or "nothing else is recorded", _ATTEMPT_LENGTH)
-
-
-def _brief(value: Any) -> Any:
-    """Return a record with short texts and short tuples, at any depth. A terminal lays out a megabyte too slowly."""
-    if isinstance(value, str):
-        return value if isinstance(value, Enum) else shortened(value, _TEXT_LENGTH)
-    if isinstance(value, tuple):
-        return tuple(map(_brief, value[:_MOST_ITEMS]))
-    if isinstance(value, msgspec.Struct):
-        return replace(value, **{name: _brief(getattr(value, name)) for name in value.__struct_fields__})
-    return value

@@ -97,7 +97,7 @@ def case(result: CaseResult, *, several: bool = False, everything: bool = False)
     for outcome in result.outcomes:
         if everything or outcome not in informational:
             brief = outcome if result.failure is None else _without_cause(outcome, result.failure.cause)
-            lines.append(_Indented(4, _outcome(brief, everything=everything)))
+            lines.append(_Indented(4, outcome_lines(brief, everything=everything)))
     values = [
         f"{visible_line(outcome.criterion)} {number(outcome.score.value)}"
         for outcome in informational
@@ -197,7 +197,8 @@ def _without_cause(outcome: Outcome, cause: str) -> Outcome:
     return replace(outcome, score=shorten(outcome.score))
 
 
-def _outcome(outcome: Outcome, *, everything: bool) -> RenderableType:
+def outcome_lines(outcome: Outcome, *, everything: bool) -> RenderableType:
+    """Return a criterion of an attempt with its value, and with its reasons unless it passed."""
     verdict = outcome.verdict
     line = [visible_line(outcome.criterion), "  ", *_value(outcome)]
     if verdict is Verdict.NOT_APPLICABLE:

@@ -1,0 +1,25 @@
+"""How does a record stay short enough to be laid out? A terminal lays out a megabyte too slowly."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from fairtrial.text.display import shortened
+
+_TEXT_LENGTH = 1_000
+_MOST_ITEMS = 50
+
+
+def with_short_texts(value: Any) -> Any:
+    """Return a record with texts of at most 1,000 characters and tuples of at most 50 items, at any depth."""
+    if isinstance(value, str):
+        return value if isinstance(value, Enum) else shortened(value, _TEXT_LENGTH)
+    if isinstance(value, tuple):
+        return tuple(map(with_short_texts, value[:_MOST_ITEMS]))
+    if isinstance(value, msgspec.Struct):
+        return replace(value, **{name: with_short_texts(getattr(value, name)) for name in value.__struct_fields__})
+    return value
