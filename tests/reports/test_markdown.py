@@ -14,11 +14,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from msgspec.structs import replace
 
-from fairtrial.records.attempt import Failure
-from fairtrial.records.result import CaseResult, Fault, Outcome, Verdict
+from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.records.run import RunInfo
-from fairtrial.records.run_comparison import ComparedMeasure, ComparedRun, Comparison, Move, Pairs, SetupDifference
-from fairtrial.records.score import PartKey, Quote, Score
 from fairtrial.records.summary import Summary
 from fairtrial.reports import markdown
 from fairtrial.reports.markdown_comparison import comparison_markdown
@@ -26,30 +23,9 @@ from fairtrial.reports.markdown_text import code_block, code_in_html, code_span
 from fairtrial.reports.report_table import DEFAULTS, REPORTS, ReportOptions
 from finished import FinishedRun
 from hostile_corpus import HOSTILE, LONG, filled
+from reported import BROKEN, COMPARISON, FAILED, MOVES, PASSED, RICH
 
 INFO = RunInfo("20260101-000000-aaaaaa", "2026-01-01T00:00:00", "0", "run", finished="2026-01-01T00:00:01")
-PASSED = CaseResult("fine", 0, (Outcome("match", Score(1.0), 0.8),))
-FAILED = CaseResult("bad", 1, (Outcome("match", Score(0.5, "two words differ"), 0.8),))
-BROKEN = CaseResult("broken", 2, (Outcome("match", Score(None), 0.8),), failure=Failure("agent", "boom", "Traceback …"))
-PARTS = (Score(0.1, "why", "rubric one", key=PartKey("rubric", id="q"), quotes=(Quote("said", "reply"),)),)
-QUOTES = (Quote("buy(x=1)", "expected"), Quote("buy(x=2)", "actual"), Quote("sell()", "both"), Quote("s()", "surplus"))
-RICH = CaseResult(
-    "rich",
-    3,
-    (
-        Outcome("parts", Score(0.1, "reason", parts=PARTS), 0.8),
-        Outcome("calls", Score(0.0, parts=(Score(0.0, "missing", quotes=QUOTES),)), 0.5),
-        Outcome("text", Score(0.0, parts=(Score(0.0, quotes=(Quote("a b", "expected"), Quote("c", "actual"))),)), 0.5),
-        Outcome("tokens", Score(3.0)),
-        Outcome("open", Score(None, "no judge"), 0.5),
-    ),
-    failure=Failure("simulator", "cause", "trace"),
-    invalidations=(Fault("judge", ("evidence",)),),
-    warnings=("warning",),
-    name="a name",
-)
-MOVES = (Move("broke", (1, 1), (0, 1), -1.0, "broken"), Move("mended", (0, 1), (1, 1), 1.0, "fixed"))
-RUNS = (ComparedRun("base-run", "", "run", True, 4, 4), ComparedRun("new-run", "", "run", True, 4, 4))
 
 
 @dataclass(frozen=True)
@@ -62,20 +38,6 @@ class _Summarized(FinishedRun):
     def summary(self) -> Summary:
         """The numbers."""
         return self.given
-
-
-def _row(measure: str, *, is_rate: bool) -> ComparedMeasure:
-    return ComparedMeasure(
-        measure, 0.75, 0.5, -0.25, -0.5, 0.125, 0.2, None, "paired t", 4, 1, 2, 1, (0, 0), None, None,
-        "no difference shown", comparable=True, judge=None, why=None, is_rate=is_rate, informational=False,
-    )  # fmt: skip
-
-
-COMPARISON = Comparison(
-    "s:1|holm:1", 0.95, "cases-like-these", RUNS, Pairs(4, ("1", "1"), ("gone",)),
-    (SetupDifference("judge", "old", "new"),), (_row("cases", is_rate=True), _row("match", is_rate=False)), MOVES,
-    ((), ()), None, ("a warning",),
-)  # fmt: skip
 
 
 def report(*results: CaseResult, options: ReportOptions = DEFAULTS, info: RunInfo = INFO) -> str:

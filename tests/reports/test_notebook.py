@@ -15,7 +15,7 @@ from fairtrial.records.result import Verdict
 from fairtrial.records.summary import CriterionSummary, Estimate, Summary
 from fairtrial.records.trace import Invocation, Message, Thought, ToolCall, ToolResult, Trace
 from hostile_corpus import HOSTILE, LONG, filled
-from reports.test_markdown import COMPARISON, RICH
+from reported import COMPARISON, RICH
 
 assert fairtrial.api.stored_runs
 
@@ -69,7 +69,7 @@ def test_hostile_text_stays_text(record: Record) -> None:
     """In every field: no tag, handler or link comes from it."""
     for offset in range(0, len(HOSTILE), 47):
         texts = cycle((*HOSTILE[offset:], *HOSTILE[:offset]))
-        filled_record = filled(record, lambda texts=texts: next(texts))
+        filled_record = filled(record, texts.__next__)
         if record is COMPARISON:
             filled_record = replace(filled_record, signature="s:1|holm:1")
         text = html_of(filled_record)

@@ -16,7 +16,7 @@ from fairtrial.records.score import Range, Score
 from fairtrial.records.summary import CriterionSummary, Estimate, Summary
 from fairtrial.reports import plots
 from hostile_corpus import HOSTILE
-from reports.test_markdown import COMPARISON
+from reported import COMPARISON
 
 pytest.importorskip("matplotlib")
 

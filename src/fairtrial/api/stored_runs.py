@@ -34,7 +34,7 @@ from fairtrial.sequential import WaveTable, waves_of
 from fairtrial.text.globs import fits
 
 if TYPE_CHECKING:
-    from fairtrial.api.run_plots import RunPlots
+    from fairtrial.reports.run_plots import RunPlots
     from fairtrial.reports.tables import RunTable
     from fairtrial.store import Store
 
@@ -101,7 +101,7 @@ class Run:
     @property
     def plot(self) -> RunPlots:
         """The pictures of the run: intervals, attempts, histogram, calibration and compare. Each is a figure."""
-        from fairtrial.api.run_plots import RunPlots
+        from fairtrial.reports.run_plots import RunPlots
 
         return RunPlots(self)
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 from fairtrial.reports import plots
 
 if TYPE_CHECKING:
-    from fairtrial.api.run_sources import RunSource
-    from fairtrial.api.stored_runs import Run
+    from fairtrial.records.run_comparison import Comparison
+    from fairtrial.reports.report_table import ReportedRun
 
 
 @dataclass(frozen=True)
 class RunPlots:
     """The pictures of a run, as figures of matplotlib, which the extra `plots` installs."""
 
-    run: Run
+    run: ReportedRun
 
     def intervals(self) -> Any:
         """Return the mean and the pass rate of each criterion, with their intervals."""
@@ -34,8 +34,6 @@ class RunPlots:
         """Return what the judges say beside what people would say. Raises UsageError if nobody labelled the run."""
         return plots.plot_calibration(self.run.calibrations)
 
-    def compare(self, base: RunSource) -> Any:
-        """Return the differences from a base run, with their intervals."""
-        from fairtrial.api.comparing import compare
-
-        return plots.plot_comparison(compare(base, self.run))
+    def compare(self, comparison: Comparison) -> Any:
+        """Return the differences of a comparison with their intervals: `run.plot.compare(compare(base, run))`."""
+        return plots.plot_comparison(comparison)
