@@ -102,7 +102,7 @@ class Report:
     `name` is the name of its option, without the dashes. `suffix` ends the name of its file; a report without a suffix
     is a folder. `module` contains `write(target, run, options)`: the target is the open file, or the folder. `compares`
     says that it shows a comparison with a baseline. A file is appended to if the environment variable `log` names it.
-    The report needs `extra` if that is not empty, and the extra is installed if `package` is.
+    The report needs the extra `needed_extra`, which is installed if `package` is; both are empty if it needs none.
     """
 
     name: str
@@ -113,7 +113,7 @@ class Report:
     compares: bool = False
     log: str = ""
     package: str = ""
-    extra: str = ""
+    needed_extra: str = ""
 
     @property
     def option(self) -> str:
@@ -123,7 +123,7 @@ class Report:
     def check_installed(self) -> None:
         """Raise UsageError if the report needs a package that is not installed."""
         if self.package and importlib.util.find_spec(self.package) is None:
-            raise UsageError(lacks_extra(self.option, self.extra))
+            raise UsageError(lacks_extra(self.option, self.needed_extra))
 
     @property
     def is_folder(self) -> bool:
@@ -178,6 +178,6 @@ REPORTS = (
         "Write tables as Parquet files: attempts, outcomes, parts, ballots, steps and labels.",
         "fairtrial.reports.tables",
         package="pyarrow",
-        extra="parquet",
+        needed_extra="parquet",
     ),
 )
