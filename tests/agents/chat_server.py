@@ -6,6 +6,7 @@ import json
 import socket
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
@@ -23,7 +24,21 @@ class Silence:
     """Say nothing, and keep the connection."""
 
 
-Answer = dict[str, Any] | bytes | int | Reset | Silence
+@dataclass(frozen=True)
+class Status:
+    """Answer with a status, a body and headers."""
+
+    status: int
+    body: bytes
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+def Streamed(body: bytes) -> Status:  # noqa: N802  (it stands beside the classes)
+    """Answer with server-sent events."""
+    return Status(200, body, {"content-type": "text/event-stream; charset=utf-8"})
+
+
+Answer = dict[str, Any] | bytes | int | Reset | Silence | Status
 Script = Callable[[dict[str, Any]], Answer]
 """A request's body to a reply's body; bytes are sent as they are, a number is an HTTP status."""
 
@@ -60,11 +75,14 @@ class ChatServer:
                     self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
                     self.connection.close()
                 else:
-                    status = answer if isinstance(answer, int) else 200
+                    extra = answer.headers if isinstance(answer, Status) else {}
+                    status = answer.status if isinstance(answer, Status) else answer if isinstance(answer, int) else 200
+                    answer = answer.body if isinstance(answer, Status) else answer
                     data = b"it broke" if isinstance(answer, int) else answer
                     data = data if isinstance(data, bytes) else json.dumps(data).encode()
                     self.send_response(status)
-                    self.send_header("content-type", "application/json")
+                    for name, value in {"content-type": "application/json", **extra}.items():
+                        self.send_header(name, value)
                     self.send_header("content-length", str(len(data)))
                     self.end_headers()
                     self.wfile.write(data)

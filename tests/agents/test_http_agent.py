@@ -6,13 +6,14 @@ import json
 from typing import Any
 
 import pytest
-from chat_server import Answer, ChatServer, Reset, Script, Silence, agent, completion
+from chat_server import Answer, ChatServer, Reset, Script, Silence, Status, Streamed, agent, completion
 from kinds import recorded
 from shop import CRITERIA, EVAL_SET, saying
 
 import fairtrial
 from fairtrial.agents import agent_of
-from fairtrial.agents.http import KEY
+from fairtrial.agents.http import BODY, HEADERS, KEY
+from fairtrial.errors import UsageError
 from fairtrial.records.attempt import Recording
 from fairtrial.records.trace import Message, Thought, ToolCall, Usage
 
@@ -152,3 +153,88 @@ def test_the_endpoint_follows_from_the_url(target: str, endpoint: str) -> None:
     """A URL is the endpoint itself, or what stands before it."""
     found: Any = agent_of(target)
     assert found.url == endpoint
+
+
+def _streamed(*deltas: dict[str, Any], **last: Any) -> bytes:
+    """Server-sent events, one for each piece of the message."""
+    events = [{"model": "scripted", "choices": [{"index": 0, "delta": delta}]} for delta in deltas]
+    lines = [f"data: {json.dumps(event)}" for event in [*events, {"choices": [], **last}]]
+    return "\n\n".join([": a comment", *lines, "data: [DONE]", ""]).encode()
+
+
+def test_a_stream_of_events_is_one_reply() -> None:
+    """The pieces of the texts, of a call and the tokens are joined, though no stream was asked for."""
+    call = {"index": 0, "id": "c1", "function": {"name": "get_order", "arguments": '{"order'}}
+    rest = {"index": 0, "function": {"arguments": '_id": "A-17"}'}}
+    usage = {"prompt_tokens": 7, "completion_tokens": 9}
+    pieces = ({"tool_calls": [call]}, {"tool_calls": [rest]}, {"content": "Ship"}, {"content": "ped."})
+    with ChatServer(lambda _: Streamed(_streamed(*pieces, usage=usage))) as server:
+        (invocation,) = recorded(server.url, "Where is A-17?").trace.invocations
+    assert invocation.steps == (ToolCall("get_order", {"order_id": "A-17"}, "c1"),)
+    assert invocation.reply == "Shipped."
+    assert invocation.usages == (Usage(7, 9, model="scripted"),)
+
+
+def test_thinking_is_no_part_of_the_reply() -> None:
+    """`<think>` at the beginning of the text is a thought."""
+    message = {"role": "assistant", "content": "<think>\nWhere?\n</think>\n\nShipped."}
+    (invocation,) = answered(lambda _: completion(message), "hi").trace.invocations
+    assert invocation.steps == (Thought("Where?"),)
+    assert invocation.reply == "Shipped."
+
+
+def test_any_success_is_a_reply() -> None:
+    """A server may answer with 201."""
+    body = json.dumps(completion({"role": "assistant", "content": "Made."})).encode()
+    one = answered(lambda _: Status(201, body), "hi")
+    assert one.trace.invocations[0].reply == "Made."
+
+
+def test_a_redirect_on_the_same_server_is_followed() -> None:
+    """A slash is missing at the end, as servers like it."""
+
+    def script(body: dict[str, Any]) -> Answer:
+        if len(server.requests) == 1:
+            return Status(307, b"", {"location": "/v1/chat/completions/"})
+        return agent(body)
+
+    with ChatServer(script) as server:
+        one = recorded(server.url, "hello")
+    assert one.trace.invocations[0].reply == "You said: hello"
+
+
+def test_a_redirect_to_another_server_is_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other server would get the headers."""
+    monkeypatch.setenv(HEADERS, '{"x-key": "sesame"}')
+    with ChatServer(agent) as other, ChatServer(lambda _: Status(307, b"", {"location": other.url})) as server:
+        one = recorded(server.url, "hello")
+        assert other.requests == []
+    assert one.failure is not None
+    assert "HTTP 307" in one.failure.cause
+
+
+def test_headers_and_fields_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both may hold the id of the conversation. The headers are secret, the fields are in the signature."""
+    monkeypatch.setenv(HEADERS, '{"x-key": "sesame", "x-session": "s-{conversation}"}')
+    monkeypatch.setenv(BODY, '{"temperature": 0, "metadata": {"thread": ["{conversation}"]}}')
+    with ChatServer(agent) as server:
+        run = fairtrial.evaluate(saying("hello", "again"), server.url, CRITERIA)
+        (first, headers), (second, _) = server.requests
+    assert headers["x-key"] == "sesame"
+    thread = first["metadata"]["thread"][0]
+    assert headers["x-session"] == f"s-{thread}"
+    assert (first["temperature"], second["metadata"]["thread"]) == (0, [thread])
+    assert thread not in ("", "{conversation}")
+    assert "sesame" not in repr(run.info)
+    assert "temperature" in repr(run.info)
+
+
+@pytest.mark.parametrize("variable", [HEADERS, BODY])
+def test_a_variable_that_is_no_object_is_refused_without_its_value(
+    variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The value may be secret."""
+    monkeypatch.setenv(variable, '["sesame"]')
+    with pytest.raises(UsageError, match=f"{variable} must hold a JSON object") as refused:
+        agent_of("http://localhost:1/v1")
+    assert "sesame" not in str(refused.value)
