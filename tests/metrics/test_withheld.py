@@ -17,7 +17,7 @@ from fairtrial.formats.recordings import line
 from fairtrial.judge.judge import Judge
 from fairtrial.llm.model import NamedModel
 from fairtrial.metrics.conversation import TaskSuccess, ToolUseQuality, TrajectoryQuality
-from fairtrial.metrics.efficiency import ToolCallCount
+from fairtrial.metrics.efficiency import InferenceCallCount, TokenUsage, ToolCallCount
 from fairtrial.metrics.grounding import Grounding, Hallucinations
 from fairtrial.metrics.instance_metric import InstanceMetric
 from fairtrial.metrics.judge_context import whole
@@ -35,7 +35,7 @@ from fairtrial.records.contents import withheld_contents
 from fairtrial.records.result import Metric
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.score import Score
-from fairtrial.records.trace import Invocation, Message, Step, Thought, ToolCall, ToolResult, Trace
+from fairtrial.records.trace import Invocation, Message, Step, Thought, ToolCall, ToolResult, Trace, Usage
 from fairtrial.scoring import score_case
 from fairtrial.testing import ScriptedModel
 from fairtrial.valuation.from_trace import from_trace
@@ -264,4 +264,15 @@ def test_the_command_says_which_variable_to_set(tmp_path: Path, monkeypatch: pyt
     assert [(each["verdict"], OFF in str(each["parts"])) for each in result["outcomes"][:2]] == [("unscored", True)] * 2
     assert result["fault"]["side"] == "infrastructure"
     assert fairtrial(*command, "names.json").code == 0
-    assert fairtrial("check", "hidden.jsonl").out.rstrip().endswith("1 recording; not recorded: replies, arguments")
+    assert fairtrial("check", "hidden.jsonl").out.rstrip().endswith("; not recorded: replies, arguments")
+
+
+def test_tokens_of_an_agent_inside_a_result_count() -> None:
+    """The agent was asked by the agent under test. Its calls are not among the calls of the invocation."""
+    inner = Trace((replace(turn(call("find")), usages=(Usage(10, 1),)),))
+    outer = replace(turn(call("ask"), ToolResult("ask", "it", inner=inner)), usages=(Usage(5, 1), Usage(6, 1)))
+    assert TokenUsage()(trace(outer), EXPECTED).value == 24.0
+    assert InferenceCallCount()(trace(outer), EXPECTED).value == 2.0
+    assert ToolCallCount()(trace(outer), EXPECTED).value == 1.0
+    result = asyncio.run(score_case(work(expected=EXPECTED), recording(outer)))
+    assert result.usage == {"input_tokens": 21, "output_tokens": 3, "inference_calls": 3}
