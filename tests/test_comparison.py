@@ -96,13 +96,13 @@ def test_an_eval_set_may_change_its_name() -> None:
 
 
 def test_broken_and_fixed_cases_come_first() -> None:
-    """Every attempt failed on the other side. Then the largest moves."""
-    base = graded_run({"steady": [1, 1], "worse": [1, 1], "broken": [1, 1], "fixed": [0, 0]})
-    moved = compare(base, graded_run({"steady": [1, 1], "worse": [1, 0], "broken": [0, 0], "fixed": [1, 1]})).moved
+    """The rule of the attempts decides: by default all have to pass. Then the largest moves."""
+    base = graded_run({"steady": [1, 1], "worse": [1, 0], "broken": [1, 1], "fixed": [0, 1]})
+    moved = compare(base, graded_run({"steady": [1, 1], "worse": [0, 0], "broken": [1, 0], "fixed": [1, 1]})).moved
     assert [(move.case, move.flipped, move.base, move.candidate) for move in moved] == [
-        ("broken", "broken", (2, 2), (0, 2)),
-        ("fixed", "fixed", (0, 2), (2, 2)),
-        ("worse", None, (2, 2), (1, 2)),
+        ("broken", "broken", (2, 2), (1, 2)),
+        ("fixed", "fixed", (1, 2), (2, 2)),
+        ("worse", None, (1, 2), (0, 2)),
     ]
 
 

@@ -5,12 +5,20 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from itertools import groupby
 from typing import Any, get_args
 
 from fairtrial.metrics.entries import CATALOG
+from fairtrial.records.attempt_rule import (
+    ALL,
+    AttemptEvidence,
+    AttemptRule,
+    AttemptRules,
+    case_verdict,
+    evidence_of,
+)
 from fairtrial.records.average import mean
 from fairtrial.records.ballot import Ballot, PairAgreement, sum_pairs
 from fairtrial.records.model_usage import ModelUsage
@@ -33,27 +41,40 @@ _NO_THRESHOLDS = (
 )
 
 
-def aggregate(results: Iterable[CaseResult], ballots: Iterable[Ballot] = (), *, informs: bool = False) -> Summary:
+def aggregate(
+    results: Iterable[CaseResult],
+    ballots: Iterable[Ballot] = (),
+    *,
+    informs: bool = False,
+    rules: AttemptRules = AttemptRules(),  # noqa: B008  (a frozen record)
+) -> Summary:
     """Return the numbers of a run from its results in file order, with the attempts of a case one after another.
 
     `ballots` are all ballots of the run. Several outcomes may use the same ballot, whose calls were made only once.
     `informs` is true if the configuration is of a kind that cannot state thresholds. The run is then informational if
     no criterion has one, and a criterion that was asked for has a value. Otherwise it is unscored, because its author
-    may have meant to state thresholds, or because it informs about nothing.
+    may have meant to state thresholds, or because it informs about nothing. `rules` make the verdict of a case from
+    its attempts, and the verdict of the run follows from the verdicts of its cases.
 
-    Memory grows with the number of cases, by at most 32 bytes a case and criterion, but not with that of attempts.
+    Memory grows with the number of cases, by at most 32 bytes a case and criterion. Of the attempts, only those of one
+    case are held.
     """
     tallies: dict[str, _CriterionTally] = {}
     run = _RunTally()
-    for _, attempts in groupby(results, key=lambda result: result.position):
-        for result in attempts:
+    for _, group in groupby(results, key=lambda result: result.position):
+        evidence: list[AttemptEvidence] = []
+        rule = ALL
+        for result in group:
             verdicts = [outcome.verdict for outcome in result.outcomes]
-            run.add(result, result.verdict_of(verdicts))
+            verdict = result.verdict_of(verdicts)
+            run.add(result, verdict)
+            rule = rules.of(result.eval_set, result.case_id)
+            evidence.append(evidence_of(result, verdict, rule))
             for outcome, verdict in zip(result.outcomes, verdicts, strict=True):
                 if outcome.criterion not in tallies:
                     tallies[outcome.criterion] = _CriterionTally(outcome.criterion)
                 tallies[outcome.criterion].add(result, outcome, verdict)
-        run.close_case()
+        run.close_case(rule, evidence)
         for tally in tallies.values():
             tally.close_case()
     unapplied = [name for name, tally in tallies.items() if tally.gates and not tally.applicable]
@@ -69,6 +90,8 @@ def aggregate(results: Iterable[CaseResult], ballots: Iterable[Ballot] = (), *, 
         tuple(reasons),
         RunUsage(run.agent, judge, run.simulator, run.environment),
         pass_k_table(run.passes),
+        case_verdicts={verdict.value: run.by_case[verdict] for verdict in Verdict if run.by_case[verdict]},
+        attempt_rules=tuple(run.rules),
     )
 
 
@@ -78,6 +101,8 @@ class _RunTally:
     def __init__(self) -> None:
         self.cases: Counter[Verdict] = Counter()
         self.invalid: Counter[str] = Counter()
+        self.by_case: Counter[Verdict] = Counter()
+        self.rules: dict[str, None] = {}
         self.passes: Counter[tuple[int, int]] = Counter()
         self.agent: ModelUsage | None = None
         self.simulator: ModelUsage | None = None
@@ -88,8 +113,16 @@ class _RunTally:
         self._case_passed = 0
         self._case_attempts = 0
 
-    def close_case(self) -> None:
-        """End a case: count how many of its attempts passed."""
+    def close_case(self, rule: AttemptRule, attempts: Sequence[AttemptEvidence]) -> None:
+        """End a case: count how many of its attempts passed, and its verdict."""
+        verdict = case_verdict(rule, attempts)
+        self.by_case[verdict] += 1
+        if len(attempts) > 1:
+            self.rules[str(rule)] = None
+        if verdict is Verdict.ERROR:
+            by_agent = any(attempt.agent_failed for attempt in attempts)
+            self._agent_errors += by_agent
+            self._other_errors += not by_agent
         self.passes[self._case_passed, self._case_attempts] += 1
         self._case_passed = self._case_attempts = 0
 
@@ -101,9 +134,6 @@ class _RunTally:
         by_agent = verdict is Verdict.ERROR and result.failure is not None and result.failure.side == "agent"
         self._case_attempts += by_agent or verdict in (Verdict.PASSED, Verdict.FAILED)
         self.invalid.update(fault.side for fault in (result.invalidations or ())[:1])
-        if verdict is Verdict.ERROR and result.failure is not None:
-            self._agent_errors += result.failure.side == "agent"
-            self._other_errors += result.failure.side != "agent"
         self.agent = _sum(self.agent, _agent_usage(result))
         self.simulator = _sum(self.simulator, result.simulator)
         self.environment = _sum(self.environment, result.environment)
@@ -115,24 +145,24 @@ class _RunTally:
         was asked for has a value.
         """
         failed = _counts(
-            (self.cases[Verdict.FAILED], "failed"), (self._agent_errors, "ended with an error of the agent")
+            (self.by_case[Verdict.FAILED], "failed"), (self._agent_errors, "ended with an error of the agent")
         )
         if failed:
             return Verdict.FAILED, failed
         unscored = _counts(
-            (self.cases[Verdict.UNSCORED], "could not be scored"),
+            (self.by_case[Verdict.UNSCORED], "could not be scored"),
             (self._other_errors, "ended with an error that is not the agent's"),
         )
         unscored += [f"{name} has a threshold, and applied to no case" for name in unapplied]
-        only_informs = set(self.cases) == {Verdict.INFORMATIONAL}
+        only_informs = set(self.by_case) == {Verdict.INFORMATIONAL}
         if only_informs and informs and not unscored and has_value:
             return Verdict.INFORMATIONAL, [_NO_THRESHOLDS]
         if only_informs and informs:
             unscored.append("no metric has a value, so that the run informs about nothing")
         elif only_informs:
             unscored.append("no criterion has a threshold, so that nothing decides")
-        elif not self.cases[Verdict.PASSED]:
-            unscored.append("no case passed" if self.cases else "there are no cases")
+        elif not self.by_case[Verdict.PASSED]:
+            unscored.append("no case passed" if self.by_case else "there are no cases")
         elif not self._valid_passes:
             unscored.append("every attempt that passed is invalid, so that nothing is known about the agent")
         return (Verdict.UNSCORED, unscored) if unscored else (Verdict.PASSED, [])

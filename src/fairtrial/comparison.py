@@ -15,6 +15,7 @@ from fairtrial.measured_run import CASES, Measure, MeasuredRun, described_run
 from fairtrial.paired_runs import PairedRuns, SamplePair, check_repeated, difference_method, difference_of, pair_runs
 from fairtrial.records.average import mean
 from fairtrial.records.record import Json
+from fairtrial.records.result import Verdict
 from fairtrial.records.run_comparison import (
     About,
     ComparedMeasure,
@@ -37,7 +38,8 @@ from fairtrial.version import __version__
 CORRECTED = "corrected means, t"
 _SIGNIFICANT = 0.05
 _SHORT = 60
-_FLIPS: dict[float, Flip] = {-1.0: "broken", 1.0: "fixed"}
+_FLIPS: dict[tuple[bool, bool], Flip] = {(True, False): "broken", (False, True): "fixed"}
+"""The names of changes, by whether the case passed in the base and in the candidate."""
 _NESTING = ("options", "panel", 0)
 """Keys of signatures that say nothing to a reader. For example, the first model of a panel is the judge."""
 
@@ -276,12 +278,15 @@ def _pass_k(runs: PairedRuns, side: Literal[0, 1]) -> tuple[PassK, ...]:
 
 
 def _moves(runs: PairedRuns) -> list[Move]:
-    """Return the cases whose pass rate changed: first the broken and the fixed ones, then the largest changes."""
+    """Return the cases that changed: first the broken and the fixed ones, then the largest changes of the pass rate."""
     moves: list[Move] = []
+    places = dict(runs.positions)
     for case, (before, after) in runs.samples(CASES).items():
         change = after.mean - before.mean
-        if change:
-            flipped = _FLIPS.get(change)
+        verdicts = (runs.base.case_verdicts[case], runs.candidate.case_verdicts[places[case]])
+        is_decided = not {Verdict.UNSCORED, None} & {*verdicts}
+        flipped = _FLIPS.get((verdicts[0] is Verdict.PASSED, verdicts[1] is Verdict.PASSED)) if is_decided else None
+        if change or flipped:
             counts = [(round(sample.mean * sample.attempts), sample.attempts) for sample in (before, after)]
             moves.append(Move(runs.base.names[case], counts[0], counts[1], change, flipped))
     return sorted(moves, key=lambda move: (move.flipped != "broken", move.flipped is None, -abs(move.change)))

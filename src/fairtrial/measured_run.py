@@ -1,7 +1,7 @@
 """How do the attempts of a run become numbers by case? The case is the unit, and a number that is missing is counted.
 
 A criterion gives two measures, its mean `NAME` and its pass rate `NAME:pass`. The measure `cases` is the share of the
-attempts whose case passed.
+attempts that passed. `cases:pass` is the share of the cases that pass by the rule of their attempts.
 """
 
 from __future__ import annotations
@@ -14,15 +14,17 @@ from itertools import groupby
 
 from fairtrial.errors import UsageError, nearest
 from fairtrial.records.attempt_row import AttemptRow, CriterionTerms
+from fairtrial.records.attempt_rule import AttemptEvidence, AttemptRules, case_verdict
 from fairtrial.records.calibration import Calibration
 from fairtrial.records.keys import CaseKey
-from fairtrial.records.result import Verdict
+from fairtrial.records.result import Outcome, Verdict
 from fairtrial.records.run import RunInfo
 from fairtrial.records.run_comparison import ComparedRun
-from fairtrial.records.score import Range
+from fairtrial.records.score import Range, Score
 from fairtrial.stats.fixed_cases import CaseSample, case_sample
 
 CASES = "cases"
+CASE_RATE = "cases:pass"
 _RATE_SUFFIX = ":pass"
 
 
@@ -105,6 +107,7 @@ class CaseColumn:
 class MeasuredRun:
     """The cases of a run in file order, with a column for each measure.
 
+    `case_verdicts` are the verdicts that the rules of the run make of the attempts, or None without an attempt.
     `calibrations` say how far the judges may be believed, by criterion.
     """
 
@@ -114,6 +117,7 @@ class MeasuredRun:
     measures: dict[str, Measure]
     columns: dict[str, CaseColumn] = field(default_factory=dict)
     case_attempts: array[int] = field(default_factory=lambda: array("I"))
+    case_verdicts: list[Verdict | None] = field(default_factory=list)
     calibrations: Mapping[str, Calibration] = field(default_factory=dict)
 
     def measure(self, name: str) -> Measure:
@@ -173,14 +177,60 @@ def measure_run(
     pairs = list(cases)
     run = MeasuredRun(info, [key for key, _ in pairs], [name for _, name in pairs], _measures(terms))
     run.columns = {name: CaseColumn() for name in run.measures}
+    rules = info.attempt_rules
     position = 0
     for number, group in groupby(attempts, key=lambda row: row.position):
         rows = list(group)
         for _ in range(position, number):
             _add_case(run, [], valid_only=valid_only)  # a case without any attempt yet
         _add_case(run, rows, valid_only=valid_only)
+        run.case_verdicts[-1] = _case_verdict(run, rules, rows, terms)
         position = number + 1
+    _add_case_rates(run)
     return run
+
+
+def _case_verdict(
+    run: MeasuredRun, rules: AttemptRules, rows: Sequence[AttemptRow], terms: Mapping[str, CriterionTerms]
+) -> Verdict | None:
+    """Return the verdict of a case from the numbers of its attempts.
+
+    A value that is missing in part counts as missing, because the numbers do not say which values it could have.
+    """
+    if len(rows) == 1:
+        return rows[0].verdict
+    position = len(run.case_attempts) - 1
+    if position >= len(run.keys):
+        return None
+    key = run.keys[position]
+    rule = rules.of(key.eval_set, key.case)
+    needs_values = rule.name == "mean"
+    attempts = [
+        AttemptEvidence(row.verdict, row.agent_failed, _outcomes(row, terms) if needs_values else ()) for row in rows
+    ]
+    return case_verdict(rule, attempts)
+
+
+def _outcomes(row: AttemptRow, terms: Mapping[str, CriterionTerms]) -> list[Outcome]:
+    outcomes = []
+    for criterion, value, verdict in row.outcomes:
+        own = terms[criterion]
+        known = None if verdict is Verdict.UNSCORED else value
+        score = Score(known, applicable=verdict is not Verdict.NOT_APPLICABLE)
+        outcomes.append(Outcome(criterion, score, own.threshold, own.lower_is_better, own.range))
+    return outcomes
+
+
+def _add_case_rates(run: MeasuredRun) -> None:
+    """Add the share of the cases that pass by their rules, if cases have several attempts."""
+    if max(run.case_attempts, default=0) < 2:
+        return
+    run.measures[CASE_RATE] = Measure(CASE_RATE)
+    column = run.columns[CASE_RATE] = CaseColumn()
+    for verdict in run.case_verdicts:
+        is_decided = verdict in (Verdict.PASSED, Verdict.FAILED, Verdict.ERROR)
+        value = [float(verdict is Verdict.PASSED)] if is_decided else []
+        column.add(value, int(verdict is Verdict.UNSCORED))
 
 
 def _measures(terms: Mapping[str, CriterionTerms]) -> dict[str, Measure]:
@@ -195,6 +245,7 @@ def _measures(terms: Mapping[str, CriterionTerms]) -> dict[str, Measure]:
 
 def _add_case(run: MeasuredRun, rows: Sequence[AttemptRow], *, valid_only: bool) -> None:
     run.case_attempts.append(len(rows))
+    run.case_verdicts.append(None)
     values: dict[str, list[float]] = {name: [] for name in run.measures}
     missing = dict.fromkeys(run.measures, 0)
     for row in rows:

@@ -28,7 +28,8 @@ class PlannedCase(Record, frozen=True):
     `digest` are, with the id, the key of the case. `users` play the user of a scenario, for at most `cap` invocations.
     If `cap` is None, the simulated user alone decides when to stop. `environments` stand between the agent and its
     tools. If it is None, the tools themselves answer. `first_attempt` is the number of its first attempt, and
-    `mutation` is the degradation of its environment, if there is one.
+    `mutation` is the degradation of its environment, if there is one. `attempts` is the number of its attempts, or 0
+    if the plan decides it.
     """
 
     position: int
@@ -42,6 +43,7 @@ class PlannedCase(Record, frozen=True):
     environments: Environments | None = None
     first_attempt: int = 1
     mutation: Mutation | None = None
+    attempts: int = 0
 
     @property
     def key(self) -> CaseKey:

@@ -73,7 +73,7 @@ async def record(
     async def plan_attempts() -> AsyncIterator[tuple[PlannedCase, int]]:
         for planned_case in planned_cases:
             first = planned_case.first_attempt
-            for attempt in range(first, first + attempts):
+            for attempt in range(first, first + (planned_case.attempts or attempts)):
                 if (planned_case.position, attempt) not in skip:
                     yield planned_case, attempt
 

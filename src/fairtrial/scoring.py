@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import math
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -38,7 +38,7 @@ async def score(
     concurrency: int,
     earlier: EarlierResults | None = None,
     ballots: Ballots | None = None,
-) -> AsyncIterator[CaseResult]:
+) -> AsyncGenerator[CaseResult]:
     """Yield the result of each recording, in the order of completion.
 
     Outcomes of `earlier` results are kept unless they are unscored. If a metric raises, its outcome is unscored with

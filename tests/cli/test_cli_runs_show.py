@@ -45,7 +45,7 @@ def test_runs_are_listed_newest_first() -> None:
     done = fairtrial("runs", "--store", KEPT)
     rows = [line.split() for line in done.out.splitlines()[2:]]
     assert [row[:2] for row in rows] == [[second, "failed"], [first, "failed"]]
-    assert rows[0][3:] == ["run", "trips.evalset.json", "--agent", "commands:obedient"]
+    assert rows[0][6:] == ["run", "trips.evalset.json", "--agent", "commands:obedient"]
 
 
 def test_a_run_that_did_not_end_says_so() -> None:

@@ -16,7 +16,7 @@ import pytest
 
 import fairtrial
 from fairtrial import Budget, Criterion, Judges, ModelOptions, Prompt, Reply, Trace, UsageError, api
-from fairtrial.api.execution import run_plan
+from fairtrial.api.execution import RunEvents, run_plan
 from fairtrial.api.planning import Plan
 from fairtrial.errors import ConfigError
 from fairtrial.judge.judge import Judge
@@ -136,7 +136,7 @@ def test_two_runs_as_tasks_of_one_loop_are_each_equal_to_the_run_alone(tmp_path:
     stores = {name: Store(f"sqlite:///{tmp_path}/{name}.db") for name in alone}
 
     async def both() -> None:
-        await asyncio.gather(*(run_plan(plans[name], stores[name], lambda _: None) for name in alone))
+        await asyncio.gather(*(run_plan(plans[name], stores[name], RunEvents()) for name in alone))
 
     asyncio.run(both())
     for store in stores.values():

@@ -69,7 +69,7 @@ def test_the_keys_are_those_of_the_contract(reports: list[Any]) -> None:
     assert [*report] == own.split()
     assert [*report["run"]][:5] == ["id", "started", "version", "config", "signatures"]
     case = "id attempt verdict error fault invalid ended_by usage outcomes judge simulator environment injected"
-    assert [*first] == [*case.split(), "eval_set", "digest"]
+    assert [*first] == [*case.split(), "eval_set", "digest", "transcript", "missing", "case_verdict", "needed"]
     asked = "calls calls_saved abstentions cost self_agreement panel_agreement"
     given = "criterion value threshold verdict reason"
     rest = "parts input_tokens output_tokens unpriced_calls ballots"

@@ -26,38 +26,83 @@ OPEN = CaseResult("open", 3, (Outcome("match", Score(None, "no judge"), 0.8),))
 INFORMS = CaseResult("informs", 4, (Outcome("tokens", Score(3.0)),))
 
 
-def suite(folder: Path, *results: CaseResult, allow_unscored: bool = False) -> ET.Element:
-    """The test suite in the file that is written of these results."""
+def suites(folder: Path, *results: CaseResult, allow_unscored: bool = False, info: RunInfo = INFO) -> list[ET.Element]:
+    """The test suites in the file that is written of these results. The last suite is about the run as a whole."""
     file = folder / "junit.xml"
     with file.open("wb") as stream:
-        junit.write(stream, FinishedRun(INFO, results), ReportOptions(allow_unscored))
+        junit.write(stream, FinishedRun(info, results), ReportOptions(allow_unscored))
     root = ET.parse(file).getroot()  # noqa: S314  (our own file)
     assert root.tag == "testsuites"
-    (only,) = root
+    return list(root)
+
+
+def suite(folder: Path, *results: CaseResult, allow_unscored: bool = False) -> ET.Element:
+    """The only suite of an eval set."""
+    only, _ = suites(folder, *results, allow_unscored=allow_unscored)
     return only
 
 
-def test_the_counts_are_those_of_the_cases(tmp_path: Path) -> None:
+def output(folder: Path, *results: CaseResult) -> str | None:
+    """The output of the run as a whole."""
+    return suites(folder, *results)[-1].findtext("system-out")
+
+
+def test_the_counts_are_those_of_the_tests(tmp_path: Path) -> None:
     """Failures, errors and skipped are counted as CI servers count them."""
     found = suite(tmp_path, PASSED, FAILED, BROKEN, OPEN, INFORMS)
     counts = {name: found.get(name) for name in ("tests", "failures", "errors", "skipped", "time")}
-    assert counts == {"tests": "5", "failures": "1", "errors": "2", "skipped": "0", "time": "1.500"}
+    assert counts == {"tests": "5", "failures": "1", "errors": "2", "skipped": "0", "time": "0.000"}
 
 
-def test_each_attempt_tells_what_became_of_it(tmp_path: Path) -> None:
-    """A failure names the number and what it needed, an error its side and cause; what passed says nothing."""
+def test_each_criterion_of_a_case_is_a_test(tmp_path: Path) -> None:
+    """A failure names the number and the threshold, an error its side and cause. A test that passed has no message."""
     found = suite(tmp_path, PASSED, FAILED, BROKEN, OPEN, INFORMS)
     told = {
-        one.get("name"): [(inner.tag, inner.get("message"), inner.text) for inner in one]
+        (one.get("classname"), one.get("name")): [(inner.tag, inner.get("message"), inner.text) for inner in one]
         for one in found.findall("testcase")
     }
     assert told == {
-        "fine": [],
-        "bad (attempt 2)": [("failure", "match 0.799 (needs at least 0.800)", "match: two words differ")],
-        "broken": [("error", "agent: boom", "Traceback …")],
-        "open": [("error", "unscored: match", "match: no judge")],
-        "informs": [],
+        ("fine", "match"): [],
+        ("bad", "match"): [("failure", "match 0.799 (needs at least 0.800)", "match: two words differ")],
+        ("broken", "match"): [("error", "agent: boom", "Traceback …")],
+        ("open", "match"): [("error", "unscored: match", "match: no judge")],
+        ("informs", "conversation"): [],
     }
+
+
+def test_the_names_are_the_same_in_every_run(tmp_path: Path) -> None:
+    """A suite has the name of its eval set, and its tests name the file. No name holds the id of the run."""
+    config = {"eval_sets": [["evals/shop.evalset.json", "0"]], "eval_set_ids": ["shop"]}
+    info = replace(INFO, config=config)
+    first, run = suites(tmp_path, replace(PASSED, eval_set="shop"), info=info)
+    assert (first.get("name"), first.get("file"), run.get("name")) == (
+        "shop",
+        "evals/shop.evalset.json",
+        "fairtrial: the run",
+    )
+    assert [one.get("file") for one in first] == ["evals/shop.evalset.json"]
+    assert INFO.id not in (tmp_path / "junit.xml").read_text()
+
+
+def test_attempts_are_one_test_for_each_criterion(tmp_path: Path) -> None:
+    """The rule of the run decides: the mean of 1.0 and 0.799 reaches 0.8, but not all attempts pass."""
+    attempts = [replace(PASSED, position=1), replace(FAILED, case_id="fine")]
+    rules = {"attempt_rules": {"eval_sets": {"": {"name": "mean", "number": 0}}, "cases": {}}}
+    by_mean = suites(tmp_path, *attempts, info=replace(INFO, config=rules))[0]
+    assert (by_mean.get("tests"), by_mean.get("failures")) == ("1", "0")
+    (failure,) = suite(tmp_path, *attempts).findall("testcase/failure")
+    assert failure.get("message") == (
+        "match 0.799 (needs at least 0.800); 1 of 2 attempts passed, needed: all attempts pass"
+    )
+
+
+def test_a_rule_about_whole_attempts_has_a_test_of_its_own(tmp_path: Path) -> None:
+    """With "at least 2", two criteria may fail in different attempts: no criterion alone decides."""
+    rules = {"attempt_rules": {"eval_sets": {"": {"name": "at_least", "number": 2}}, "cases": {}}}
+    attempts = [replace(PASSED, position=1), replace(FAILED, case_id="fine")]
+    (test,) = suites(tmp_path, *attempts, info=replace(INFO, config=rules))[0].findall("testcase")
+    assert (test.get("classname"), test.get("name")) == ("fine", "attempts")
+    assert test[0].get("message") == "1 of 2 attempts passed, needed: at least 2 attempts pass"
 
 
 def test_a_fault_that_is_not_the_agents_is_named(tmp_path: Path) -> None:
@@ -73,9 +118,7 @@ def test_a_fault_that_is_not_the_agents_is_named(tmp_path: Path) -> None:
 def test_the_numbers_over_valid_attempts_are_in_the_output(tmp_path: Path) -> None:
     """Where some are invalid: how many on which side, and the pass rate with and without them."""
     spoiled = (Fault("judge", ("no quorum",)),)
-    said = suite(tmp_path, replace(PASSED, invalidations=()), replace(FAILED, invalidations=spoiled)).findtext(
-        "system-out"
-    )
+    said = output(tmp_path, replace(PASSED, invalidations=()), replace(FAILED, invalidations=spoiled))
     assert (
         said == "failed\n1 failed\ninvalid attempts: judge 1\nmatch over 1 valid attempt: pass rate 100 %, of all 50 %"
     )
@@ -90,7 +133,7 @@ def test_allowed_unscored_attempts_are_skipped(tmp_path: Path) -> None:
 
 def test_the_verdict_of_the_run_is_in_the_output(tmp_path: Path) -> None:
     """Why a run is what it is stands at its end."""
-    assert suite(tmp_path, OPEN).findtext("system-out") == "unscored\n1 could not be scored\nno case passed"
+    assert output(tmp_path, OPEN) == "unscored\n1 could not be scored\nno case passed"
 
 
 hostile = st.text(st.characters(codec="utf-8", exclude_categories=())) | st.sampled_from(
@@ -110,14 +153,14 @@ def test_hostile_text_is_still_xml(name: str, reason: str, cause: str, criterion
 def test_control_characters_are_spelt_out(tmp_path: Path) -> None:
     """What XML cannot hold, or what controls terminals and the direction of writing; text of any language stays."""
     found = suite(tmp_path, CaseResult("주문\x1b[31m \x9b1m \u202e\ufffe \U0001f600", 0, ()))
-    names = [one.get("name") for one in found.findall("testcase")]
+    names = [one.get("classname") for one in found.findall("testcase")]
     assert names[:1] == [r"주문\x1b[31m \x9b1m \u202e\ufffe" + " \U0001f600"]
 
 
 def test_a_run_without_a_verdict_has_a_test_of_its_own(tmp_path: Path) -> None:
     """A CI server reads the tests alone, and no tests, or tests that only inform, are green."""
     for results in ((), (CaseResult("a", 0, ()),)):
-        found = suite(tmp_path, *results)
-        (error,) = found.findall("testcase[@name='the run as a whole']/error")
+        run = suites(tmp_path, *results)[-1]
+        (error,) = run.findall("testcase[@name='the run as a whole']/error")
         assert error.get("message", "").startswith("unscored; ")
-        assert (found.get("tests"), found.get("errors")) == (str(len(results) + 1), "1")
+        assert (run.get("tests"), run.get("errors")) == ("1", "1")

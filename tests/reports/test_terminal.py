@@ -20,11 +20,15 @@ from fairtrial.aggregation import aggregate
 from fairtrial.metrics.response import ResponseMatch
 from fairtrial.metrics.trajectory import ToolTrajectory
 from fairtrial.records.attempt import Failure
+from fairtrial.records.attempt_rule import AttemptRules
 from fairtrial.records.result import CaseResult, Fault, JudgeStats, Outcome
 from fairtrial.records.run import RunInfo
 from fairtrial.records.score import Quote, Score
+from fairtrial.reports.attempts import by_case
 from fairtrial.reports.summary_table import tables
-from fairtrial.reports.terminal import case, invalid, print_report
+from fairtrial.reports.terminal import case as attempt
+from fairtrial.reports.terminal import invalid, print_report
+from fairtrial.reports.transcript import Transcript
 from fairtrial.text.display import visible
 
 INFO = RunInfo("20260101-000000-aaaaaa", "2026-01-01T00:00:00.000+00:00", "0", "run", finished="now", seconds=1.0)
@@ -40,11 +44,16 @@ def printed(what: RenderableType, *, width: int = 100, colour: bool = False) -> 
     return out.getvalue()
 
 
+def case(result: CaseResult, *, several: bool = False, everything: bool = False) -> RenderableType:
+    """One attempt whose recording is lost."""
+    return attempt(Transcript(result), several=several, everything=everything)
+
+
 def report(results: Sequence[CaseResult], *, everything: bool = False, info: RunInfo = INFO, show: str = SHOW) -> str:
     """The whole report."""
     out = io.StringIO()
     console = Console(file=out, width=120, highlight=False, emoji=False, markup=False)
-    print_report(console, info, aggregate(results), results, everything=everything, show=show)
+    print_report(console, info, aggregate(results), by_case(results, AttemptRules()), everything=everything, show=show)
     return out.getvalue()
 
 
@@ -103,13 +112,13 @@ def test_an_absent_reply_is_called_blank() -> None:
 @pytest.mark.parametrize(
     ("reply", "reference", "marked"),
     [
-        ("환불할 수 없습니다", "환불할 수 있습니다", "{+없+}"),
+        ("환불할 수 없습니다", "환불할 수 있습니다", "{+없습니다+}"),
         ("不可以退款", "可以退款", "{+不+}"),
         ("返金できます。", "返金できません。", "{+す+}"),
     ],
 )
-def test_differences_in_cjk_are_marked_by_the_character(reply: str, reference: str, marked: str) -> None:
-    """Text without spaces is compared character by character, not as one long word."""
+def test_differences_in_cjk_are_marked_by_the_word_or_the_character(reply: str, reference: str, marked: str) -> None:
+    """Korean is compared word by word. Text without spaces is compared character by character."""
     assert marked in printed(case(response(reply, reference)))
 
 
@@ -312,15 +321,40 @@ def test_a_cause_that_is_the_evidence_is_shown_once() -> None:
     assert printed(case(broken)).count("simulator: no idea") == 1
 
 
+@pytest.mark.parametrize(
+    ("reply", "reference", "shown"),
+    [
+        ("It costs 39.95 EUR", "It costs 39.90 EUR", ["[-39.90-]", "{+39.95+}"]),
+        ("Order A-18 is late", "Order A-17 is late", ["[-A-17-]", "{+A-18+}"]),
+        ("We meet at 12:45", "We meet at 12:30", ["[-12:30-]", "{+12:45+}"]),
+    ],
+)
+def test_a_difference_never_cuts_inside_a_number_or_a_word(reply: str, reference: str, shown: list[str]) -> None:
+    """The whole number is marked, not its last digits."""
+    report_of_reply = printed(case(response(reply, reference)))
+    assert all(mark in report_of_reply for mark in shown)
+
+
+def test_a_duration_has_its_unit() -> None:
+    """In the line of values, in the line of the criterion, and in the table."""
+    result = CaseResult("slow", 0, (Outcome("invocation_duration_v1", Score(2.5), 2.0, lower_is_better=True),))
+    shown = report([result])
+    assert "invocation_duration_v1  2.50 s  (needs ≤ 2.00)" in shown
+    assert re.search(r"invocation_duration_v1 +2.50 s", shown.partition("criterion")[2])
+
+
 def test_every_attempt_of_a_case_that_has_several_tells_its_number() -> None:
-    """The first too; a case with a single attempt tells none."""
-    shown = report([passed(0), replace(passed(1), attempt=1), replace(passed(1), attempt=2), passed(2)])
-    assert re.findall(r"^✓ (.*?)  passed$", shown, re.MULTILINE) == [
-        "passed0",
-        "passed1  attempt 1",
-        "passed1  attempt 2",
-        "passed2",
+    """The first too; a case with a single attempt tells none. Attempts that passed fold into the line of their case."""
+    shown = report([passed(0), replace(failed(1), attempt=1), replace(passed(1), attempt=2), passed(2)])
+    assert re.findall(r"^[✓✗] .*$", shown, re.MULTILINE)[:5] == [
+        "✓ passed0  passed  match 1.00",
+        "✗ failed1  failed  1 of 2 attempts passed, needed: all attempts pass",
+        "✗ failed1  attempt 1  failed",
+        "✓ passed1  attempt 2  passed  match 1.00",
+        "✓ passed2  passed  match 1.00",
     ]
+    shown = report([replace(passed(1), attempt=1), replace(passed(1), attempt=2)])
+    assert "✓ passed1  passed  2 of 2 attempts passed, needed: all attempts pass\n\n" in shown
 
 
 @pytest.mark.parametrize("name", ["order_" * 12, "주문_조회_" * 9])

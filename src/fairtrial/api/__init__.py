@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 _HOMES = {
     "add_labels": "fairtrial.api.labelling",
+    "attempt_argument": "fairtrial.config.attempt_options",
+    "AttemptFilter": "fairtrial.api.attempt_filter",
+    "AttemptOptions": "fairtrial.config.attempt_options",
     "Budget": "fairtrial.llm.budget",
     "calibrate": "fairtrial.api.calibrating",
     "calibration_document": "fairtrial.reports.calibration_report",
@@ -56,6 +59,7 @@ _HOMES = {
     "load_eval_set": "fairtrial.api.eval_files",
     "load_recordings": "fairtrial.api.eval_files",
     "Match": "fairtrial.loading",
+    "merge_attempts": "fairtrial.config.attempt_options",
     "merge_parts": "fairtrial.api.suites",
     "mixed_sources": "fairtrial.llm.endpoint",
     "ModelOptions": "fairtrial.llm.model_options",
@@ -67,6 +71,7 @@ _HOMES = {
     "mutation_report": "fairtrial.api.mutation_reports",
     "MutationPlan": "fairtrial.api.mutating",
     "numbers_of": "fairtrial.api.run_views",
+    "only_failed": "fairtrial.api.run_labels",
     "Operator": "fairtrial.mutations.operator",
     "OPERATORS": "fairtrial.mutations.table",
     "Option": "fairtrial.config.option",
@@ -89,8 +94,11 @@ _HOMES = {
     "print_mutation": "fairtrial.api.reporting",
     "print_plan": "fairtrial.api.reporting",
     "print_run": "fairtrial.api.reporting",
+    "print_selection": "fairtrial.api.reporting",
     "print_verdict": "fairtrial.api.reporting",
+    "problem_places": "fairtrial.api.case_places",
     "QUESTIONS": "fairtrial.metrics.entries",
+    "rate": "fairtrial.reports.numbers",
     "RECIPES": "fairtrial.metrics.entries",
     "remove_runs": "fairtrial.api.stored_runs",
     "Report": "fairtrial.reports.report_table",
@@ -118,15 +126,18 @@ _HOMES = {
     "TraceOptions": "fairtrial.formats.conversation.options",
     "value": "fairtrial.valuation.single",
     "write_html": "fairtrial.api.html_reports",
+    "with_labels": "fairtrial.api.run_labels",
     "write_recordings": "fairtrial.api.conversations",
     "write_starter": "fairtrial.api.starting",
 }
 __all__ = sorted(_HOMES)  # noqa: PLE0605  (names are imported when first used)
 
 if TYPE_CHECKING:
+    from fairtrial.api.attempt_filter import AttemptFilter as AttemptFilter
     from fairtrial.api.calibrating import calibrate as calibrate
     from fairtrial.api.case_checks import CaseCheck as CaseCheck
     from fairtrial.api.case_checks import check_case as check_case
+    from fairtrial.api.case_places import problem_places as problem_places
     from fairtrial.api.checking import Checked as Checked
     from fairtrial.api.checking import check as check
     from fairtrial.api.comparing import check_baseline as check_baseline
@@ -176,7 +187,10 @@ if TYPE_CHECKING:
     from fairtrial.api.reporting import print_mutation as print_mutation
     from fairtrial.api.reporting import print_plan as print_plan
     from fairtrial.api.reporting import print_run as print_run
+    from fairtrial.api.reporting import print_selection as print_selection
     from fairtrial.api.reporting import print_verdict as print_verdict
+    from fairtrial.api.run_labels import only_failed as only_failed
+    from fairtrial.api.run_labels import with_labels as with_labels
     from fairtrial.api.run_views import numbers_of as numbers_of
     from fairtrial.api.score_planning import plan_score as plan_score
     from fairtrial.api.size_planning import plan as plan
@@ -200,6 +214,9 @@ if TYPE_CHECKING:
     from fairtrial.api.suites import part_of as part_of
     from fairtrial.api.waves import MOST_ATTEMPTS as MOST_ATTEMPTS
     from fairtrial.api.waves import plan_waves as plan_waves
+    from fairtrial.config.attempt_options import AttemptOptions as AttemptOptions
+    from fairtrial.config.attempt_options import attempt_argument as attempt_argument
+    from fairtrial.config.attempt_options import merge_attempts as merge_attempts
     from fairtrial.config.criterion_options import threshold_option as threshold_option
     from fairtrial.config.option import Option as Option
     from fairtrial.formats.conversation.options import TraceOptions as TraceOptions
@@ -224,6 +241,7 @@ if TYPE_CHECKING:
     from fairtrial.reports.mutation_files import mutation_junit as mutation_junit
     from fairtrial.reports.mutation_files import mutation_markdown as mutation_markdown
     from fairtrial.reports.mutation_html import mutation_html as mutation_html
+    from fairtrial.reports.numbers import rate as rate
     from fairtrial.reports.report_card_report import report_card_document as report_card_document
     from fairtrial.reports.report_card_report import report_card_tables as report_card_tables
     from fairtrial.reports.report_table import REPORTS as REPORTS

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fairtrial import loading
 from fairtrial.api.simulation import check_names
-from fairtrial.errors import FormatError, collecting
+from fairtrial.errors import FormatError, OtherContentError, collecting
 from fairtrial.formats.conversation.options import DEFAULTS
 from fairtrial.formats.dialects.dialect_table import dialect_names
 from fairtrial.formats.recognise import Loaded
@@ -31,26 +31,34 @@ class Checked(Record, frozen=True):
 
 
 def check(paths: Sequence[str], *, lenient: bool = False) -> Iterator[Checked]:
-    """Yield each file. A folder stands for all JSON files in it, and `-` for standard input."""
+    """Yield each file. A folder stands for all JSON files in it, and `-` for standard input.
+
+    A file of a folder that has neither a format nor a name that is known here may belong to something else. That is not
+    a problem.
+    """
     loading.check_stdin(paths)
     for path in map(Path, paths):
         if not path.is_dir():
             yield _checked(path, lenient=lenient)
             continue
-        files = sorted(file for pattern in _PATTERNS for file in path.rglob(pattern) if file.is_file())
+        files = sorted(loading.walk_files(path, _PATTERNS))
         for file in files:
-            yield _checked(file, lenient=lenient)
+            yield _checked(file, lenient=lenient, is_named=loading.has_known_name(file))
         if not files:
             yield Checked(str(path), "cannot be read", (f"holds no {' or '.join(_PATTERNS)}",))
 
 
-def _checked(path: Path, *, lenient: bool) -> Checked:
+def _checked(path: Path, *, lenient: bool, is_named: bool = True) -> Checked:
     try:
         part, _ = loading.read_part(path, lenient=lenient)
         if part.spans and all(isinstance(item, LogRecord) for item in part.spans):
             count_of_logs = count(len(part.spans), "log record")
             return Checked(str(path), f"{part.kind}, {count_of_logs}: they complete the spans of another file")
         loaded = loading.with_conversations([part], DEFAULTS)[0] if part.spans else part
+    except OtherContentError as error:
+        if not is_named:
+            return Checked(str(path), "JSON of another kind, left out")
+        return Checked(str(path), "cannot be read", error.problems)
     except FormatError as error:
         return Checked(str(path), "cannot be read", error.problems)
     warnings = tuple(warning.removeprefix(f"{path}: ") for warning in loaded.warnings)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from fairtrial.api.arguments import Paths
+from fairtrial.api.attempt_planning import Attempts
 from fairtrial.api.execution import execute, execute_in_loop
 from fairtrial.api.planning import Criteria, plan_run
 from fairtrial.api.score_planning import plan_score
@@ -24,7 +25,7 @@ def evaluate(
     agent: str | Callable[..., Any],
     criteria: Criteria = None,
     *,
-    attempts: int = 1,
+    attempts: Attempts = None,
     concurrency: int = 8,
     reply_timeout: float | None = None,
     only: Sequence[str] = (),
@@ -36,6 +37,8 @@ def evaluate(
     allow_code: bool = False,
 ) -> Run:
     """Run an agent on every case of an eval set, and score its conversations.
+
+    `attempts` is the number of conversations per case, or options such as `{"count": 10, "pass": "mean"}`.
 
     `agent` is a function of the conversation so far, `module:function`, or an object with the protocol `Agent`.
     If `criteria` is None, they are in the `test_config.json` beside each file, or are ADK's defaults. `reply_timeout`
@@ -108,7 +111,7 @@ async def aevaluate(
     agent: str | Callable[..., Any],
     criteria: Criteria = None,
     *,
-    attempts: int = 1,
+    attempts: Attempts = None,
     concurrency: int = 8,
     reply_timeout: float | None = None,
     only: Sequence[str] = (),

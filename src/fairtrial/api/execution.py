@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -29,7 +29,7 @@ from fairtrial.planned_case import Pair, PlannedCase
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot
 from fairtrial.records.gate import GateDecision
-from fairtrial.records.result import CaseResult
+from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary
 from fairtrial.scoring import score, score_chunk
@@ -43,6 +43,8 @@ PATIENCE = 4
 
 OnResult = Callable[[CaseResult], None]
 """Receives each result when it is ready."""
+OnRecording = Callable[[Recording], None]
+"""Receives each conversation when it has ended, before it is scored."""
 
 
 def execute(
@@ -50,14 +52,18 @@ def execute(
     *,
     store: str | None = None,
     on_result: OnResult | None = None,
+    on_recording: OnRecording | None = None,
     resumed: bool = False,
     reuse: str | None = None,
 ) -> Run:
     """Run a plan to its end, and return the run. `on_result` receives every result when it is ready.
 
+    `on_recording` receives every conversation that the run holds, before it is scored.
     After an interruption, the store contains every finished attempt. Raises StoreError if the store fails meanwhile.
     """
-    run: Run = blocking(execute_in_loop(plan, store=store, on_result=on_result, resumed=resumed, reuse=reuse))
+    run: Run = blocking(
+        execute_in_loop(plan, store=store, on_result=on_result, on_recording=on_recording, resumed=resumed, reuse=reuse)
+    )
     return run
 
 
@@ -66,6 +72,7 @@ async def execute_in_loop(
     *,
     store: str | None = None,
     on_result: OnResult | None = None,
+    on_recording: OnRecording | None = None,
     resumed: bool = False,
     reuse: str | None = None,
 ) -> Run:
@@ -74,9 +81,9 @@ async def execute_in_loop(
     advice = "start it again"
     if store is not None and plan.agent is not None:
         advice = f"go on with {resume_command(plan.info, store)}"
-    report = on_result or (lambda _: None)
+    events = RunEvents(on_result or _ignore, on_recording or _ignore)
     try:
-        summary, info = await run_plan(plan, run_store, report, resumed=resumed, reuse=reuse, advice=advice)
+        summary, info = await run_plan(plan, run_store, events, resumed=resumed, reuse=reuse, advice=advice)
     except BaseException:
         with suppress(StoreError):  # the first error says why the run stops
             run_store.close()
@@ -84,10 +91,22 @@ async def execute_in_loop(
     return Run(info, summary, run_store)
 
 
+def _ignore(_: object) -> None:
+    """Receive an event that nobody wants."""
+
+
+@dataclass(frozen=True)
+class RunEvents:
+    """The functions that receive the results and the conversations of a run."""
+
+    on_result: OnResult = _ignore
+    on_recording: OnRecording = _ignore
+
+
 async def run_plan(
     plan: Plan,
     store: Store,
-    on_result: OnResult,
+    events: RunEvents,
     *,
     resumed: bool = False,
     reuse: str | None = None,
@@ -113,7 +132,7 @@ async def run_plan(
             progress = _Progress(store, plan.info, lease)
             with _unfinished(advice):
                 return await _run_stages(
-                    plan, connect_trusted, store, ballots, progress, on_result, resumed=resumed, notes=notes
+                    plan, connect_trusted, store, ballots, progress, events, resumed=resumed, notes=notes
                 )
 
 
@@ -132,19 +151,25 @@ async def _run_stages(
     store: Store,
     ballots: Mapping[str, Ballot],
     progress: _Progress,
-    on_result: OnResult,
+    events: RunEvents,
     *,
     resumed: bool,
     notes: list[str],
 ) -> tuple[Summary, RunInfo]:
     store.add_cases(plan.info.id, (case.expected for case in plan.cases))
     attempts_to_skip = _finished_attempts(store, plan.info.id) if resumed else set()
-    stages = _Stages(plan, connect, store, ballots, on_result, progress, attempts_to_skip, notes.append)
+    stages = _Stages(plan, connect, store, ballots, events, progress, attempts_to_skip, notes.append)
     async with progress.committed_often():
         decision = await stages.run()
-    totals = _summarize(store, plan.info.id, ballots, informs=plan.info.informs)
+    totals = _summarize(store, plan.info, ballots)
     summary = replace(totals, decision=decision, notes=tuple(notes))
-    info = replace(progress.info, finished=now(), verdict=summary.verdict)
+    info = replace(
+        progress.info,
+        finished=now(),
+        verdict=summary.verdict,
+        pass_rate=_pass_rate(summary),
+        models=tuple(stages.models),
+    )
     store.finish(info, summary)
     return summary, info
 
@@ -157,21 +182,26 @@ class _Stages:
     connect: Callable[[PlannedCase], PlannedCase]
     store: Store
     ballots: Mapping[str, Ballot]
-    on_result: OnResult
+    events: RunEvents
     progress: _Progress
     attempts_to_skip: set[tuple[int, int]]
     note: Callable[[str], None]
     earlier: dict[tuple[int, int], CaseResult] = field(default_factory=dict)
+    models: dict[str, None] = field(default_factory=dict)
 
     async def run(self) -> GateDecision | None:
         """Store the result of every attempt, and return the decision about the claims of the plan, if it has any."""
         plan, gate = self.plan, self.plan.gate
         decision: GateDecision | None = None
         for number, attempts in enumerate(_waves(plan)):
-            async for result in self._results(attempts, is_first=number == 0):
-                self.earlier.pop((result.position, result.attempt), None)
-                self.progress.add(result)
-                self.on_result(result)
+            async with aclosing(self._results(attempts, is_first=number == 0)) as results:
+                async for result in results:
+                    self.earlier.pop((result.position, result.attempt), None)
+                    self.progress.add(result)
+                    self.events.on_result(result)
+                    if plan.exit_first and result.verdict not in (Verdict.PASSED, Verdict.INFORMATIONAL):
+                        self.note("stopped at the first attempt that did not pass (-x); the others were not made")
+                        return decision
             if gate is not None:
                 self.progress.commit()
                 decision = decision_after(gate, self.store, self.progress.info, attempts)
@@ -180,7 +210,7 @@ class _Stages:
                     break
         return decision
 
-    def _results(self, attempts: int, *, is_first: bool) -> AsyncIterator[CaseResult]:
+    def _results(self, attempts: int, *, is_first: bool) -> AsyncGenerator[CaseResult]:
         # Processes for a few chunks would take longer to start than the chunks take here.
         if self.plan.jobs > 1 and self.plan.total > CHUNK * PATIENCE:
             return _in_processes(self._recorded(), self.plan.jobs)
@@ -190,6 +220,7 @@ class _Stages:
     def _recorded(self) -> Iterator[Pair]:
         for case, recording in self.plan.recorded or ():
             self.store.add_recording(self.plan.info.id, case.position, recording, may_wait=True)
+            self.models |= dict.fromkeys(_models_of(recording))
             yield self.connect(case), recording
 
     async def _recordings(self, attempts: int, *, is_first: bool) -> AsyncIterator[Pair]:
@@ -206,7 +237,21 @@ class _Stages:
             cases = map(self.connect, plan.cases)
             async for case, recording in conversations(plan, cases, self.attempts_to_skip, note=self.note):
                 self.store.add_recording(plan.info.id, case.position, recording)
+                self.events.on_recording(recording)
+                self.models |= dict.fromkeys(_models_of(recording))
                 yield case, recording
+
+
+def _pass_rate(summary: Summary) -> float | None:
+    """Return the share of the cases that passed, or None if all cases only inform."""
+    deciding = {name: n for name, n in summary.case_verdicts.items() if name != Verdict.INFORMATIONAL.value}
+    return deciding.get(Verdict.PASSED.value, 0) / sum(deciding.values()) if deciding else None
+
+
+def _models_of(recording: Recording) -> Iterator[str]:
+    """Yield the models of the agent that a recording names."""
+    for invocation in recording.trace.invocations:
+        yield from (usage.model for usage in invocation.usages or () if usage.model)
 
 
 def _waves(plan: Plan) -> Iterable[int]:
@@ -219,16 +264,16 @@ def _is_out_of_budget(plan: Plan) -> bool:
     return budget is not None and budget.is_used_up
 
 
-def _summarize(store: Store, run_id: str, ballots: Mapping[str, Ballot], *, informs: bool) -> Summary:
+def _summarize(store: Store, info: RunInfo, ballots: Mapping[str, Ballot]) -> Summary:
     """Return the numbers of a run over all its results. Raises StoreError if a result cannot be read."""
     store.forget_skipped()  # an earlier result that could not be read was replaced meanwhile
-    summary = aggregate(store.results(run_id), ballots.values(), informs=informs)
+    summary = aggregate(store.results(info.id), ballots.values(), informs=info.informs, rules=info.attempt_rules)
     if skipped := store.count_skipped():
         raise StoreError(f"{skipped} of this run cannot be read again")
     return summary
 
 
-async def _in_processes(pairs: Iterator[Pair], jobs: int) -> AsyncIterator[CaseResult]:
+async def _in_processes(pairs: Iterator[Pair], jobs: int) -> AsyncGenerator[CaseResult]:
     """Yield the results of recordings that several processes score, chunk by chunk, in the order of the recordings."""
     for results in ProcessPool(jobs).map(score_chunk, split_into_chunks(pairs, CHUNK)):
         for result in results:

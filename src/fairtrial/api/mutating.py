@@ -16,7 +16,7 @@ from fairtrial.api.blocking import blocking
 from fairtrial.api.connection import models_of
 from fairtrial.api.criterion_thresholds import NO_THRESHOLDS, Thresholds
 from fairtrial.api.degrading import DegradationPlan, Places, plan_degradation
-from fairtrial.api.execution import run_plan
+from fairtrial.api.execution import RunEvents, run_plan
 from fairtrial.api.mutation_reports import MutationRun, reason_of, report_of
 from fairtrial.api.mutation_sources import (
     Baselines,
@@ -338,7 +338,7 @@ async def _execute(
                 on_result(result)
         baselines = plan.baseline_stage(places_to_skip)
         if baselines.total:
-            await run_plan(baselines, run_store, lambda _: None, reuse=reuse, advice=advice)
+            await run_plan(baselines, run_store, RunEvents(), reuse=reuse, advice=advice)
         results = [result for result in run_store.results(run_id) if result.attempt == 1]
         passed = {result.position for result in results if result.verdict is Verdict.PASSED}
         if not passed:
@@ -355,7 +355,7 @@ async def _execute(
             if position in passed and recording.mutation is None
         }
         mutants = _adding_to_cassette(plan.mutant_stage(passing, places_to_skip))
-        _, info = await run_plan(mutants, run_store, on_result, reuse=reuse, advice=advice)
+        _, info = await run_plan(mutants, run_store, RunEvents(on_result), reuse=reuse, advice=advice)
         return MutationRun(info, report_of(run_store, info))
 
 

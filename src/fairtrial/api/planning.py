@@ -16,9 +16,13 @@ from msgspec.structs import replace
 from fairtrial import loading
 from fairtrial.agents import agent_of
 from fairtrial.api.arguments import Paths, check_criteria, check_numbers, paths_of
+from fairtrial.api.attempt_planning import Attempts, options_in, rules_of, with_counts
 from fairtrial.api.criterion_thresholds import NO_THRESHOLDS, Thresholds, with_thresholds
 from fairtrial.api.model_warnings import model_warnings
+from fairtrial.api.repository import commit_of_folder
 from fairtrial.api.simulation import check_names, check_parts, check_reachable, with_environments, with_users
+from fairtrial.api.text_warnings import text_warnings
+from fairtrial.config.attempt_options import AttemptOptions
 from fairtrial.config.criterion_options import threshold_of
 from fairtrial.config.eval_config import EvalConfig
 from fairtrial.errors import ConfigError, UsageError
@@ -29,6 +33,7 @@ from fairtrial.metrics.custom import check_takes_two
 from fairtrial.metrics.signature import add_signature, signature
 from fairtrial.planned_case import Environments, PairedRecordings, PlannedCases, Users
 from fairtrial.protocols import Agent
+from fairtrial.records.attempt_rule import ALL, MEAN, AttemptRule
 from fairtrial.records.case import EvalSet
 from fairtrial.records.record import Record
 from fairtrial.records.result import Criterion, Metric
@@ -39,6 +44,15 @@ from fairtrial.text.display import compact, shortened
 from fairtrial.version import __version__
 
 N = TypeVar("N", bound=Record)
+_ADK_KINDS = (
+    "eval set",
+    "eval set result",
+    "session",
+    "scenarios",
+    "test file (old list form)",
+    "eval set (old list form)",
+)
+"""The kinds of files of ADK, whose rule for several attempts is the mean of each criterion."""
 
 EVAL_SET = "eval_set must be an EvalSet, a path or several paths"
 
@@ -53,7 +67,7 @@ class Plan:
     """A run that has not started yet. All inputs are read and checked.
 
     `recorded` are the recordings to score, in `jobs` processes. If they are None, the run calls `agent`, `attempts`
-    times for each case.
+    times for each case. With `exit_first` the run stops at the first attempt that does not pass.
     """
 
     info: RunInfo
@@ -67,11 +81,14 @@ class Plan:
     warnings: tuple[str, ...] = ()
     judges: Judges = field(default_factory=Judges)
     gate: SequentialGate | None = None
+    exit_first: bool = False
 
     @property
     def total(self) -> int:
         """The number of attempts to score."""
-        return len(self.cases) * self.attempts if self.recorded is None else len(self.recorded)
+        if self.recorded is not None:
+            return len(self.recorded)
+        return sum(case.attempts or self.attempts for case in self.cases)
 
 
 def plan_run(
@@ -79,7 +96,7 @@ def plan_run(
     agent: str | Callable[..., Any],
     criteria: Criteria = None,
     *,
-    attempts: int = 1,
+    attempts: Attempts = None,
     concurrency: int = 8,
     reply_timeout: float | None = None,
     only: Sequence[str] = (),
@@ -91,7 +108,8 @@ def plan_run(
     environment: Environments | Mapping[str, Any] | None = None,
 ) -> Plan:
     """Read and check everything that `evaluate` needs. Raises UsageError."""
-    check_numbers(attempts=attempts, concurrency=concurrency, reply_timeout=reply_timeout)
+    given_attempts = options_in(attempts)
+    check_numbers(concurrency=concurrency, reply_timeout=reply_timeout)
     only = [only] if isinstance(only, str) else only
     eval_set = eval_set if isinstance(eval_set, EvalSet) else paths_of(eval_set, EVAL_SET)
     judges = judges or Judges()
@@ -99,6 +117,8 @@ def plan_run(
         eval_set, criteria, thresholds=thresholds, lenient=lenient, allow_code=allow_code, judges=judges
     )
     cases = loading.select_cases(loading.plan_cases(loaded_sets), loaded_sets, only)
+    cases = with_counts(cases, loaded_sets, given_attempts)
+    most_attempts = max(case.attempts for case in cases)
     cases, user_signatures = with_users(cases, loaded_sets, users, judges.models)
     target = agent_of(agent)
     cases, tool_signatures, warnings = with_environments(
@@ -108,7 +128,7 @@ def plan_run(
     check_parts(cases, target)
     for loaded_set in loaded_sets:
         check_names(loaded_set, judges.models)
-    warnings += model_warnings(loaded_sets, judges, cases)
+    warnings += (*model_warnings(loaded_sets, judges, cases), *text_warnings(loaded_sets))
     arguments = {
         "paths": names_of(eval_set),
         "agent": agent if isinstance(agent, str) else getattr(agent, "__qualname__", type(agent).__qualname__),
@@ -118,16 +138,17 @@ def plan_run(
         "lenient": lenient,
         "allow_code": allow_code,
         "judge": judges.arguments,
-        "attempts": attempts,
+        "attempts": most_attempts,
+        "attempt_options": msgspec.to_builtins(given_attempts),
         "reply_timeout": reply_timeout,
     }
     signatures = {"agent": signature(target), **user_signatures, **tool_signatures}
-    info = run_info("run", arguments, notes, loaded_sets, signatures)
+    info = run_info("run", arguments, notes, loaded_sets, signatures, given_attempts)
     return Plan(
         info,
         tuple(cases),
         agent=target,
-        attempts=attempts,
+        attempts=most_attempts,
         concurrency=concurrency,
         reply_timeout=reply_timeout,
         warnings=(*notes.warnings, *warnings),
@@ -157,8 +178,12 @@ def resume(plan: Plan, earlier: RunInfo) -> Plan:
     return Plan(**{**plan.__dict__, "info": info})
 
 
+_MAY_DIFFER = ("git", "name", "tags", "attempts", "eval_set_ids", "attempt_options", "eval_sets", "criteria")
+"""Keys of a manifest that a resumed run may change, or that are compared one by one."""
+
+
 def _comparable(info: RunInfo) -> dict[str, Any]:
-    config = {key: value for key, value in info.config.items() if key not in ("attempts", "eval_sets", "criteria")}
+    config = {key: value for key, value in info.config.items() if key not in _MAY_DIFFER}
     config |= {f"eval set {path}": sha256 for path, sha256 in info.config["eval_sets"]}
     config |= {f"criteria of {origin}": sha256 or "given" for origin, sha256 in info.config["criteria"]}
     flat = {f"signature of {key}": value for key, value in info.signatures.items()}
@@ -235,7 +260,7 @@ def load_with_criteria(
         for file in files
     ]
     loaded_sets = [
-        _with_criteria(eval_set, criteria, file.only)
+        _with_criteria(eval_set, criteria, file.only, MEAN if file.loaded.kind in _ADK_KINDS else ALL)
         for eval_set, criteria, file in zip(sets, config_criteria, files, strict=True)
     ]
     notes = Notes(
@@ -247,9 +272,12 @@ def load_with_criteria(
     return with_thresholds(loaded_sets, thresholds), notes
 
 
-def _with_criteria(eval_set: EvalSet, criteria: loading.Criteria, only: tuple[str, ...] = ()) -> loading.LoadedSet:
+def _with_criteria(
+    eval_set: EvalSet, criteria: loading.Criteria, only: tuple[str, ...] = (), default_rule: AttemptRule = ALL
+) -> loading.LoadedSet:
     users, tools = criteria.user_simulator, criteria.environment
-    return loading.LoadedSet(eval_set, criteria.criteria, only, users, tools, criteria.model_pointers)
+    pointers, attempts = criteria.model_pointers, criteria.attempts
+    return loading.LoadedSet(eval_set, criteria.criteria, only, users, tools, pointers, attempts, default_rule)
 
 
 def warnings_of(files: list[loading.Source]) -> tuple[str, ...]:
@@ -312,6 +340,7 @@ def run_info(
     notes: Notes,
     loaded_sets: list[loading.LoadedSet],
     other_signatures: dict[str, Any],
+    attempts: AttemptOptions = AttemptOptions(),  # noqa: B008  (a frozen record)
 ) -> RunInfo:
     """Return a new run with its manifest: the arguments, and the digests and signatures of all inputs.
 
@@ -327,6 +356,9 @@ def run_info(
         "eval_sets": [list(pair) for pair in notes.eval_sets],
         "criteria": [list(pair) for pair in notes.origins],
         "informs": notes.informs,
+        "git": commit_of_folder(),
+        "eval_set_ids": [loaded_set.eval_set.id for loaded_set in loaded_sets],
+        "attempt_rules": rules_of(loaded_sets, attempts).to_json(),
     }
     return RunInfo(new_run_id(), now(), __version__, kind, config, signatures)
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Iterator
 from typing import Protocol
 
 from rich.console import Console
 
+from fairtrial.api.attempt_filter import Selection, selection_line
 from fairtrial.records.flaky_case import Flakiness
 from fairtrial.records.gate import GateDecision
 from fairtrial.records.mutation import MutationReport
 from fairtrial.records.result import CaseResult
 from fairtrial.records.run_comparison import Comparison
 from fairtrial.records.size_plan import SizePlan
-from fairtrial.reports.attempts import attempts
+from fairtrial.reports.attempts import CaseAttempts, attempts, by_case
 from fairtrial.reports.ballots import ballots
 from fairtrial.reports.comparison_table import comparison_report
 from fairtrial.reports.gate_report import gate_report
@@ -22,6 +24,8 @@ from fairtrial.reports.planning_report import flaky_report, plan_report
 from fairtrial.reports.report_table import ReportedRun
 from fairtrial.reports.summary_table import closing
 from fairtrial.reports.terminal import DETAILED, LISTED, case, invalid, print_report
+from fairtrial.reports.transcript import Transcript
+from fairtrial.text.display import visible_line
 
 
 class ShownRun(ReportedRun, Protocol):
@@ -32,12 +36,16 @@ class ShownRun(ReportedRun, Protocol):
         """The positions of the cases that were attempted more than once."""
         ...
 
-    def not_passed(self, *, limit: int) -> Iterator[CaseResult]:
-        """Yield the first results that neither passed nor only inform."""
+    def cases_not_passed(self, *, limit: int) -> Iterator[CaseAttempts]:
+        """Yield the cases of the first results that neither passed nor only inform, with all their attempts."""
         ...
 
     def invalid(self, *, limit: int | None = None) -> Iterator[CaseResult]:
         """Yield the first results that say nothing about the agent."""
+        ...
+
+    def transcript(self, result: CaseResult) -> Transcript:
+        """Return an attempt with its conversation and its case."""
         ...
 
     def results_of(self, pattern: str) -> Iterator[CaseResult]:
@@ -45,22 +53,34 @@ class ShownRun(ReportedRun, Protocol):
         ...
 
 
-def print_run(console: Console, run: ShownRun, *, everything: bool = False, show: str = "") -> None:
+def print_run(
+    console: Console,
+    run: ShownRun,
+    *,
+    everything: bool = False,
+    verbose: bool = False,
+    full: bool = False,
+    show: str = "",
+) -> None:
     """Print the attempts of a run, its summary and its verdict. Of a large run only some attempts are read.
 
-    `show` is the command that shows the run again, or empty if there is none.
+    `verbose` opens cases that passed, and `full` folds no text. `show` is the command that shows the run again, or
+    empty if there is none.
     """
     large = sum(run.summary.cases.values()) > LISTED and not everything
-    results = run.not_passed(limit=DETAILED) if large else run.cases
+    rules = run.info.attempt_rules
+    cases = run.cases_not_passed(limit=DETAILED) if large else by_case(run.cases, rules)
     print_report(
         console,
         run.info,
         run.summary,
-        results,
-        repeated=run.repeated,
+        cases,
         calibrations=run.calibrations,
         everything=everything,
+        verbose=verbose,
+        full=full,
         show=show,
+        find_transcript=run.transcript,
     )
 
 
@@ -77,18 +97,32 @@ def print_invalid(console: Console, run: ShownRun, *, everything: bool = False) 
         console.print(line)
 
 
-def print_cases(console: Console, run: ShownRun, pattern: str, *, whole_ballots: bool = False) -> int:
+def print_cases(
+    console: Console, run: ShownRun, pattern: str, *, whole_ballots: bool = False, full: bool = False
+) -> int:
     """Print everything about the cases whose id or name matches, with their votes. Return the number of attempts.
 
-    With `whole_ballots`, the prompts and the raw replies are printed, too.
+    With `whole_ballots`, the prompts and the raw replies are printed, too. With `full`, no text is folded.
     """
     replies = run.replies if whole_ballots else None
     count = 0
     for result, several in attempts(run.results_of(pattern)):
         count += 1
-        console.print(case(result, several=several, everything=True))
+        console.print(case(run.transcript(result), several=several, everything=True, full=full))
         console.print(ballots(result.outcomes, run.ballots, replies))
     return count
+
+
+def print_selection(
+    console: Console, run: ShownRun, selection: Selection, *, full: bool = False, show: str = ""
+) -> None:
+    """Print the attempts on one page of a selection. `show` is the command that shows the run again."""
+    for result in selection.results:
+        several = result.position in run.repeated
+        hint = f"`{show} {shlex.quote(visible_line(result.title))}` shows them"
+        criterion = selection.criterion
+        console.print(case(run.transcript(result), several=several, full=full, criterion=criterion, hint=hint))
+    console.print(selection_line(selection), style="dim")
 
 
 def print_comparison(console: Console, comparison: Comparison) -> None:

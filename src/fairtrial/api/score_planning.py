@@ -25,6 +25,7 @@ from fairtrial.api.planning import (
     run_info,
     warnings_of,
 )
+from fairtrial.api.text_warnings import text_warnings
 from fairtrial.errors import UsageError
 from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
 from fairtrial.judge.judges import Judges
@@ -90,7 +91,7 @@ def plan_score(
         matched = matching.match_own(own)
     if jobs > 1:
         _check_processes(criterion for loaded_set in matched.loaded_sets for criterion in loaded_set.criteria)
-    about_models = model_warnings(matched.loaded_sets, judges)
+    about_models = (*model_warnings(matched.loaded_sets, judges), *text_warnings(matched.loaded_sets))
     warnings = (*matched.notes.warnings, *matched.warnings, *about_models)
     if [origin for origin, _ in matched.notes.origins] == ["defaults"] and not matched.expects:
         warnings = (*warnings, _NOTHING_EXPECTED)

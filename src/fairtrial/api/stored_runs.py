@@ -30,10 +30,13 @@ from fairtrial.records.run import RunInfo
 from fairtrial.records.run_comparison import Comparison
 from fairtrial.records.summary import Summary
 from fairtrial.records.trace import Trace
+from fairtrial.reports.attempts import CaseAttempts, by_case
+from fairtrial.reports.transcript import Transcript
 from fairtrial.sequential import WaveTable, waves_of
 from fairtrial.text.globs import fits
 
 if TYPE_CHECKING:
+    from fairtrial.api.attempt_filter import AttemptFilter, Selection
     from fairtrial.reports.run_plots import RunPlots
     from fairtrial.reports.tables import RunTable
     from fairtrial.store import Store
@@ -146,9 +149,14 @@ class Run:
         """The number of rows that were left out so far because this version cannot read them, or an empty string."""
         return self._store.count_skipped()
 
-    def not_passed(self, *, limit: int) -> Iterator[CaseResult]:
+    def not_passed(self, *, limit: int | None) -> Iterator[CaseResult]:
         """Yield the first results that neither passed nor only inform, in file order."""
         return self._store.results(self.info.id, verdicts=_NOT_PASSED, limit=limit)
+
+    def cases_not_passed(self, *, limit: int | None) -> Iterator[CaseAttempts]:
+        """Yield the cases of the first results that neither passed nor only inform, with all their attempts."""
+        positions = sorted({result.position for result in self.not_passed(limit=limit)})
+        return by_case(self._store.results(self.info.id, positions=positions), self.info.attempt_rules)
 
     def invalid(self, *, limit: int | None = None) -> Iterator[CaseResult]:
         """Yield the first results that say nothing about the agent, in file order."""
@@ -161,6 +169,20 @@ class Run:
         matches = iter([position for position, key, name in cases if fits(key.case, pattern) or fits(name, pattern)])
         while positions := list(islice(matches, _BATCH)):
             yield from self._store.results(self.info.id, positions=positions)
+
+    def transcript(self, result: CaseResult) -> Transcript:
+        """Return an attempt with its conversation and its case, which are read from the store."""
+        at = (result.position,)
+        recordings = (recording for _, recording in self._store.recordings(self.info.id, positions=at))
+        recording = next((own for own in recordings if own.attempt == result.attempt), None)
+        expected = next(self._store.cases(self.info.id, positions=at), None)
+        return Transcript(result, recording, None if expected is None else expected.case)
+
+    def select(self, attempt_filter: AttemptFilter) -> Selection:
+        """Return a page of the attempts that fit a filter."""
+        from fairtrial.api.attempt_filter import select_attempts
+
+        return select_attempts(self._store, self.info.id, attempt_filter)
 
     @property
     def ballots(self) -> Mapping[str, Ballot]:
@@ -278,7 +300,12 @@ def reread(store: str, run_id: str) -> Run:
     info = run_store.run(run_id)
     summary = run_store.summary(info.id)
     if summary is None:
-        summary = aggregate(run_store.results(info.id), run_store.ballots(info.id).values(), informs=info.informs)
+        summary = aggregate(
+            run_store.results(info.id),
+            run_store.ballots(info.id).values(),
+            informs=info.informs,
+            rules=info.attempt_rules,
+        )
     return Run(info, summary, run_store)
 
 
@@ -312,6 +339,8 @@ class RunFilter:
     agent: str | None = None
     eval_set: str | None = None
     since: datetime | None = None
+    name: str | None = None
+    tags: Collection[str] = ()
 
     def fits(self, run: RunInfo) -> bool:
         """Return whether a run has all the properties."""
@@ -321,6 +350,8 @@ class RunFilter:
             and self.kind in (None, run.kind)
             and (self.agent is None or fits(str(run.config.get("agent") or ""), self.agent))
             and (self.eval_set is None or any(fits(path, self.eval_set) for path in paths))
+            and (self.name is None or fits(str(run.config.get("name") or ""), self.name))
+            and all(tag in (run.config.get("tags") or ()) for tag in self.tags)
             and (self.since is None or datetime.fromisoformat(run.started) >= self.since)
         )
 

@@ -60,7 +60,8 @@ def plan_waves(plan: Plan, claims: Sequence[Claim], against: RunSource | None, s
             "against": None if base is None else base.info.id,
         },
     }
-    return dataclasses.replace(plan, gate=gate, attempts=most, info=replace(plan.info, config=config))
+    cases = tuple(replace(case, attempts=0) for case in plan.cases)  # every wave has an attempt at every case
+    return dataclasses.replace(plan, cases=cases, gate=gate, attempts=most, info=replace(plan.info, config=config))
 
 
 def decision_after(gate: SequentialGate, store: Store, info: RunInfo, waves: int) -> GateDecision:

@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from fairtrial.errors import UsageError
+
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 reply_timeout = click.option(
@@ -35,6 +37,24 @@ def _read_thresholds(ctx: click.Context, option: click.Parameter, values: tuple[
     return thresholds
 
 
+def _read_attempts(ctx: click.Context, option: click.Parameter, values: tuple[str, ...]) -> Any:
+    """Return the values of the option as options, or None if there are none."""
+    from fairtrial.api import attempt_argument, merge_attempts
+
+    try:
+        return merge_attempts(tuple(map(attempt_argument, values))) if values else None
+    except UsageError as error:
+        raise click.BadParameter(str(error), ctx=ctx, param=option) from None
+
+
+attempts = click.option(
+    "--attempts",
+    multiple=True,
+    metavar="N[,PASS]",
+    callback=_read_attempts,
+    help="The conversations per case, and when a case passes: all, any, mean, at_least:N or rate:X. SET=N[,PASS] and "
+    "SET:CASE=N[,PASS] are about one eval set or case. Repeatable.  [default: 1]",
+)
 thresholds = click.option(
     "--threshold",
     "thresholds",

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, redirect_stdout, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from fairtrial import api
 from fairtrial.api import DEFAULT_URL, Plan, ReportOptions, Run
 from fairtrial.cli import exit_codes, flags
 from fairtrial.cli.console import console, reader_may_leave
+from fairtrial.cli.github import is_github, step_summary, without_commands, write_annotations
 from fairtrial.cli.output_files import inputs_of, store_file
 from fairtrial.cli.progress import Progress
 from fairtrial.cli.report_files import ReportFiles, report_options
@@ -42,6 +43,9 @@ class Output:
 
     reports: ReportFiles
     quiet: bool
+    verbose: bool = False
+    full: bool = False
+    github: bool = False
 
     def only_report_on_stdout(self) -> AbstractContextManager[object]:
         """Send the prints of agents, metrics and their processes to stderr, if stdout is for a report."""
@@ -51,6 +55,16 @@ class Output:
     def terminal(self) -> Console:
         """The console for people. It is stderr if stdout is for a report."""
         return console(stderr=self.reports.on_stdout is not None)
+
+
+@dataclass(frozen=True)
+class RunLabels:
+    """The name and the tags of a run, and the options that leave out cases and attempts."""
+
+    name: str
+    tags: tuple[str, ...]
+    failed_from: str | None
+    exit_first: bool
 
 
 @dataclass(frozen=True)
@@ -65,6 +79,14 @@ class Common:
     concurrency: int
     store: str
     output: Output
+    labels: RunLabels
+
+    def choose(self, plan: Plan) -> Plan:
+        """Return a plan with the name and the tags of the run, and only with the cases that it is to have."""
+        url = DEFAULT_URL if self.store == "none" else self.store
+        labels = self.labels
+        labelled_plan = api.with_labels(plan, name=labels.name, tags=labels.tags, exit_first=labels.exit_first)
+        return labelled_plan if labels.failed_from is None else api.only_failed(labelled_plan, labels.failed_from, url)
 
 
 _OPTIONS = (
@@ -88,6 +110,17 @@ _OPTIONS = (
         help="The store of the run: any SQLAlchemy URL, or none.",
     ),
     click.option("--quiet", "-q", is_flag=True, help="Print the verdict only."),
+    click.option("--verbose", "-v", is_flag=True, help="Open the cases that passed, too."),
+    click.option("--full", is_flag=True, help="Fold no text of a conversation."),
+    click.option(
+        "--github/--no-github",
+        default=None,
+        help="Write annotations and a step summary for GitHub Actions.  [default: if GITHUB_ACTIONS is true]",
+    ),
+    click.option("--name", metavar="TEXT", help="A name for the run; `fairtrial runs --name` finds it."),
+    click.option("--tag", "tags", multiple=True, metavar="TEXT", help="A tag for the run. Repeatable."),
+    click.option("--failed-from", metavar="RUN", help="Only cases that did not pass in an earlier run."),
+    click.option("--exitfirst", "-x", is_flag=True, help="Stop at the first attempt that does not pass."),
 )
 
 
@@ -106,13 +139,30 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
         store: str,
         reports: ReportFiles,
         quiet: bool,
+        verbose: bool,
+        full: bool,
+        github: bool | None,
+        name: str | None,
+        tags: tuple[str, ...],
+        failed_from: str | None,
+        exitfirst: bool,
         **other_options: Any,
     ) -> Any:
-        output = Output(reports, quiet)
-        common = Common(config, lenient, allow_code, only, thresholds, concurrency, store, output)
+        in_github = is_github() if github is None else github
+        output = Output(with_step_summary(reports) if in_github else reports, quiet, verbose, full, in_github)
+        labels = RunLabels(name or "", tags, failed_from, exitfirst)
+        common = Common(config, lenient, allow_code, only, thresholds, concurrency, store, output, labels)
         return command(*args, common=common, **other_options)
 
     return flags.with_options(call_with_common, *_OPTIONS)
+
+
+def with_step_summary(reports: ReportFiles) -> ReportFiles:
+    """Return the files with the step summary of GitHub, unless Markdown goes to another file."""
+    path = step_summary()
+    if path is None or "markdown" in reports.paths:
+        return reports
+    return replace(reports, paths={**reports.paths, "markdown": path})
 
 
 @contextmanager
@@ -153,12 +203,24 @@ def run_and_report(
     with reader_may_leave():
         _announce(plan, output)
     try:
-        with output.only_report_on_stdout(), Progress(plan.total, quiet=output.quiet) as progress:
+        activity = "scoring" if plan.agent is None else "talking to the agent"
+        with (
+            output.only_report_on_stdout(),
+            Progress(plan.total, quiet=output.quiet, activity=activity) as progress,
+        ):
 
             def on_result(result: CaseResult) -> None:
-                progress.advance(good=result.verdict in (Verdict.PASSED, Verdict.INFORMATIONAL))
+                good = result.verdict in (Verdict.PASSED, Verdict.INFORMATIONAL)
+                progress.advance(good=good, name=result.title)
 
-            run = api.execute(plan, store=url, on_result=on_result, resumed=resumed, reuse=reuse)
+            run = api.execute(
+                plan,
+                store=url,
+                on_result=on_result,
+                on_recording=lambda _: progress.record(),
+                resumed=resumed,
+                reuse=reuse,
+            )
     except KeyboardInterrupt:
         click.echo("\ninterrupted", err=True)
         if url is not None and plan.agent is not None:
@@ -169,7 +231,11 @@ def run_and_report(
     options = output.reports.options(run, url or DEFAULT_URL, show)
     problems = output.reports.write(run, options)
     with reader_may_leave():
-        _print(run, output, options)
+        stream = sys.stderr if output.reports.on_stdout is not None else sys.stdout
+        with without_commands(stream) if output.github else nullcontext():
+            _print(run, output, options)
+        if output.github:
+            write_annotations(stream, run)
     if problems:
         raise UsageError("\n".join(problems))
     decision = run.summary.decision
@@ -199,7 +265,7 @@ def _print(run: Run, output: Output, options: ReportOptions) -> None:
     if output.quiet:
         api.print_verdict(output.terminal, run, show=options.show)
     else:
-        api.print_run(output.terminal, run, show=options.show)
+        api.print_run(output.terminal, run, verbose=output.verbose, full=output.full, show=options.show)
     output.reports.print(run, options)
     if options.show and not output.quiet:
         output.terminal.print(f"run {run.info.id}; {options.show} [CASE]", style="dim")

@@ -9,18 +9,26 @@ from typing import Any, Self
 import click
 from rich.console import Console
 
+from fairtrial.text.display import shortened, visible_line
+
+_NAME_WIDTH = 30
 _LOG_INTERVAL = 10.0
 """The shortest time in seconds between two lines of a log."""
 
 
 class Progress:
-    """The progress of a run on stderr: a bar in a terminal, a line every 10 seconds in a log."""
+    """The progress of a run on stderr: a bar in a terminal, a line every 10 seconds in a log.
+
+    It says which step is under way, for example "talking to the agent, 3 conversations in scoring".
+    """
 
     def __init__(self, total: int, *, quiet: bool, activity: str = "scoring", problem: str = "not passed") -> None:
         self._total = total
         self._quiet = quiet
+        self._recorded_count = 0
         self._finished_count = 0
         self._problem_count = 0
+        self._latest = ""
         self._activity = activity
         self._problem = problem
         self._last_line = time.monotonic()
@@ -30,25 +38,44 @@ class Progress:
         if not self._quiet and sys.stderr.isatty():
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+            text = TextColumn("{task.description}", markup=False)
+            columns = (text, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
             self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
             self._bar.start()
-            self._bar.add_task(self._activity, total=self._total)
+            self._bar.add_task(self._description, total=self._total)
         return self
 
     def __exit__(self, *error: object) -> None:
         if self._bar is not None:
             self._bar.stop()
 
-    def advance(self, *, good: bool) -> None:
-        """Count one finished attempt."""
+    def record(self) -> None:
+        """Count one conversation that has ended and is not scored yet."""
+        self._recorded_count += 1
+        self._show()
+
+    def advance(self, *, good: bool, name: str = "") -> None:
+        """Count one finished attempt, and show its name."""
         self._finished_count += 1
         self._problem_count += not good
+        self._latest = name
+        self._show()
+
+    @property
+    def _description(self) -> str:
+        waiting = self._recorded_count - self._finished_count
+        parts = [self._activity]
+        if waiting > 0:
+            parts.append(f"{waiting} in scoring")
+        if self._problem_count:
+            parts.append(f"{self._problem_count} {self._problem}")
+        if self._latest:
+            parts.append(f"last: {shortened(visible_line(self._latest), _NAME_WIDTH)}")
+        return ", ".join(parts)
+
+    def _show(self) -> None:
         if self._bar is not None:
-            problems = f", {self._problem_count} {self._problem}" if self._problem_count else ""
-            description = f"{self._activity}{problems}"
-            self._bar.update(self._bar.task_ids[0], completed=self._finished_count, description=description)
+            self._bar.update(self._bar.task_ids[0], completed=self._finished_count, description=self._description)
         elif not self._quiet and time.monotonic() - self._last_line > _LOG_INTERVAL:
             self._last_line = time.monotonic()
-            counts = f"{self._finished_count} of {self._total}, {self._problem_count} {self._problem}"
-            click.echo(counts, err=True)
+            click.echo(f"{self._finished_count} of {self._total}: {self._description}", err=True)

@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from fairtrial import api
-from fairtrial.api import DEFAULT_URL
+from fairtrial.api import DEFAULT_URL, AttemptOptions
 from fairtrial.cli import completion, flags, trust_flags
 from fairtrial.cli.dotenv_files import read_environment
 from fairtrial.cli.judge_flags import judge_options, judges_of
@@ -16,6 +16,7 @@ from fairtrial.cli.output import Common, common_options, run_and_report
 from fairtrial.cli.resumption import arguments_of, earlier_run
 from fairtrial.errors import UsageError
 from fairtrial.records.gate import Claim
+from fairtrial.records.run import RunInfo
 
 
 @click.command()
@@ -25,7 +26,7 @@ from fairtrial.records.gate import Claim
     metavar="TARGET",
     help="The agent: module:function, adk:FOLDER, http://HOST/v1, …; docs/how-to/connect-an-agent.md.",
 )
-@click.option("--attempts", type=click.IntRange(1), help="The number of conversations per case.  [default: 1]")
+@flags.attempts
 @flags.reply_timeout
 @click.option(
     "--resume",
@@ -47,7 +48,7 @@ def run(
     /,
     evalset: tuple[str, ...],
     agent: str | None,
-    attempts: int | None,
+    attempts: AttemptOptions | None,
     reply_timeout: float | None,
     resume: str | None,
     until_decided: bool,
@@ -101,13 +102,12 @@ def run(
     if until_decided != bool(claims):
         needed = "a claim, such as --at-least 0.8" if until_decided else "--until-decided; or use `fairtrial gate`"
         raise click.UsageError(f"{'--until-decided' if until_decided else 'a claim'} needs {needed}", ctx)
-    default_attempts = api.MOST_ATTEMPTS if until_decided else 1
     with common.output.only_report_on_stdout():
         plan = api.plan_run(
             arguments["paths"],
             arguments["agent"],
             arguments["config"],
-            attempts=attempts or (earlier.config["attempts"] if earlier else default_attempts),
+            attempts=_attempts(attempts, earlier, api.MOST_ATTEMPTS if until_decided else None),
             concurrency=common.concurrency,
             reply_timeout=arguments["reply_timeout"],
             only=arguments["only"],
@@ -116,6 +116,7 @@ def run(
             thresholds=arguments["thresholds"],
             judges=judges_of(judge, earlier.config.get("judge") or {} if earlier else None),
         )
+    plan = common.choose(plan)
     if until_decided:
         plan = api.plan_waves(plan, claims, against, DEFAULT_URL if common.store == "none" else common.store)
     if earlier:
@@ -128,3 +129,12 @@ def run(
         resumed=earlier is not None,
         reuse=judge["reuse"],
     )
+
+
+def _attempts(given: AttemptOptions | None, earlier: RunInfo | None, default: int | None) -> AttemptOptions:
+    """Return the options of attempts: those of the command line, of the run that goes on, or the default."""
+    options = given
+    if options is None and earlier is not None:
+        options = msgspec.convert(earlier.config.get("attempt_options") or {}, AttemptOptions)
+    options = options or AttemptOptions()
+    return options if options.count or default is None else msgspec.structs.replace(options, count=default)

@@ -13,6 +13,8 @@ from fairtrial.cli import completion, flags
 from fairtrial.records.result import Verdict
 from fairtrial.records.run import RunInfo
 
+_TITLES = ("run", "verdict", "time", "pass rate", "commit", "model", "what")
+_COMMIT = 8
 _VERDICTS = ("passed", "failed", "unscored", "informational", "unfinished")
 
 
@@ -34,6 +36,8 @@ _VERDICTS = ("passed", "failed", "unscored", "informational", "unfinished")
     metavar="DATE",
     help="Only runs that started at this local time or later, for example 2026-01-02 or 2026-01-02T15:04.",
 )
+@click.option("--name", metavar="TEXT", help="Only runs with this name. * and ? are wildcards.")
+@click.option("--tag", "tags", multiple=True, metavar="TEXT", help="Only runs with this tag. Repeatable.")
 @click.option("--quiet", "-q", is_flag=True, help="Print the ids only, one a line.")
 @flags.stored
 @click.pass_context
@@ -46,6 +50,8 @@ def runs(
     agent: str | None,
     eval_set: str | None,
     since: datetime | None,
+    name: str | None,
+    tags: tuple[str, ...],
     quiet: bool,
     store: str,
 ) -> None:
@@ -68,6 +74,8 @@ def runs(
         agent,
         eval_set,
         None if since is None else since.astimezone(),
+        name,
+        tags,
     )
     runs_that_fit = api.runs(store, run_filter, limit=limit, on_skipped=flags.print_skipped)
     if quiet:
@@ -82,17 +90,41 @@ def _print_table(listed_runs: Sequence[RunInfo]) -> None:
     from rich.table import Table
 
     from fairtrial.cli.console import console
-    from fairtrial.text.display import visible_line
 
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), show_edge=False)
-    for title in ("run", "verdict", "seconds", "what"):
-        table.add_column(title, overflow="fold", no_wrap=title != "what")
-    for run in listed_runs:
-        paths = " ".join(map(str, run.config.get("paths", [])))
-        agent = f" --agent {run.config['agent']}" if run.config.get("agent") else ""
-        seconds = "" if run.seconds is None else f"{run.seconds:.1f}"
-        table.add_row(run.id, run.verdict or "not finished", seconds, visible_line(f"{run.kind} {paths}{agent}"))
+    rows = [_row(run) for run in listed_runs]
+    # A column that is empty for every run is left out.
+    titles = [title for title in _TITLES if title == "run" or any(row[title] for row in rows)]
+    for title in titles:
+        table.add_column(title, overflow="fold", no_wrap=title not in ("what", "model"))
+    for row in rows:
+        table.add_row(*(row[title] for title in titles))
     console().print(table)
+
+
+def _row(run: RunInfo) -> dict[str, str]:
+    from fairtrial import api
+    from fairtrial.text.display import visible_line
+
+    paths = " ".join(map(str, run.config.get("paths", [])))
+    agent = f" --agent {run.config['agent']}" if run.config.get("agent") else ""
+    labels = "".join(f" [{label}]" for label in (run.config.get("name"), *(run.config.get("tags") or ())) if label)
+    cells = (
+        run.id,
+        run.verdict or "not finished",
+        "" if run.seconds is None else f"{run.seconds:.1f} s",
+        "" if run.pass_rate is None else api.rate(run.pass_rate),
+        _commit(run),
+        visible_line(", ".join(run.models)),
+        visible_line(f"{run.kind} {paths}{agent}{labels}"),
+    )
+    return dict(zip(_TITLES, cells, strict=True))
+
+
+def _commit(run: RunInfo) -> str:
+    """Return the beginning of the commit, with a plus if files differed from it."""
+    git = run.config.get("git") or {}
+    return f"{str(git.get('commit', ''))[:_COMMIT]}{'+' if git.get('dirty') else ''}"
 
 
 @runs.command()

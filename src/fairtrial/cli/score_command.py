@@ -73,6 +73,7 @@ def score(
             judges=judges_of(options),
             traces=traces_of(options),
         )
+    plan = common.choose(plan)
     return run_and_report(
         plan, common.store, common.output, environment_files=environment_files, reuse=options["reuse"]
     )

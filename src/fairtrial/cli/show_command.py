@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
+from fairtrial import api
 from fairtrial.cli import completion, flags
+from fairtrial.cli.console import console
+from fairtrial.cli.mutation_outputs import check_formats, write_mutation_files
 from fairtrial.cli.output_files import inputs_of, store_file
 from fairtrial.cli.report_files import ReportFiles, report_options
 from fairtrial.errors import UsageError
@@ -22,6 +25,15 @@ if TYPE_CHECKING:
 @click.argument("run", shell_complete=completion.runs)
 @click.argument("case", required=False, shell_complete=completion.cases)
 @click.option("--all", "everything", is_flag=True, help="List every attempt, in a pager if this is a terminal.")
+@click.option("--failed", is_flag=True, help="Only attempts that did not pass.")
+@click.option("--criterion", metavar="NAME", default="", help="Only this criterion; with --failed, if it failed.")
+@click.option(
+    "--case", "case_pattern", metavar="ID", default="", help="Only cases with this id. * and ? are wildcards."
+)
+@click.option("--sort", type=click.Choice(["file", "value"]), default="file", help="value: the worst value first.")
+@click.option("--page", type=click.IntRange(1), help="The page of 50 attempts to show.")
+@click.option("--verbose", "-v", is_flag=True, help="Open the cases that passed, too.")
+@click.option("--full", is_flag=True, help="Fold no text.")
 @click.option("--ballots", is_flag=True, help="Also show the prompts and raw replies of judges. Needs CASE.")
 @report_options
 @flags.stored
@@ -29,6 +41,13 @@ def show(
     run: str,
     case: str | None,
     everything: bool,
+    failed: bool,
+    criterion: str,
+    case_pattern: str,
+    sort: Literal["file", "value"],
+    page: int | None,
+    verbose: bool,
+    full: bool,
     ballots: bool,
     reports: ReportFiles,
     store: str,
@@ -37,63 +56,74 @@ def show(
 
     RUN is the beginning of the id of a run. CASE is the id of a case; * and ? are wildcards. If a run has more than 200
     attempts, the first 50 that did not pass are listed. The files are equal to those that the run itself wrote.
+    Long texts of a conversation are folded; --full shows them.
 
     \b
     fairtrial show 20260102
     fairtrial show 20260102 --all
     fairtrial show 20260102 order_status
     fairtrial show 20260102 order_status --ballots
+    fairtrial show 20260102 --failed --criterion response_match_score --sort value --page 2
     fairtrial show 20260102 --json results.json --junit results.xml --adk-results results/
     fairtrial show 20260102 --markdown comment.md --baseline 20260101
     """  # noqa: D301
-    from fairtrial import api
-    from fairtrial.cli.console import console
-
     if ballots and case is None:
         raise UsageError("--ballots shows the votes on one case, so it needs CASE")
     stored_run = api.reread(store, run)
+    attempt_filter = api.AttemptFilter(failed, criterion, case_pattern, sort, page or 1)
+    is_filtered = page is not None or attempt_filter != api.AttemptFilter()
+    if is_filtered and (case is not None or everything or reports.paths):
+        options = "--failed, --criterion, --case, --sort and --page"
+        raise UsageError(f"{options} list attempts of RUN; leave out CASE, --all and files")
+    show_again = flags.show_command(stored_run.info.id, store)
     if stored_run.info.kind == "mutate" and case is None:
         _show_mutation(stored_run.info.id, reports, store)
     elif reports.paths:
-        if case is not None:
-            options = ", ".join(report.option for report in api.REPORTS)
-            raise UsageError(f"{options} write a whole run, got the case {case!r} too")
-        reports.refuse_inputs([*inputs_of(stored_run.info.config), *store_file(store)])
-        reports.check_baseline(store)
-        choices = reports.options(stored_run, store, flags.show_command(stored_run.info.id, store))
-        problems = reports.write(stored_run, choices)
-        reports.print(stored_run, choices)
-        if problems:
-            raise UsageError("\n".join(problems))
+        _write_files(reports, stored_run, case, store)
     elif case is not None:
-        if not api.print_cases(console(), stored_run, case, whole_ballots=ballots):
+        if not api.print_cases(console(), stored_run, case, whole_ballots=ballots, full=full):
             raise UsageError(f"run {stored_run.info.id} has no case {case!r}")
-    elif everything and sys.stdout.isatty():
-        terminal = console()
-        with terminal.capture() as captured:
-            _print_all(terminal, stored_run)
-        click.echo_via_pager(captured.get(), color=True)
+    elif is_filtered:
+        api.print_selection(console(), stored_run, stored_run.select(attempt_filter), full=full, show=show_again)
     elif everything:
-        _print_all(console(), stored_run)
+        _print_all(stored_run, verbose=verbose, full=full)
     else:
-        api.print_run(console(), stored_run, show=flags.show_command(stored_run.info.id, store))
+        api.print_run(console(), stored_run, verbose=verbose, full=full, show=show_again)
         api.print_invalid(console(), stored_run)
     flags.print_skipped(stored_run.skipped)
 
 
-def _print_all(terminal: Console, run: Run) -> None:
-    from fairtrial import api
+def _write_files(reports: ReportFiles, run: Run, case: str | None, store: str) -> None:
+    if case is not None:
+        options = ", ".join(report.option for report in api.REPORTS)
+        raise UsageError(f"{options} write a whole run, got the case {case!r} too")
+    reports.refuse_inputs([*inputs_of(run.info.config), *store_file(store)])
+    reports.check_baseline(store)
+    choices = reports.options(run, store, flags.show_command(run.info.id, store))
+    problems = reports.write(run, choices)
+    reports.print(run, choices)
+    if problems:
+        raise UsageError("\n".join(problems))
 
-    api.print_run(terminal, run, everything=True)
+
+def _print_all(run: Run, *, verbose: bool, full: bool) -> None:
+    """Print every attempt, in a pager if stdout is a terminal."""
+    terminal = console()
+    if not sys.stdout.isatty():
+        _print_whole(terminal, run, verbose=verbose, full=full)
+        return
+    with terminal.capture() as captured:
+        _print_whole(terminal, run, verbose=verbose, full=full)
+    click.echo_via_pager(captured.get(), color=True)
+
+
+def _print_whole(terminal: Console, run: Run, *, verbose: bool, full: bool) -> None:
+    api.print_run(terminal, run, everything=True, verbose=verbose, full=full)
     api.print_invalid(terminal, run, everything=True)
 
 
 def _show_mutation(run_id: str, reports: ReportFiles, store: str) -> None:
     """Write the files of mutation testing, or print its report if no file is asked for."""
-    from fairtrial import api
-    from fairtrial.cli.console import console
-    from fairtrial.cli.mutation_outputs import check_formats, write_mutation_files
-
     check_formats(reports.paths)
     report = api.mutation_report(run_id, store)
     if reports.paths:

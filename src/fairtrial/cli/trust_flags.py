@@ -37,7 +37,7 @@ _better_by = click.option(
 )
 _against = click.option("--against", metavar="BASE", help="The base run of claims about a difference.")
 _measure = click.option(
-    "--measure", metavar="NAME", help="cases, a criterion, or CRITERION:pass for its pass rate.  [default: cases]"
+    "--measure", metavar="NAME", help="cases, cases:pass, a criterion, or CRITERION:pass.  [default: cases]"
 )
 _alpha = click.option("--alpha", type=float, help="The largest probability that a false claim passes.  [default: 0.05]")
 _gates = click.option(

@@ -19,7 +19,7 @@ class ConfigPart(Record, frozen=True):
 
 
 class EvalConfig(Record, frozen=True):
-    """The criteria of a run, the users' own metrics, and the options of simulated users and tools.
+    """The criteria of a run, the users' own metrics, and the options of attempts, simulated users and tools.
 
     `informs` is true for a kind of file that cannot state thresholds, such as an `eval_config` of agents-cli.
     """
@@ -30,3 +30,4 @@ class EvalConfig(Record, frozen=True):
     environment: ConfigPart | None = None
     extra: Extra = None
     informs: bool = False
+    attempts: ConfigPart | None = None

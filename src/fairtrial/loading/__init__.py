@@ -4,6 +4,7 @@ from fairtrial.loading.case_index import CaseIndex
 from fairtrial.loading.cases import TOOL_MODEL, LoadedSet, plan_cases, select_cases
 from fairtrial.loading.criteria import DEFAULT_CONFIG, Criteria, criteria_for, criteria_in, criteria_of
 from fairtrial.loading.documents import TraceDefaults, document_files, documents_of_recordings, iter_documents
+from fairtrial.loading.folders import walk_files
 from fairtrial.loading.matching import (
     Match,
     MatchedRecordings,
@@ -19,6 +20,7 @@ from fairtrial.loading.sources import (
     check_stdin,
     check_useful,
     find_files,
+    has_known_name,
     is_eval_set_name,
     merge_sources,
     read_file,
@@ -58,6 +60,7 @@ __all__ = [
     "document_files",
     "documents_of_recordings",
     "find_files",
+    "has_known_name",
     "is_eval_set_name",
     "iter_documents",
     "match",
@@ -71,6 +74,7 @@ __all__ = [
     "select_cases",
     "select_streamed",
     "sources",
+    "walk_files",
     "with_conversations",
     "with_sets",
     "without_reference",

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from fairtrial.config.attempt_options import AttemptOptions
 from fairtrial.errors import UsageError, nearest
 from fairtrial.planned_case import PlannedCase
+from fairtrial.records.attempt_rule import ALL, AttemptRule
 from fairtrial.records.case import EvalSet
 from fairtrial.records.keys import digest
 from fairtrial.records.record import Record
@@ -27,7 +29,10 @@ class ModelPointers(Record, frozen=True):
 
 
 class LoadedSet(Record, frozen=True):
-    """An eval set with its configuration. `only` holds globs for the ids of its cases; without globs all are meant."""
+    """An eval set with its configuration. `only` holds globs for the ids of its cases; without globs all are meant.
+
+    `default_rule` decides about a case with several attempts if nothing else is configured.
+    """
 
     eval_set: EvalSet
     criteria: tuple[Criterion, ...]
@@ -35,6 +40,8 @@ class LoadedSet(Record, frozen=True):
     user_simulator: UserOptions | None = None
     environment: EnvironmentOptions | None = None
     model_pointers: ModelPointers = ModelPointers()
+    attempts: AttemptOptions = AttemptOptions()
+    default_rule: AttemptRule = ALL
 
 
 def plan_cases(sets: Sequence[LoadedSet]) -> list[PlannedCase]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from fairtrial.config.attempt_options import AttemptOptions, attempt_options
 from fairtrial.config.eval_config import ConfigPart, EvalConfig
 from fairtrial.config.reader import file_pointer
 from fairtrial.errors import ConfigError, FormatError, collecting
@@ -41,6 +42,7 @@ class Criteria(Record, frozen=True):
     environment: EnvironmentOptions | None = None
     model_pointers: ModelPointers = ModelPointers()
     informs: bool = False
+    attempts: AttemptOptions = AttemptOptions()
 
 
 def criteria_of(
@@ -75,6 +77,12 @@ def criteria_of(
             part = config.environment
             environment, unknown = environment_options(part.value, pointer=part.pointer, lenient=lenient)
             warnings += unknown
+    attempts = AttemptOptions()
+    with collecting(problems):
+        if config.attempts is not None:
+            part = config.attempts
+            attempts, unknown = attempt_options(part.value, pointer=part.pointer, lenient=lenient)
+            warnings += unknown
     if problems:
         raise ConfigError(*(f"{origin}: {problem}" for problem in problems))
     placed = tuple(f"{origin}: {warning}" for warning in warnings)
@@ -82,7 +90,7 @@ def criteria_of(
         _model_pointer(config.user_simulator, "model") or USER_MODEL,
         _model_pointer(config.environment, "simulation_model") or TOOL_MODEL,
     )
-    return Criteria((*own, *criteria), origin, digest, placed, users, environment, pointers, config.informs)
+    return Criteria((*own, *criteria), origin, digest, placed, users, environment, pointers, config.informs, attempts)
 
 
 def _model_pointer(part: ConfigPart | None, option: str) -> str:

@@ -14,6 +14,7 @@ from fairtrial.errors import CaseError, FormatError, UsageError
 from fairtrial.formats import knowledgepulse
 from fairtrial.formats.items import REASONING
 from fairtrial.formats.recognise import read
+from fairtrial.loading.folders import walk_files
 from fairtrial.loading.streams import FilePass
 from fairtrial.records.attempt import Recording
 from fairtrial.records.reasoning import Problem, RefusedTrace
@@ -45,7 +46,7 @@ def document_files(paths: Sequence[str]) -> list[Path]:
     for name in paths:
         path = Path(name)
         if path.is_dir():
-            members = sorted(file for file in path.rglob("*") if file.suffix.lower() in SUFFIXES and file.is_file())
+            members = sorted(file for file in walk_files(path) if file.suffix.lower() in SUFFIXES)
             if not members:
                 raise UsageError(f"{name}: the folder holds no {', '.join(SUFFIXES)} file")
             files += members

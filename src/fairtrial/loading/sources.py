@@ -16,6 +16,7 @@ from fairtrial.errors import FormatError, OtherContentError, UsageError
 from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
 from fairtrial.formats.real_tools import with_real_tools
 from fairtrial.formats.recognise import Loaded, read
+from fairtrial.loading.folders import walk_files
 from fairtrial.loading.session_files import belongs_to_session, with_agents
 from fairtrial.loading.span_files import with_conversations
 from fairtrial.records.case import EvalSet
@@ -198,6 +199,13 @@ def check_useful(loaded: Loaded, *, recorded: bool) -> None:
         raise OtherContentError(loaded.path, [f"holds {loaded.kind}, but {requirement} needed"])
 
 
+def has_known_name(path: Path) -> bool:
+    """Whether the name of a file says that it is an eval set, recordings or a configuration."""
+    return path.name in CONFIG_NAMES or any(
+        fnmatch(path.name, pattern) for pattern in _KNOWN_RECORDINGS if pattern != "*.jsonl"
+    )
+
+
 def _split(given: str) -> tuple[Path, tuple[str, ...]]:
     path, colon, cases = given.rpartition(":")
     if colon and not Path(given).exists() and Path(path).exists():
@@ -225,14 +233,7 @@ def _files(path: Path, patterns: Sequence[str]) -> list[Path]:
         raise UsageError(f"{path}: no such file or folder")
     if not path.is_dir():
         return [path]
-    files = sorted(
-        {
-            file
-            for pattern in patterns
-            for file in path.rglob(pattern)
-            if file.is_file() and file.name not in CONFIG_NAMES
-        }
-    )
+    files = [file for file in sorted(walk_files(path, patterns)) if file.name not in CONFIG_NAMES]
     files = [file for file in files if not belongs_to_session(file)]
     if not files:
         raise UsageError(f"{path}: holds no {' or '.join(patterns)}")
@@ -245,10 +246,8 @@ def _omission_notes(path: Path, files: Sequence[Path], *, recorded: bool) -> tup
         return ()
     omitted_files = sorted(
         str(file.relative_to(path))
-        for file in set(path.rglob("*" if recorded else "*.json")) - set(files)
-        if file.is_file()
-        and file.name not in CONFIG_NAMES
-        and not any(fnmatch(file.name, pattern) for pattern in _KNOWN_RECORDINGS)
+        for file in set(walk_files(path, ("*" if recorded else "*.json",))) - set(files)
+        if file.name not in CONFIG_NAMES and not any(fnmatch(file.name, pattern) for pattern in _KNOWN_RECORDINGS)
     )
     if not omitted_files:
         return ()

@@ -42,6 +42,7 @@ class CatalogEntry:
     """A criterion: its purpose, its needs, and the metric behind it.
 
     An `always_computed` criterion is part of every run. Without a threshold in the configuration it only informs.
+    `measured_in` is the symbol of its unit of measure, for example s.
     """
 
     name: str
@@ -56,6 +57,7 @@ class CatalogEntry:
     sample: Any = 1.0
     always_computed: bool = False
     vertex: VertexMetric | None = None
+    measured_in: str = ""
 
     @property
     def judged(self) -> bool:
@@ -322,6 +324,7 @@ CATALOG: dict[str, CatalogEntry] = {
             lower_is_better=True,
             always_computed=True,
             sample=10.0,
+            measured_in="s",
         ),
         CatalogEntry(
             "trace_value_v1",

@@ -79,10 +79,8 @@ class Outcome(Displayed, frozen=True):
 
     @property
     def verdict(self) -> Verdict:
-        """Passed if both bounds pass, failed if both fail. The only comparison with a threshold is made here."""
-        score = self.score
-        if self.aggregation == "value" and score.parts:
-            score = msgspec.structs.replace(score, parts=())
+        """Passed if both bounds pass, failed if both fail."""
+        score = self._deciding_score
         if self.threshold is None:
             return Verdict.INFORMATIONAL if applies(score) else Verdict.NOT_APPLICABLE
         ends = bounds(score, self.range)
@@ -96,6 +94,17 @@ class Outcome(Displayed, frozen=True):
         if low_passes != high_passes:
             return Verdict.UNSCORED
         return Verdict.PASSED if low_passes else Verdict.FAILED
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """The lowest and the highest value that could decide. None means that the criterion does not apply."""
+        return bounds(self._deciding_score, self.range)
+
+    @property
+    def _deciding_score(self) -> Score:
+        if self.aggregation == "value" and self.score.parts:
+            return msgspec.structs.replace(self.score, parts=())
+        return self.score
 
 
 Metric = Callable[[Trace, EvalCase], "Score | float | bool | Awaitable[Score | float | bool]"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fairtrial.records.attempt_rule import AttemptRules, rules_in
 from fairtrial.records.record import Json, Record
 from fairtrial.records.result import Verdict
 
@@ -9,7 +10,9 @@ from fairtrial.records.result import Verdict
 class RunInfo(Record, frozen=True):
     """The manifest of a run. It suffices to repeat the run, and to refuse a resume with other options.
 
-    `started` and `finished` are in ISO 8601. `finished` is None if the run was interrupted.
+    `started` and `finished` are in ISO 8601. `finished` is None if the run was interrupted. `pass_rate` is the share of
+    the cases that passed, without cases that only inform. `models` are the models of the agent, as its recordings name
+    them.
     """
 
     id: str
@@ -21,6 +24,13 @@ class RunInfo(Record, frozen=True):
     finished: str | None = None
     seconds: float | None = None
     verdict: Verdict | None = None
+    pass_rate: float | None = None
+    models: tuple[str, ...] = ()
+
+    @property
+    def attempt_rules(self) -> AttemptRules:
+        """The rules by which the attempts at a case decide its verdict."""
+        return rules_in(self.config)
 
     @property
     def informs(self) -> bool:

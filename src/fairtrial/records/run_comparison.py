@@ -111,7 +111,8 @@ class ComparedMeasure(Record, frozen=True):
 class Move(Record, frozen=True):
     """A case whose pass rate changed: passed and all attempts in both runs, and the change.
 
-    It is `flipped` to "broken" if every attempt passed and then every attempt failed, and to "fixed" the other way.
+    It is `flipped` to "broken" if the case passed and then did not, and to "fixed" the other way. The rule of its
+    attempts decides whether a case passes. By default, all attempts have to pass.
     """
 
     case: str

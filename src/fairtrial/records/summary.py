@@ -74,7 +74,8 @@ class RunUsage(Record, frozen=True):
 class Summary(Displayed, frozen=True):
     """A run in numbers: its verdict with reasons, its criteria, and the usage of models.
 
-    `cases` counts the attempts by their verdict, for example `{"passed": 9, "failed": 1}`. `invalid` counts the
+    `cases` counts the attempts by their verdict, for example `{"passed": 9, "failed": 1}`. `case_verdicts` counts the
+    cases by their verdict, which the rules of `attempt_rules` make of their attempts. `invalid` counts the
     attempts that say nothing about the agent, by the side that made them invalid. `pass_k` is empty unless every case
     has two attempts that passed or failed. `decision` is about the claims of `--until-decided`. `notes` are events
     of the run that people should know, for example that a server does not take JSON schemas.
@@ -89,3 +90,5 @@ class Summary(Displayed, frozen=True):
     pass_k: tuple[PassK, ...] = ()
     decision: GateDecision | None = None
     notes: tuple[str, ...] = ()
+    case_verdicts: dict[str, int] = {}
+    attempt_rules: tuple[str, ...] = ()

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from itertools import groupby
 from pathlib import Path
@@ -22,6 +21,7 @@ from fairtrial.records.result import CaseResult, Outcome, Verdict
 from fairtrial.records.score import Score, scores_of_invocations
 from fairtrial.records.trace import Invocation, Trace
 from fairtrial.reports.report_table import DEFAULTS, ReportedRun, ReportOptions
+from fairtrial.reports.transcript import transcripts
 
 _STATUS = {
     Verdict.PASSED: 1,
@@ -36,10 +36,6 @@ _UNSAFE = re.compile(r"[^\w-]")  # a name from a file never becomes a path
 _LONGEST = 80  # in bytes: the name of a file has at most 255 bytes, with the app, the set, the time and the suffix
 
 
-_END = (sys.maxsize, Recording("", Trace()))
-"""The place after all recordings."""
-
-
 def write(folder: Path, run: ReportedRun, options: ReportOptions = DEFAULTS) -> list[Path]:  # noqa: ARG001
     """Write one file for each eval set, named and laid out as ADK does, and return the files.
 
@@ -48,7 +44,11 @@ def write(folder: Path, run: ReportedRun, options: ReportOptions = DEFAULTS) -> 
     expected = list(run.expected)
     folder.mkdir(parents=True, exist_ok=True)
     by_position = {case.position: case for case in expected}
-    pairs = (pair for pair in _pairs(run.cases, run.recordings) if pair[0].position in by_position)
+    pairs = (
+        (own.result, own.recording)
+        for own in transcripts(run)
+        if own.recording is not None and own.result.position in by_position
+    )
     created = datetime.fromisoformat(run.info.started).timestamp()
     app = next((case.case.session_input.app_name for case in expected if case.case.session_input), "") or "fairtrial"
     files: list[Path] = []
@@ -69,24 +69,6 @@ def write(folder: Path, run: ReportedRun, options: ReportOptions = DEFAULTS) -> 
 def _file_name_part(name: str) -> str:
     """Return a name as a part of the name of a file: short, and without characters that a path could hold."""
     return _UNSAFE.sub("_", name).encode()[:_LONGEST].decode(errors="ignore")
-
-
-def _pairs(
-    results: Iterable[CaseResult], recordings: Iterable[tuple[int, Recording]]
-) -> Iterator[tuple[CaseResult, Recording]]:
-    """Yield each result that has a recording, with the recording.
-
-    A run that was interrupted may have recordings without a result. If a recording cannot be read, its result is left
-    out.
-    """
-    remaining = iter(recordings)
-    position, recording = next(remaining, _END)
-    for result in results:
-        place = (result.position, result.attempt)
-        while (position, recording.attempt) < place:
-            position, recording = next(remaining, _END)
-        if (position, recording.attempt) == place:
-            yield result, recording
 
 
 def _indented(value: dict[str, Json]) -> bytes:

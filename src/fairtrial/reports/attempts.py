@@ -1,10 +1,21 @@
-"""Which attempts need their number in a report, because their case has several attempts?"""
+"""Which attempts belong to a case, and which verdict has the case?"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 
-from fairtrial.records.result import CaseResult
+from fairtrial.records.attempt_rule import (
+    ALL,
+    AttemptEvidence,
+    AttemptRule,
+    AttemptRules,
+    case_verdict,
+    criterion_verdicts,
+    evidence_of,
+)
+from fairtrial.records.record import Record
+from fairtrial.records.result import CaseResult, Verdict
 
 
 def attempts(results: Iterable[CaseResult]) -> Iterator[tuple[CaseResult, bool]]:
@@ -23,3 +34,51 @@ def attempts(results: Iterable[CaseResult]) -> Iterator[tuple[CaseResult, bool]]
         previous = result
     if previous is not None:
         yield previous, several
+
+
+class CaseAttempts(Record, frozen=True):
+    """A case with all its attempts, and the rule that decides its verdict."""
+
+    results: tuple[CaseResult, ...]
+    rule: AttemptRule = ALL
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict of the case."""
+        return case_verdict(self.rule, self._evidence)
+
+    @property
+    def criteria(self) -> dict[str, Verdict]:
+        """The verdict on each criterion with a threshold, if the rule decides criterion by criterion, or empty."""
+        if len(self.results) == 1:
+            return {own.criterion: own.verdict for own in self.results[0].outcomes if own.threshold is not None}
+        if self.rule.name == "mean":
+            return criterion_verdicts(self._evidence)
+        verdicts: dict[str, list[Verdict]] = {}
+        for result in self.results if self.rule.name == "all" else ():
+            for outcome in result.outcomes:
+                if outcome.threshold is not None:
+                    verdicts.setdefault(outcome.criterion, []).append(outcome.verdict)
+        return {name: _worst(own) for name, own in verdicts.items()}
+
+    @property
+    def passed(self) -> int:
+        """The number of attempts that passed."""
+        return sum(result.verdict is Verdict.PASSED for result in self.results)
+
+    @property
+    def _evidence(self) -> list[AttemptEvidence]:
+        return [evidence_of(result, result.verdict, self.rule) for result in self.results]
+
+
+def by_case(results: Iterable[CaseResult], rules: AttemptRules) -> Iterator[CaseAttempts]:
+    """Yield the attempts of each case. The results come in file order."""
+    for _, group in groupby(results, key=lambda result: result.position):
+        attempts_of_case = tuple(group)
+        first = attempts_of_case[0]
+        yield CaseAttempts(attempts_of_case, rules.of(first.eval_set, first.case_id))
+
+
+def _worst(verdicts: Sequence[Verdict]) -> Verdict:
+    order = (Verdict.FAILED, Verdict.UNSCORED, Verdict.PASSED)
+    return next((verdict for verdict in order if verdict in verdicts), Verdict.NOT_APPLICABLE)

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator
+from itertools import groupby
 from typing import Any, BinaryIO, Literal
 
 import msgspec
 
 from fairtrial.judge.ballot_costs import ballots_of
 from fairtrial.records.attempt import EndedBy, Side
+from fairtrial.records.attempt_rule import AttemptRule
 from fairtrial.records.ballot import PairAgreement
 from fairtrial.records.calibration import Calibration
 from fairtrial.records.gate import GateDecision
 from fairtrial.records.model_usage import ModelUsage
-from fairtrial.records.result import CaseResult, Fault, InvocationInjection, Outcome, Verdict
+from fairtrial.records.result import Fault, InvocationInjection, Outcome, Verdict
 from fairtrial.records.run_comparison import PassK
 from fairtrial.records.score import FaultSide, PartKey, PartKind, Score
 from fairtrial.records.summary import CriterionSummary, Estimate, Valid
+from fairtrial.records.trace import Invocation, Message, Step, ToolCall, ToolResult
+from fairtrial.reports.attempts import CaseAttempts
 from fairtrial.reports.ballot_shapes import BallotShape, ballot_shape
 from fairtrial.reports.judge_states import describe
 from fairtrial.reports.report_table import DEFAULTS, ReportedRun, ReportOptions
+from fairtrial.reports.transcript import Transcript, transcripts
 
 _GREEN = (Verdict.PASSED, Verdict.INFORMATIONAL)
 CaseVerdict = Literal["passed", "failed", "error", "unscored", "informational"]
@@ -136,12 +142,46 @@ class InjectedShape(Shape, frozen=True):
     invalidates: bool
 
 
+class StepShape(Shape, frozen=True):
+    """A step of a conversation. A message and a thought have a `text`, a call has `args`, a result a `response`."""
+
+    kind: Literal["message", "thought", "tool_call", "tool_result"]
+    author: str
+    text: str | None
+    name: str | None
+    args: dict[str, Any] | None
+    response: Any
+    is_error: bool | None
+
+
+class ExpectedTurnShape(Shape, frozen=True):
+    """The expected calls and the reference reply. Each is null if nothing was expected about it."""
+
+    calls: list[StepShape] | None
+    reply: str | None
+
+
+class TurnShape(Shape, frozen=True):
+    """One invocation: the user's message, the steps of the agent, its reply, and what was expected.
+
+    `steps` is null if the recording does not say anything about steps. `reply` is null if there was none.
+    """
+
+    user: str
+    steps: list[StepShape] | None
+    reply: str | None
+    expected: ExpectedTurnShape | None
+
+
 class CaseShape(Shape, frozen=True):
     """One attempt at one case. `eval_set`, `id` and `digest` (of what was expected) identify the case in any run.
 
     `fault` is the side at fault, or null if the attempt passed or only informs. `invalid` contains the evidence that
     the attempt says nothing about the agent, even if it passed. It is empty if the attempt is valid, and null if this
     was not checked. `usage` is the agent's own. Judges, simulated users and played tools are counted separately.
+    `transcript` is the whole conversation, or null if the recording cannot be read. `missing` are the expected
+    invocations that did not happen. `case_verdict` is the verdict that all attempts at the case have together, and
+    `needed` is the rule that made it.
     """
 
     id: str
@@ -159,6 +199,10 @@ class CaseShape(Shape, frozen=True):
     injected: list[InjectedShape]
     eval_set: str
     digest: str
+    transcript: list[TurnShape] | None
+    missing: list[TurnShape]
+    case_verdict: CaseVerdict
+    needed: str
 
 
 class RateShape(Shape, frozen=True):
@@ -261,7 +305,7 @@ def write(stream: BinaryIO, run: ReportedRun, options: ReportOptions = DEFAULTS)
     verdict = Verdict.UNSCORED if info.finished is None and so_far in _GREEN else so_far
     about = RunShape(info.id, info.started, info.version, info.config, info.signatures)
     stream.write(b'{"run": %s,\n "verdict": %s,\n "cases": [' % (_json(about), _json(verdict)))
-    stream.writelines((b",\n  " if i else b"\n  ") + _json(_case(result)) for i, result in enumerate(run.cases))
+    stream.writelines((b",\n  " if i else b"\n  ") + _json(shape) for i, shape in enumerate(_cases(run)))
     calibrations = {calibration.criterion: calibration for calibration in run.calibrations}
     rows = b",\n  ".join(
         _json(_summary(criterion, calibrations.get(criterion.criterion))) for criterion in summary.criteria
@@ -282,7 +326,20 @@ def write(stream: BinaryIO, run: ReportedRun, options: ReportOptions = DEFAULTS)
 _json = msgspec.json.Encoder().encode
 
 
-def _case(result: CaseResult) -> CaseShape:
+def _cases(run: ReportedRun) -> Iterator[CaseShape]:
+    """Yield the attempts. The attempts of one case are held at once, because they make the verdict of the case."""
+    rules = run.info.attempt_rules
+    for _, group in groupby(transcripts(run), key=lambda transcript: transcript.result.position):
+        of_case = list(group)
+        first = of_case[0].result
+        rule = rules.of(first.eval_set, first.case_id)
+        verdict = CaseAttempts(tuple(transcript.result for transcript in of_case), rule).verdict
+        for transcript in of_case:
+            yield _case(transcript, verdict, rule)
+
+
+def _case(transcript: Transcript, case_verdict: Verdict, rule: AttemptRule) -> CaseShape:
+    result = transcript.result
     failure, fault, invalidations = result.failure, result.fault, result.invalidations
     return CaseShape(
         result.case_id,
@@ -300,7 +357,36 @@ def _case(result: CaseResult) -> CaseShape:
         [_injected(entry) for entry in result.injections],
         result.eval_set,
         result.digest,
+        None if transcript.recording is None else _turns(transcript),
+        [TurnShape(own.query, None, None, _expected_turn(own)) for own in transcript.missing],
+        case_verdict.value,  # type: ignore[arg-type]
+        str(rule),
     )
+
+
+def _turns(transcript: Transcript) -> list[TurnShape]:
+    turns = []
+    for index, invocation in enumerate(transcript.invocations):
+        steps = None if invocation.steps is None else list(map(_step, invocation.steps))
+        reply = None if invocation.final_response is None else invocation.reply
+        turns.append(TurnShape(invocation.query, steps, reply, _expected_turn(transcript.expected(index))))
+    return turns
+
+
+def _expected_turn(expected: Invocation | None) -> ExpectedTurnShape | None:
+    if expected is None:
+        return None
+    calls = None if expected.steps is None else list(map(_step, expected.tool_calls))
+    return ExpectedTurnShape(calls, None if expected.final_response is None else expected.reply)
+
+
+def _step(step: Step) -> StepShape:
+    if isinstance(step, ToolCall):
+        return StepShape("tool_call", step.author, None, step.name, step.args, None, None)
+    if isinstance(step, ToolResult):
+        return StepShape("tool_result", step.author, None, step.name, None, step.response, step.is_error)
+    kind: Literal["message", "thought"] = "message" if isinstance(step, Message) else "thought"
+    return StepShape(kind, step.author, step.text, None, None, None, None)
 
 
 def _fault(fault: Fault) -> FaultShape:

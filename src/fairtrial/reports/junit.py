@@ -1,56 +1,208 @@
 """A run as JUnit XML, which every CI server can show.
 
-Characters that XML forbids are escaped, also characters that control a terminal or the direction of writing.
+An eval set is a test suite, a case is a class, and a criterion with a threshold is a test. These names stay the same
+from run to run, so that a CI server can compare builds. Characters that XML forbids are escaped, also characters that
+control a terminal or the direction of writing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import BinaryIO
+from itertools import groupby
+from typing import BinaryIO, NamedTuple
 from xml.sax.saxutils import XMLGenerator
 from xml.sax.xmlreader import AttributesImpl
 
 from fairtrial.records.calibration import Calibration
 from fairtrial.records.result import CaseResult, Fault, Outcome, Verdict
+from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary
-from fairtrial.reports.attempts import attempts
+from fairtrial.reports.attempts import CaseAttempts
 from fairtrial.reports.judge_states import describe
 from fairtrial.reports.numbers import count, describe_outcome, interval, number, rate
 from fairtrial.reports.report_table import DEFAULTS, ReportedRun, ReportOptions
+from fairtrial.reports.transcript import Transcript, transcripts
+from fairtrial.reports.transcript_lines import transcript_lines
 from fairtrial.text.display import visible, visible_line
+
+_SUITE = "fairtrial"
+"""The name of the suite of an eval set without an id, and of the test case of the run itself."""
+_IN_MEMORY = 1 << 20
+
+
+class _Test(NamedTuple):
+    """One test case: its name, the XML element of its problem, or empty, with its message and text."""
+
+    name: str
+    kind: str = ""
+    message: str = ""
+    text: str = ""
 
 
 def write(stream: BinaryIO, run: ReportedRun, options: ReportOptions = DEFAULTS) -> None:
-    """Write one test case for each attempt. A failure names the criteria that failed, an error names its cause.
+    """Write a suite for each eval set, with a test for each case and criterion.
 
-    If unscored attempts are allowed, an attempt without a verdict is skipped instead of an error.
+    If unscored attempts are allowed, a test without a verdict is skipped instead of an error.
     """
-    info, summary, allow_unscored = run.info, run.summary, options.allow_unscored
-    counts = summary.cases
-    without_verdict = counts.get("unscored", 0)
-    # For example, a criterion applied to no case. CI servers read the tests alone, which would all be green.
-    is_run_alone = summary.verdict is Verdict.UNSCORED and not (counts.keys() & {"failed", "error", "unscored"})
-    without_verdict += is_run_alone
+    stream.write(b'<?xml version="1.0" encoding="utf-8"?>\n<testsuites>')
+    files = set_files(run.info)
+    is_first = True
+    for set_id, group in groupby(transcripts(run), key=lambda transcript: transcript.result.eval_set):
+        _suite(stream, run, group, set_id, files.get(set_id, ""), options.allow_unscored)
+        is_first = False
+    _closing_suite(stream, run, allow_unscored=options.allow_unscored, is_alone=is_first)
+    stream.write(b"</testsuites>\n")
+
+
+def case_message(attempts: CaseAttempts) -> str:
+    """Return why a case did not pass, on one line."""
+    messages = [test.message or test.name for test in _tests(attempts) if test.kind and test.kind != "skipped"]
+    return "; ".join(dict.fromkeys(messages)) or str(attempts.verdict)
+
+
+def set_files(info: RunInfo) -> dict[str, str]:
+    """Return the file of each eval set of a run, by the id of the set."""
+    ids: Sequence[str] = info.config.get("eval_set_ids") or ()
+    return {set_id: path for set_id, (path, _) in zip(ids, info.config.get("eval_sets") or (), strict=False)}
+
+
+def _suite(
+    stream: BinaryIO, run: ReportedRun, group: Iterable[Transcript], set_id: str, file: str, allow_unscored: bool
+) -> None:
+    """Write the cases of an eval set. They are counted while they are written, and the counts stand before them."""
+    counts: Counter[str] = Counter()
+    seconds = 0.0
+    with tempfile.SpooledTemporaryFile(_IN_MEMORY) as body:
+        xml = XMLGenerator(body, encoding="utf-8", short_empty_elements=True)
+        for _, of_case in groupby(group, key=lambda transcript: transcript.result.position):
+            seconds += _case(xml, list(of_case), run.info, file, counts, allow_unscored=allow_unscored)
+        body.seek(0)
+        with _testsuite(stream, run.info, set_id or _SUITE, counts, seconds, file):
+            shutil.copyfileobj(body, stream)
+
+
+@contextmanager
+def _testsuite(
+    stream: BinaryIO, info: RunInfo, name: str, counts: Counter[str], seconds: float, file: str = ""
+) -> Iterator[None]:
     attributes = {
-        "name": f"fairtrial {info.id}",
+        "name": name,
         "timestamp": info.started,
-        "tests": str(sum(counts.values()) + is_run_alone),
-        "failures": str(counts.get("failed", 0)),
-        "errors": str(counts.get("error", 0) + (0 if allow_unscored else without_verdict)),
-        "skipped": str(without_verdict if allow_unscored else 0),
-        "time": f"{info.seconds or 0:.3f}",
+        "tests": str(counts["tests"]),
+        "failures": str(counts["failure"]),
+        "errors": str(counts["error"]),
+        "skipped": str(counts["skipped"]),
+        "time": f"{seconds:.3f}",
+        **({"file": file} if file else {}),
     }
     xml = XMLGenerator(stream, encoding="utf-8", short_empty_elements=True)
-    xml.startDocument()
-    with _element(xml, "testsuites", {}), _element(xml, "testsuite", attributes):
-        for result, several in attempts(run.cases):
-            _case(xml, result, several=several, allow_unscored=allow_unscored)
-        if is_run_alone:
-            _run(xml, summary, allow_unscored=allow_unscored)
-        with _element(xml, "system-out", {}):
-            lines = [summary.verdict, *summary.reasons, *_valid(summary), *_judges(run.calibrations)]
-            xml.characters(visible("\n".join(lines)))
+    with _element(xml, "testsuite", attributes):
+        xml.ignorableWhitespace("\n")
+        yield
+
+
+def _case(
+    xml: XMLGenerator,
+    of_case: Sequence[Transcript],
+    info: RunInfo,
+    file: str,
+    counts: Counter[str],
+    *,
+    allow_unscored: bool,
+) -> float:
+    """Write the tests of a case, and return the seconds of its conversations. The first test has the output."""
+    first = of_case[0].result
+    rule = info.attempt_rules.of(first.eval_set, first.case_id)
+    attempts = CaseAttempts(tuple(transcript.result for transcript in of_case), rule)
+    seconds = sum(map(_seconds, of_case))
+    for index, test in enumerate(_tests(attempts)):
+        kind = "skipped" if test.kind == "unscored" and allow_unscored else test.kind.replace("unscored", "error")
+        counts.update(["tests", *([kind] if kind else [])])
+        about = {"name": test.name, "classname": first.title, "time": f"{0 if index else seconds:.3f}"}
+        with _element(xml, "testcase", about | ({"file": file} if file else {})):
+            if kind:
+                with _element(xml, kind, {"message": test.message}):
+                    xml.characters(visible(test.text))
+            lines = list(_output(of_case)) if index == 0 else []
+            if lines:
+                with _element(xml, "system-out", {}):
+                    xml.characters(visible("\n".join(lines)))
+    return seconds
+
+
+def _seconds(transcript: Transcript) -> float:
+    durations = (invocation.durations for invocation in transcript.invocations)
+    return sum(own.total or 0.0 for own in durations if own is not None)
+
+
+def _tests(attempts: CaseAttempts) -> Iterator[_Test]:
+    """Yield a test for each criterion. If the rule decides about whole attempts, yield one test for the case."""
+    verdict, criteria = attempts.verdict, attempts.criteria
+    if not criteria:
+        name = "attempts" if len(attempts.results) > 1 else "conversation"
+        yield _whole_case(attempts, verdict, name)
+    for criterion, own in criteria.items():
+        # If the attempts broke, every criterion has the same problem. Its test keeps its name.
+        is_error = verdict is Verdict.ERROR
+        yield _whole_case(attempts, verdict, criterion) if is_error else _criterion(attempts, criterion, own)
+
+
+def _whole_case(attempts: CaseAttempts, verdict: Verdict, name: str) -> _Test:
+    kinds = {Verdict.FAILED: "failure", Verdict.ERROR: "error", Verdict.UNSCORED: "unscored"}
+    if verdict not in kinds:
+        return _Test(name)
+    results = attempts.results
+    failures = [own.failure for own in results if own.failure is not None]
+    problems = [outcome for own in results for outcome in own.outcomes if outcome.verdict is Verdict.FAILED]
+    message = [*_counts_of(attempts), *(f"{own.side}: {own.cause}" for own in failures[:1]), *_side(results)]
+    texts = [*map(_reasons, problems), *(own.traceback for own in failures)]
+    return _Test(name, kinds[verdict], "; ".join(message), "\n\n".join(filter(None, texts)))
+
+
+def _counts_of(attempts: CaseAttempts) -> list[str]:
+    total = len(attempts.results)
+    return [f"{attempts.passed} of {total} attempts passed, needed: {attempts.rule}"] if total > 1 else []
+
+
+def _criterion(attempts: CaseAttempts, criterion: str, verdict: Verdict) -> _Test:
+    outcomes = [own for result in attempts.results for own in result.outcomes if own.criterion == criterion]
+    problems = [outcome for outcome in outcomes if outcome.verdict in (Verdict.FAILED, Verdict.UNSCORED)]
+    if verdict is Verdict.FAILED:
+        return _Test(criterion, "failure", _message(attempts, problems), "\n\n".join(map(_reasons, problems)))
+    if verdict is Verdict.UNSCORED:
+        message = "; ".join([f"unscored: {criterion}", *_side(attempts.results)])
+        return _Test(criterion, "unscored", message, "\n\n".join(map(_reasons, problems)))
+    if verdict is Verdict.NOT_APPLICABLE:
+        return _Test(criterion, "skipped", "not applicable", "")
+    return _Test(criterion)
+
+
+def _message(attempts: CaseAttempts, problems: Sequence[Outcome]) -> str:
+    shown = [describe_outcome(outcome) for outcome in problems if outcome.verdict is Verdict.FAILED][:1]
+    return "; ".join([*shown, *_counts_of(attempts), *_side(attempts.results)])
+
+
+def _side(results: Sequence[CaseResult]) -> list[str]:
+    sides = [fault.side for result in results for fault in (result.invalidations or ())[:1]]
+    return [f"fault: {sides[0]}"] if sides else []
+
+
+def _output(of_case: Sequence[Transcript]) -> Iterator[str]:
+    """Yield the conversations of the attempts that did not pass, and the evidence against invalid attempts."""
+    for transcript in of_case:
+        result = transcript.result
+        lines = ["invalid", *_evidence(result.invalidations)] if result.invalidations else []
+        if result.verdict not in (Verdict.PASSED, Verdict.INFORMATIONAL):
+            # Further lines of a text are indented, so that a text cannot look like a line of somebody else.
+            indent = "\n" + " " * 10
+            lines += [f"{label:<10}{text}".replace("\n", indent) for label, text, _ in transcript_lines(transcript)]
+        if lines and len(of_case) > 1:
+            yield f"attempt {result.attempt}: {result.verdict}"
+        yield from lines
 
 
 @contextmanager
@@ -61,26 +213,25 @@ def _element(xml: XMLGenerator, name: str, attributes: dict[str, str]) -> Iterat
     xml.ignorableWhitespace("\n")
 
 
-def _run(xml: XMLGenerator, summary: Summary, *, allow_unscored: bool) -> None:
-    """Write a test case for the run itself, which has no verdict although no case lacks its own."""
-    with _element(xml, "testcase", {"name": "the run as a whole", "classname": "fairtrial"}):
-        message = "; ".join([summary.verdict, *summary.reasons])
-        with _element(xml, "skipped" if allow_unscored else "error", {"message": message}):
-            pass
-
-
-def _case(xml: XMLGenerator, result: CaseResult, *, several: bool, allow_unscored: bool) -> None:
-    name = f"{result.title} (attempt {result.attempt})" if several or result.attempt > 1 else result.title
-    kind, message, text = _problem(result)
-    if result.verdict is Verdict.UNSCORED and allow_unscored:
-        kind = "skipped"
-    with _element(xml, "testcase", {"name": name, "classname": "fairtrial"}):
-        if kind:
-            with _element(xml, kind, {"message": message}):
-                xml.characters(visible(text))
-        if result.invalidations:
-            with _element(xml, "system-out", {}):
-                xml.characters(visible("\n".join(["invalid", *_evidence(result.invalidations)])))
+def _closing_suite(stream: BinaryIO, run: ReportedRun, *, allow_unscored: bool, is_alone: bool) -> None:
+    """Write a suite about the run as a whole. It holds the verdict, and a test if only the run lacks a verdict."""
+    info, summary = run.info, run.summary
+    # For example, a criterion applied to no case. CI servers read the tests alone, which would all be green.
+    is_run_alone = summary.verdict is Verdict.UNSCORED and (
+        is_alone or not (summary.case_verdicts.keys() & {"failed", "error", "unscored"})
+    )
+    kind = "skipped" if allow_unscored else "error"
+    counts = Counter({"tests": 1, kind: 1}) if is_run_alone else Counter[str]()
+    with _testsuite(stream, info, f"{_SUITE}: the run", counts, 0.0):
+        xml = XMLGenerator(stream, encoding="utf-8", short_empty_elements=True)
+        if is_run_alone:
+            with _element(xml, "testcase", {"name": "the run as a whole", "classname": _SUITE, "time": "0.000"}):
+                message = "; ".join([summary.verdict, *summary.reasons])
+                with _element(xml, kind, {"message": message}):
+                    pass
+        with _element(xml, "system-out", {}):
+            lines = [summary.verdict, *summary.reasons, *_valid(summary), *_judges(run.calibrations)]
+            xml.characters(visible("\n".join(lines)))
 
 
 def _evidence(invalidations: Sequence[Fault]) -> Iterator[str]:
@@ -108,25 +259,6 @@ def _judges(calibrations: Sequence[Calibration]) -> Iterator[str]:
             value = number(estimate.value) if calibration.graded else rate(estimate.value)
             ends = interval(estimate, percent=not calibration.graded)
             yield f"{calibration.criterion} corrected by labels of people: {value} ({ends})"
-
-
-def _problem(result: CaseResult) -> tuple[str, str, str]:
-    """Return the XML element for a problem, its message and its text. All are empty if the attempt passed."""
-    side = [f"fault: {fault.side}" for fault in (result.invalidations or ())[:1]]
-    if result.verdict is Verdict.FAILED:
-        failed = [outcome for outcome in result.outcomes if outcome.verdict is Verdict.FAILED]
-        return "failure", "; ".join([*map(describe_outcome, failed), *side]), "\n\n".join(map(_reasons, failed))
-    if result.failure is not None:
-        cause = f"{result.failure.side}: {result.failure.cause}"
-        return "error", "; ".join([cause, *side]), result.failure.traceback
-    if result.verdict is Verdict.UNSCORED:
-        unscored = [outcome for outcome in result.outcomes if outcome.verdict is Verdict.UNSCORED]
-        return (
-            "error",
-            "; ".join(["unscored: " + ", ".join(outcome.criterion for outcome in unscored), *side]),
-            "\n\n".join(map(_reasons, unscored)),
-        )
-    return "", "", ""
 
 
 def _reasons(outcome: Outcome) -> str:

@@ -25,6 +25,7 @@ from fairtrial.reports.short_texts import with_short_texts
 from fairtrial.reports.summary_table import MARKS
 from fairtrial.reports.terminal import case
 from fairtrial.reports.terminal_text import plain_text
+from fairtrial.reports.transcript import Transcript
 from fairtrial.text.display import shortened
 
 LARGEST = 60_000
@@ -140,5 +141,5 @@ def _attempt(result: CaseResult, *, several: bool) -> str:
 def _details(result: CaseResult) -> str:
     """Return the criteria of an attempt and their reasons, as a terminal shows them."""
     # The first line repeats the summary of the fold.
-    _, _, text = plain_text(case(with_short_texts(result)), _WIDTH).partition("\n")
+    _, _, text = plain_text(case(Transcript(with_short_texts(result))), _WIDTH).partition("\n")
     return shortened(text or "nothing else is recorded", _ATTEMPT_LENGTH)

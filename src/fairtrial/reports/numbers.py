@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from fairtrial.metrics.entries import CATALOG
 from fairtrial.records.result import Outcome
 from fairtrial.records.summary import Estimate
 from fairtrial.stats.interval import LOGARITHMIC
@@ -18,6 +19,18 @@ def number(value: float | None) -> str:
     if value is None:
         return DASH
     return f"{value:,.{_decimals(value)}f}" if abs(value) < 1e15 else f"{value:.2e}"
+
+
+def quantity(criterion: str, value: float | None) -> str:
+    """Return a value of a criterion with its unit, for example 1.25 s for a duration."""
+    return with_unit(criterion, number(value)) if value is not None else DASH
+
+
+def with_unit(criterion: str, text: str) -> str:
+    """Return a number that is written already, with the unit of its criterion. Words do not get a unit."""
+    entry = CATALOG.get(criterion)
+    unit = entry.measured_in if entry is not None and text[-1:].isdigit() else ""
+    return f"{text} {unit}".rstrip()
 
 
 def _decimals(value: float) -> int:
@@ -51,10 +64,10 @@ def describe_outcome(outcome: Outcome) -> str:
     """Return an outcome in a few words: `name 0.50 (needs at least 1.00)`."""
     value, threshold = outcome.score.value, outcome.threshold
     if threshold is None:
-        return f"{outcome.criterion} {number(value)}"
+        return f"{outcome.criterion} {quantity(outcome.criterion, value)}"
     text, limit = (DASH, number(threshold)) if value is None else against(value, threshold)
     direction = "at most" if outcome.lower_is_better else "at least"
-    return f"{outcome.criterion} {text} (needs {direction} {limit})"
+    return f"{outcome.criterion} {with_unit(outcome.criterion, text)} (needs {direction} {limit})"
 
 
 def interval(estimate: Estimate, *, percent: bool = False) -> str:

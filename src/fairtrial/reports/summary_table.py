@@ -13,7 +13,7 @@ from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import CriterionSummary, RunUsage, Summary
 from fairtrial.reports.gate_report import gate_report
 from fairtrial.reports.judge_states import judge_states
-from fairtrial.reports.numbers import DASH, beside, count, dollars, interval, rate
+from fairtrial.reports.numbers import DASH, beside, count, dollars, interval, rate, with_unit
 from fairtrial.reports.pass_k_table import pass_k_rows
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.reports.spending import spending_rows
@@ -70,8 +70,8 @@ def _criteria(summary: Summary, useless: Collection[str]) -> Rows:
     for criterion in _informative(summary):
         rows.add(
             criterion.criterion,
-            beside(criterion.mean.value, criterion.threshold),
-            interval(criterion.mean) or DASH,
+            with_unit(criterion.criterion, beside(criterion.mean.value, criterion.threshold)),
+            with_unit(criterion.criterion, interval(criterion.mean) or DASH),
             rate(criterion.pass_rate.value),
             interval(criterion.pass_rate, percent=True) or DASH,
             *(str(getattr(criterion, name) or DASH) for name in verdicts),
@@ -160,6 +160,11 @@ def closing(info: RunInfo, summary: Summary, *, show: str = "") -> RenderableTyp
     methods = _methods(summary.criteria)
     tail = f"{count(total, 'attempt')}{seconds}: {counts or 'none'}" + (f"  (intervals: {methods})" if methods else "")
     lines.append(Text(tail, "dim"))
+    if summary.attempt_rules:
+        cases = ", ".join(f"{n:,} {verdict}" for verdict, n in summary.case_verdicts.items())
+        total_cases = sum(summary.case_verdicts.values())
+        rules = "; ".join(summary.attempt_rules)
+        lines.append(Text(f"{count(total_cases, 'case')}: {cases}  (needed: {rules})", "dim"))
     decisions = [] if summary.decision is None else [gate_report(summary.decision)]
     return Group(*lines, *decisions)
 

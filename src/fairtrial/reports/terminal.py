@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import difflib
 import re
+import shlex
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -20,19 +20,23 @@ from fairtrial.records.result import CaseResult, InvocationInjection, Outcome, V
 from fairtrial.records.run import RunInfo
 from fairtrial.records.score import Quote, Score
 from fairtrial.records.summary import Summary
-from fairtrial.reports.attempts import attempts
-from fairtrial.reports.numbers import DASH, against, beside, count, number
+from fairtrial.reports.attempts import CaseAttempts, attempts
+from fairtrial.reports.numbers import DASH, against, beside, count, number, quantity, with_unit
 from fairtrial.reports.spending import spending_lines
 from fairtrial.reports.summary_table import MARKS, closing, tables
-from fairtrial.text.display import shortened, visible, visible_line
+from fairtrial.reports.transcript import Transcript
+from fairtrial.reports.transcript_lines import Line, fold_middle, transcript_lines
+from fairtrial.text.display import WORD, folded, shortened, visible, visible_line
 
 LISTED = 200
 """Up to this number of attempts, a report lists each of them. Of a larger run it lists those that did not pass."""
 DETAILED = 50
 """A report of a large run lists at most this number of attempts."""
-_TOKENS = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]|\w+|\s+|.", re.DOTALL)
+_TOKENS = re.compile(rf"{WORD}|\s+|.", re.DOTALL)
 _LONGEST_DIFF = 4000
 """So many characters of a reference and of a reply are compared."""
+_GREEN = (Verdict.PASSED, Verdict.INFORMATIONAL)
+_IN_JSON = "--json FILE holds them all"
 _MOST_PAIRS = 20_000
 """With more pairs of equal tokens, a comparison would take too long."""
 
@@ -41,30 +45,36 @@ def print_report(
     console: Console,
     info: RunInfo,
     summary: Summary,
-    results: Iterable[CaseResult],
+    cases: Iterable[CaseAttempts],
     *,
-    repeated: Collection[int] = (),
     calibrations: Sequence[Calibration] = (),
     everything: bool = False,
+    verbose: bool = False,
+    full: bool = False,
     show: str = "",
+    find_transcript: Callable[[CaseResult], Transcript] = Transcript,
 ) -> None:
-    """Print the results in file order, then the summary, then the verdict.
+    """Print the cases in file order, then the summary, then the verdict.
 
-    Of a run with more than 200 attempts, only attempts that did not pass are printed, and at most 50 of them.
-    `everything` prints all attempts of such a run. Otherwise `results` may omit the attempts that passed, if
-    `repeated` contains the positions of the cases with several attempts. `show` is the command that shows the run
-    again, or empty if there is none.
+    A case that passed is one line, and a case that did not pass shows the conversations of its attempts. `verbose`
+    opens every case. Of a run with more than 200 attempts, only cases with attempts that did not pass are printed, and
+    at most 50 attempts. `everything` prints all attempts of such a run. Otherwise `cases` may omit cases that passed.
+    `show` is the command that shows the run again, or empty if there is none. `find_transcript` returns the
+    conversation of an attempt.
     """
     large = sum(summary.cases.values()) > LISTED and not everything
-    passing = (Verdict.PASSED, Verdict.INFORMATIONAL)
-    listed = ((result, several) for result, several in attempts(results) if result.verdict not in passing or not large)
     printed = 0
-    for result, several in islice(listed, DETAILED if large else None):
-        printed += 1
-        console.print(case(result, several=several or result.position in repeated))
-    hidden = sum(number for verdict, number in summary.cases.items() if verdict not in passing) - printed
-    if large and hidden:
-        hint = f"`{show} --all` lists them all" if show else "--json FILE holds them all"
+    for shown_case in cases:
+        problems = sum(result.verdict not in _GREEN for result in shown_case.results)
+        if large and (not problems or printed >= DETAILED):
+            continue
+        printed += problems
+        hint = f"`{show} {shlex.quote(visible_line(shown_case.results[0].title))}` shows them" if show else _IN_JSON
+        for line in _case_lines(shown_case, find_transcript, verbose=verbose, full=full, hint=hint):
+            console.print(line)
+    hidden = sum(number for verdict, number in summary.cases.items() if verdict not in _GREEN) - printed
+    if large and hidden > 0:
+        hint = f"`{show} --all` lists them all" if show else _IN_JSON
         console.print(Text(f"… and {hidden:,} more that did not pass; {hint}", "dim"))
     console.print(tables(summary, calibrations))
     for note in summary.notes:
@@ -72,11 +82,75 @@ def print_report(
     console.print(closing(info, summary, show=show))
 
 
-def case(result: CaseResult, *, several: bool = False, everything: bool = False) -> RenderableType:
-    """Return one attempt: its verdict, its criteria, and the reason if a criterion did not pass.
+def _case_lines(
+    attempts: CaseAttempts,
+    find_transcript: Callable[[CaseResult], Transcript],
+    *,
+    verbose: bool,
+    full: bool,
+    hint: str,
+) -> Iterator[RenderableType]:
+    several = len(attempts.results) > 1
+    is_green = attempts.verdict in _GREEN
+    if several:
+        yield _case_head(attempts)
+    for result in attempts.results:
+        if verbose or (not is_green and result.verdict not in _GREEN):
+            yield case(find_transcript(result), several=several, full=full, hint=hint)
+        elif not (several and is_green) or _has_remarks(result):
+            yield green_case(result, several=several)
 
-    `several` says that the case has several attempts. Then the line contains the number of this attempt.
+
+def _case_head(attempts: CaseAttempts) -> RenderableType:
+    """Return the line of a case with several attempts: its verdict, and the rule that made it."""
+    verdict = attempts.verdict
+    counts = f"  {attempts.passed} of {len(attempts.results)} attempts passed, needed: {attempts.rule}"
+    name = (visible_line(attempts.results[0].title), "bold")
+    return _marked(verdict, name, "  ", (verdict, MARKS[verdict][1]), (counts, "dim"))
+
+
+def _has_remarks(result: CaseResult) -> bool:
+    """Whether an attempt that passed has something to say that a folded line would hide."""
+    return bool(result.warnings or result.injections or result.invalidations)
+
+
+def green_case(result: CaseResult, *, several: bool = False) -> RenderableType:
+    """Return an attempt that passed on one line: its verdict, and the values of the criteria that decide.
+
+    If there is a warning, an injection or evidence that it is invalid, these lines stay visible.
     """
+    if _has_remarks(result):
+        return case(Transcript(result), several=several)
+    decide = [outcome for outcome in result.outcomes if outcome.threshold is not None]
+    values = ", ".join(
+        f"{visible_line(outcome.criterion)} {_quantity(outcome)}"
+        for outcome in decide or result.outcomes
+        if outcome.score.value is not None
+    )
+    return _head(result, *_fault(result), (f"  {values}", "dim"), several=several)
+
+
+def _quantity(outcome: Outcome) -> str:
+    """Return the value of an outcome with its unit, with the digits that it needs beside its threshold."""
+    return with_unit(outcome.criterion, beside(outcome.score.value, outcome.threshold))
+
+
+def case(
+    transcript: Transcript,
+    *,
+    several: bool = False,
+    everything: bool = False,
+    full: bool = False,
+    criterion: str = "",
+    hint: str = "",
+) -> RenderableType:
+    """Return one attempt: its verdict, its criteria, its conversation, and the reason if a criterion did not pass.
+
+    `several` says that the case has several attempts. Then the line contains the number of this attempt. `full` folds
+    no text. Without `everything`, a long conversation is folded, and `hint` says how the rest is shown. With
+    `criterion`, only that criterion is shown.
+    """
+    result = transcript.result
     cap = "  (ended by the cap on invocations)" if result.ended_by == "cap" else ""
     lines: list[RenderableType] = [
         _head(result, *_fault(result), (cap, "dim"), several=several),
@@ -92,22 +166,44 @@ def case(result: CaseResult, *, several: bool = False, everything: bool = False)
     lines += [
         _Indented(4, Text(visible(line), "dim")) for line in _injections(result.injections, everything=everything)
     ]
-    # Criteria without a threshold share one line, so that they do not hide the criteria that decide.
-    informational = [outcome for outcome in result.outcomes if outcome.verdict is Verdict.INFORMATIONAL]
-    for outcome in result.outcomes:
-        if everything or outcome not in informational:
-            brief = outcome if result.failure is None else _without_cause(outcome, result.failure.cause)
-            lines.append(_Indented(4, outcome_lines(brief, everything=everything)))
-    values = [
-        f"{visible_line(outcome.criterion)} {number(outcome.score.value)}"
-        for outcome in informational
-        if outcome.score.value is not None and not everything
-    ]
-    if values:
-        lines.append(_Indented(4, Text(", ".join(values), "dim")))
+    lines += _outcomes(transcript, everything=everything, criterion=criterion)
+    conversation = transcript_lines(transcript, full=full)
+    shown_lines = list(conversation) if everything or full else fold_middle(conversation, hint)
+    if shown_lines:
+        lines.append(_Indented(4, _conversation(shown_lines)))
     if everything:
         lines += [_Indented(4, line) for line in spending_lines(result)]
     return Group(*lines)
+
+
+def _outcomes(transcript: Transcript, *, everything: bool, criterion: str) -> Iterator[RenderableType]:
+    """Yield the outcomes. Criteria without a threshold share one line, so that they do not hide those that decide."""
+    result = transcript.result
+    outcomes = [outcome for outcome in result.outcomes if criterion in ("", outcome.criterion)]
+    informational = [outcome for outcome in outcomes if outcome.verdict is Verdict.INFORMATIONAL]
+    for outcome in outcomes:
+        if everything or criterion or outcome not in informational:
+            brief = outcome if result.failure is None else _without_cause(outcome, result.failure.cause)
+            # The reasons of a judge stand in the conversation, beside the replies that they are about.
+            is_in_conversation = transcript.recording is not None and outcome.judge_stats is not None
+            yield _Indented(4, outcome_lines(brief, everything=everything, has_reasons=not is_in_conversation))
+    values = [
+        f"{visible_line(outcome.criterion)} {quantity(outcome.criterion, outcome.score.value)}"
+        for outcome in informational
+        if outcome.score.value is not None and not everything and not criterion
+    ]
+    if values:
+        yield _Indented(4, Text(", ".join(values), "dim"))
+
+
+def _conversation(lines: Iterable[Line]) -> Table:
+    """Return the lines of a conversation with their labels in a column of their own."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True, style="dim")
+    table.add_column(overflow="fold")
+    for line in lines:
+        table.add_row(line.label, Text(visible(line.text), line.style))
+    return table
 
 
 def _head(result: CaseResult, *notes: tuple[str, str], several: bool) -> RenderableType:
@@ -197,18 +293,19 @@ def _without_cause(outcome: Outcome, cause: str) -> Outcome:
     return replace(outcome, score=shorten(outcome.score))
 
 
-def outcome_lines(outcome: Outcome, *, everything: bool) -> RenderableType:
-    """Return a criterion of an attempt with its value, and with its reasons unless it passed."""
+def outcome_lines(outcome: Outcome, *, everything: bool, has_reasons: bool = True) -> RenderableType:
+    """Return a criterion of an attempt with its value, and with its reasons unless it passed.
+
+    Without `has_reasons` the reasons are left out, because they stand elsewhere.
+    """
     verdict = outcome.verdict
     line = [visible_line(outcome.criterion), "  ", *_value(outcome)]
     if verdict is Verdict.NOT_APPLICABLE:
         return _marked(verdict, *line, (f"  {visible(_reasons_not_applicable(outcome.score))}", "dim"))
-    if verdict is Verdict.PASSED and not everything:
+    if (verdict is Verdict.PASSED and not everything) or not has_reasons:
         return _marked(verdict, *line)
     details = [
-        _part(part, outcome.threshold)
-        for part in outcome.score.parts or (outcome.score,)
-        if everything or _is_informative(part)
+        _part(part, outcome) for part in outcome.score.parts or (outcome.score,) if everything or _is_informative(part)
     ]
     if outcome.score.parts and outcome.score.reason:
         details.insert(0, Text(visible(outcome.score.reason)))
@@ -225,10 +322,10 @@ def _value(outcome: Outcome) -> tuple[str | tuple[str, str], ...]:
     if outcome.verdict is Verdict.NOT_APPLICABLE:
         return ("not applicable",)
     if threshold is None:
-        return (number(value),)
+        return (quantity(outcome.criterion, value),)
     score, limit = (DASH, number(threshold)) if value is None else against(value, threshold)
     sign = "≤" if outcome.lower_is_better else "≥"
-    return (score, (f"  (needs {sign} {limit})", "dim"))
+    return (with_unit(outcome.criterion, score), (f"  (needs {sign} {limit})", "dim"))
 
 
 def _is_informative(part: Score) -> bool:
@@ -236,15 +333,16 @@ def _is_informative(part: Score) -> bool:
     return part.applicable and (part.value is None or bool(part.reason or part.quotes))
 
 
-def _part(part: Score, threshold: float | None) -> RenderableType:
+def _part(part: Score, outcome: Outcome) -> RenderableType:
     label = f"{part.title}  " if part.title else ""
-    value = "not applicable" if not part.applicable else beside(part.value, threshold)
+    value = with_unit(outcome.criterion, beside(part.value, outcome.threshold))
+    value = value if part.applicable else "not applicable"
     first_line = part.reason.partition("\n")[0]
     head = Text.assemble((visible_line(label), "bold"), f"{value}  " if label else "", visible(first_line))
     details: list[RenderableType] = []
     if part.quotes:
         details.append(_quotes(part.quotes))
-    details += [_part(child, threshold) for child in part.parts]
+    details += [_part(child, outcome) for child in part.parts]
     return Group(head, *(_Indented(2, detail) for detail in details))
 
 
@@ -306,13 +404,12 @@ def _rows(quotes: Sequence[Quote]) -> Iterator[tuple[str, str, bool]]:
 
 
 def _cell(text: str, style: str) -> Text:
-    return Text(visible(shortened(text, 300)), style)
+    return Text(visible(folded(text, 300)), style)
 
 
 def _text_diff(expected: str, actual: str) -> RenderableType:
     """Return a reference and a reply. Text of the reference alone is in [-…-], text of the reply alone in {+…+}."""
-    expected_tokens = _TOKENS.findall(expected[:_LONGEST_DIFF])
-    actual_tokens = _TOKENS.findall(actual[:_LONGEST_DIFF])
+    expected_tokens, actual_tokens = _tokens(expected), _tokens(actual)
     above, below = Text("expected  ", "dim"), Text("actual    ", "dim")
     for opcode, a, b, c, d in _differences(expected_tokens, actual_tokens):
         old, new = visible("".join(expected_tokens[a:b])), visible("".join(actual_tokens[c:d]))
@@ -330,6 +427,18 @@ def _text_diff(expected: str, actual: str) -> RenderableType:
         if len(text) > _LONGEST_DIFF:
             line.append(f"… ({len(text):,} characters)", "dim")
     return Group(above, below)
+
+
+def _tokens(text: str) -> list[str]:
+    """Return the words, numbers and signs at the beginning of a text. None of them is cut."""
+    tokens: list[str] = []
+    length = 0
+    for match in _TOKENS.finditer(text):
+        length += len(match.group())
+        if length > _LONGEST_DIFF and tokens:
+            break
+        tokens.append(match.group())
+    return tokens
 
 
 def _differences(left: list[str], right: list[str]) -> Iterator[tuple[str, int, int, int, int]]:

@@ -77,7 +77,11 @@ def _read_only(url: sa.URL, file: str) -> sa.URL:
 def _make_room(file: Path, url: str, *, create: bool) -> None:
     """Make the folder of a database file, or raise UsageError if a file that is to be read does not exist."""
     if create:
+        is_new = not file.parent.exists()
         file.parent.mkdir(parents=True, exist_ok=True)
+        # The default folder stands in the user's repository. A store is not something to commit.
+        if is_new and file.parent.name == ".fairtrial":
+            (file.parent / ".gitignore").write_text("*\n")
     elif not file.exists():
         raise UsageError(f"there is no store at {shown_url(url)}; `fairtrial run` makes one")
 

@@ -217,11 +217,13 @@ class Store(RunQueries):
         body = self._value(query)
         return None if body is None else BodyDecoder(Summary).decode(body)
 
-    def cases(self, run_id: str) -> Iterator[ExpectedCase]:
-        """Return the cases of a run with their expectations, in file order."""
+    def cases(self, run_id: str, *, positions: Collection[int] | None = None) -> Iterator[ExpectedCase]:
+        """Return the cases of a run with their expectations, in file order, or only the cases at some positions."""
         self.commit()
         decoder = BodyDecoder(ExpectedCase)
         query = sa.select(CASES).where(CASES.c.run == self._number(run_id)).order_by(CASES.c.position)
+        if positions is not None:
+            query = query.where(CASES.c.position.in_(positions))
         return self._readable(
             "case", query, lambda row: msgspec.structs.replace(decoder.decode(row.body), digest=row.digest)
         )

@@ -11,6 +11,14 @@ _CONTROLS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 )
 
+_SINGLE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+WORD = rf"(?:(?:[^\W{_SINGLE}]+(?:(?:[-'’._@]|(?<=\d)[,:/](?=\d))[^\W{_SINGLE}]+)*))"
+"""A pattern of a word or a number as a whole, for example 39.90, A-17 and don't.
+
+Japanese and Chinese characters do not belong to it: their words have no spaces between them.
+"""
+_WORD = re.compile(WORD)
+_LONGEST_WORD = 100
 _ENCODER = msgspec.json.Encoder(order="sorted")
 
 
@@ -63,6 +71,18 @@ def compact(value: Any) -> str:
     if isinstance(value, (dict, list)):
         text = msgspec.json.format(text, indent=0)
     return text.decode()
+
+
+def folded(text: str, limit: int) -> str:
+    """Return a text, or the beginning of a longer text with its length. It is cut between words.
+
+    For example, `folded("one two three", 8)` is "one two … (13 characters)". A text without spaces is cut anywhere.
+    """
+    if len(text) <= limit:
+        return text
+    words = (word.span() for word in _WORD.finditer(text[: limit + _LONGEST_WORD]))
+    fold = next((start for start, end in words if start < limit < end), limit)
+    return f"{text[: fold or limit].rstrip()} … ({len(text):,} characters)"
 
 
 def shortened(text: str, limit: int) -> str:

@@ -9,7 +9,12 @@ from fairtrial.config.spelling import spellings
 from fairtrial.formats.reading import Diagnostics, Place, pointer
 
 CONFIG = spellings(
-    "criteria", "custom_metrics", "user_simulator_config", "environment_simulation_config", "live_model_config"
+    "criteria",
+    "custom_metrics",
+    "user_simulator_config",
+    "environment_simulation_config",
+    "live_model_config",
+    "attempts",
 )
 
 
@@ -34,4 +39,5 @@ def config(raw: Any, reading: Diagnostics) -> EvalConfig:
         part("user_simulator_config"),
         part("environment_simulation_config"),
         extra,
+        attempts=part("attempts"),
     )

@@ -1,0 +1,69 @@
+"""How many attempts does each case of a run get, and by which rule does it pass?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from fairtrial.config.attempt_options import AttemptOptions, attempt_options
+from fairtrial.errors import UsageError, nearest
+from fairtrial.loading import LoadedSet
+from fairtrial.planned_case import PlannedCase
+from fairtrial.records.attempt_rule import AttemptRule, AttemptRules
+
+Attempts = int | Mapping[str, Any] | AttemptOptions | None
+"""A number of attempts, or the options that `attempts` of a configuration has. None leaves it to the configuration."""
+
+
+def options_in(attempts: Attempts) -> AttemptOptions:
+    """Return an argument of the caller as options. Raises UsageError."""
+    if attempts is None:
+        return AttemptOptions()
+    if isinstance(attempts, AttemptOptions):
+        return attempts
+    if isinstance(attempts, bool) or not isinstance(attempts, int | Mapping) or attempts in (0, {}):
+        raise UsageError(f"attempts must be a whole number, 1 or more, got {attempts!r}")
+    if isinstance(attempts, int) and attempts < 1:
+        raise UsageError(f"attempts must be a whole number, 1 or more, got {attempts!r}")
+    return attempt_options(attempts, pointer="attempts")[0]
+
+
+def rules_of(loaded_sets: Sequence[LoadedSet], given: AttemptOptions) -> AttemptRules:
+    """Return the rules of eval sets. `given` are the options of the caller, which count before the configuration's."""
+    eval_sets: dict[str, AttemptRule] = {}
+    cases: dict[str, dict[str, AttemptRule]] = {}
+    for loaded in loaded_sets:
+        set_id = loaded.eval_set.id
+        own = given.for_set(set_id).or_else(loaded.attempts.for_set(set_id))
+        eval_sets.setdefault(set_id, own.rule or loaded.default_rule)
+        named = {name.removeprefix(f"{set_id}:") for name in (*given.cases, *loaded.attempts.cases)}
+        for case in loaded.eval_set.cases if named else ():
+            rule = _options_of(loaded, case.id, given).rule
+            if case.id in named and rule is not None:
+                cases.setdefault(set_id, {})[case.id] = rule
+    return AttemptRules(eval_sets, cases)
+
+
+def with_counts(
+    cases: Sequence[PlannedCase], loaded_sets: Sequence[LoadedSet], given: AttemptOptions
+) -> list[PlannedCase]:
+    """Return the cases with their numbers of attempts. Raises UsageError for a name that no eval set or case has."""
+    _check_names(cases, given)
+    sets = [loaded for loaded in loaded_sets for _ in loaded.eval_set.cases]
+    return [replace(case, attempts=_options_of(sets[case.position], case.case.id, given).count or 1) for case in cases]
+
+
+def _options_of(loaded: LoadedSet, case_id: str, given: AttemptOptions) -> AttemptOptions:
+    set_id = loaded.eval_set.id
+    return given.for_case(set_id, case_id).or_else(loaded.attempts.for_case(set_id, case_id))
+
+
+def _check_names(cases: Sequence[PlannedCase], given: AttemptOptions) -> None:
+    sets = {case.eval_set for case in cases}
+    names = {case.case.id for case in cases} | {f"{case.eval_set}:{case.case.id}" for case in cases}
+    for kind, named, known in (("eval set", given.eval_sets, sets), ("case", given.cases, names)):
+        for name in named:
+            if name not in known:
+                raise UsageError(f"attempts: there is no {kind} {name!r}{nearest(name, known)}")

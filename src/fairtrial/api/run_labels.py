@@ -1,0 +1,45 @@
+"""Which name and tags has a run, and which of its cases are to run again?"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from fairtrial.api.planning import Plan
+from fairtrial.api.stored_runs import reread
+from fairtrial.errors import UsageError
+from fairtrial.records.result import Verdict
+
+_GREEN = (Verdict.PASSED, Verdict.INFORMATIONAL)
+
+
+def with_labels(plan: Plan, *, name: str = "", tags: Sequence[str] = (), exit_first: bool = False) -> Plan:
+    """Return a plan whose run has a name and tags. With `exit_first` it stops at the first attempt that fails."""
+    labels = {"name": name, "tags": list(tags)}
+    config = {**plan.info.config, **{key: value for key, value in labels.items() if value}}
+    return dataclasses.replace(plan, info=replace(plan.info, config=config), exit_first=exit_first)
+
+
+def only_failed(plan: Plan, run_id: str, store: str) -> Plan:
+    """Return a plan with only the cases that did not pass in an earlier run, by the verdicts of its cases.
+
+    Raises UsageError if all of them passed, or if the plan has none of them.
+    """
+    earlier = reread(store, run_id)
+    if plan.recorded is not None:
+        raise UsageError("--failed-from chooses cases that an agent runs; score has recordings, so use --only")
+    failed = {
+        (attempts.results[0].eval_set, attempts.results[0].case_id)
+        for attempts in earlier.cases_not_passed(limit=None)
+        if attempts.verdict not in _GREEN
+    }
+    if not failed:
+        raise UsageError(f"--failed-from {earlier.info.id}: every case passed")
+    cases = tuple(case for case in plan.cases if (case.eval_set, case.case.id) in failed)
+    if not cases:
+        problem = f"none of its {len(failed)} failed cases is in these eval sets"
+        raise UsageError(f"--failed-from {earlier.info.id}: {problem}")
+    config = {**plan.info.config, "failed_from": earlier.info.id}
+    return dataclasses.replace(plan, cases=cases, info=replace(plan.info, config=config))

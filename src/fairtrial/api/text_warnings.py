@@ -1,0 +1,37 @@
+"""What should people know about the texts that a plan compares?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from fairtrial.loading import LoadedSet
+from fairtrial.text.language import language_of
+
+_ROUGE = "response_match_score"
+_LANGUAGES = {"ko": "Korean", "ja": "Japanese", "zh": "Chinese"}
+_NOT_ABOUT_REPLIES = frozenset(
+    ("tool_trajectory_avg_score", "tool_call_count_v1", "inference_call_count_v1", "token_usage_v1")
+) | {"invocation_duration_v1"}
+_MOST_CASES = 200
+"""The cases of an eval set whose language is looked at."""
+
+
+def text_warnings(loaded_sets: Iterable[LoadedSet]) -> Iterator[str]:
+    """Yield a warning for each eval set of Korean, Japanese or Chinese replies that ROUGE alone decides about.
+
+    ROUGE counts equal words. For example, 환불할 수 없습니다 has 0.88 against its opposite 환불할 수 있습니다.
+    """
+    for loaded in loaded_sets:
+        deciding = {criterion.name for criterion in loaded.criteria if criterion.threshold is not None}
+        if deciding - _NOT_ABOUT_REPLIES != {_ROUGE}:
+            continue
+        replies = (
+            invocation.reply for case in loaded.eval_set.cases[:_MOST_CASES] for invocation in case.conversation or ()
+        )
+        languages = dict.fromkeys(_LANGUAGES[language] for reply in replies if (language := language_of(reply)) != "en")
+        if languages:
+            yield (
+                f"{loaded.eval_set.id}: only {_ROUGE} decides about replies in {' and '.join(languages)}; "
+                "it counts equal words, so that a reply with the opposite meaning can pass "
+                "(환불할 수 없습니다 against 환불할 수 있습니다: 0.88); add final_response_match_v2"
+            )

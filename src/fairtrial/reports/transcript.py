@@ -1,0 +1,93 @@
+"""Which conversation led to a result, beside which expectation?"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+from fairtrial.records.attempt import Recording
+from fairtrial.records.case import EvalCase
+from fairtrial.records.record import Record
+from fairtrial.records.result import CaseResult
+from fairtrial.records.score import Score
+from fairtrial.records.trace import Invocation, Trace
+from fairtrial.reports.report_table import ReportedRun
+
+_END = (sys.maxsize, Recording("", Trace()))
+"""The place after all recordings."""
+
+
+class Transcript(Record, frozen=True):
+    """One attempt: its result, and beside it the recorded conversation and the case. A part that is lost is None."""
+
+    result: CaseResult
+    recording: Recording | None = None
+    case: EvalCase | None = None
+
+    @property
+    def invocations(self) -> tuple[Invocation, ...]:
+        """The recorded invocations."""
+        return () if self.recording is None else self.recording.trace.invocations
+
+    def expected(self, index: int) -> Invocation | None:
+        """Return the expectation of the invocation at a position, or None if there is none."""
+        conversation = () if self.case is None else self.case.conversation or ()
+        return conversation[index] if index < len(conversation) else None
+
+    @property
+    def missing(self) -> tuple[Invocation, ...]:
+        """The invocations that were expected, and never happened."""
+        if self.recording is None or self.case is None:
+            return ()
+        return (self.case.conversation or ())[len(self.invocations) :]
+
+
+class JudgedPart(Record, frozen=True):
+    """The reason of a judge for a part of a score. `place` names the part, for example its rubric."""
+
+    criterion: str
+    place: str
+    score: Score
+
+
+def transcripts(run: ReportedRun) -> Iterator[Transcript]:
+    """Yield each attempt of a run. Results, recordings and cases are read side by side in file order.
+
+    A run that was interrupted may have recordings without a result. They are left out.
+    """
+    recordings = iter(run.recordings)
+    position, recording = next(recordings, _END)
+    cases = {case.position: case.case for case in run.expected}
+    for result in run.cases:
+        place = (result.position, result.attempt)
+        while (position, recording.attempt) < place:
+            position, recording = next(recordings, _END)
+        has_recording = (position, recording.attempt) == place
+        yield Transcript(result, recording if has_recording else None, cases.get(result.position))
+
+
+def judged_parts(result: CaseResult) -> dict[int | None, list[JudgedPart]]:
+    """Return the reasons of judges by the position of the invocation that they judged.
+
+    Reasons about the whole conversation have the key None.
+    """
+    parts: dict[int | None, list[JudgedPart]] = {}
+    for outcome in result.outcomes:
+        if outcome.judge_stats is not None:
+            for index, place, score in _reasons(outcome.score, None, ()):
+                parts.setdefault(index, []).append(JudgedPart(outcome.criterion, ", ".join(place), score))
+    return parts
+
+
+def _reasons(
+    score: Score, index: int | None, place: tuple[str, ...]
+) -> Iterator[tuple[int | None, tuple[str, ...], Score]]:
+    """Yield each part with a reason or a quote, the invocation that it is about, and the names on the way to it."""
+    if score.key is not None and score.key.kind == "invocation":
+        index = score.key.index
+    elif score.title:
+        place = (*place, score.title)
+    if score.applicable and (score.reason or score.quotes):
+        yield index, place, score
+    for part in score.parts:
+        yield from _reasons(part, index, place)

@@ -1,0 +1,162 @@
+"""How is a conversation written for people: its messages, its calls and its expectation?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from fairtrial.records.attempt import Failure
+from fairtrial.records.case import EvalCase
+from fairtrial.records.trace import Invocation, Message, Part, Step, Thought, ToolCall
+from fairtrial.reports.numbers import quantity
+from fairtrial.reports.transcript import JudgedPart, Transcript, judged_parts
+from fairtrial.text.display import call, compact, folded
+
+LONGEST = 600
+"""A text of more characters is folded, unless everything is asked for."""
+_MOST_LINES = 40
+_FIRST_LINES = 12
+"""A conversation of more lines is folded in its middle, behind so many of its first lines."""
+
+
+class Line(NamedTuple):
+    """One line of a conversation: who or what it is about, its text, and its style in a terminal."""
+
+    label: str
+    text: str
+    style: str = ""
+
+
+def transcript_lines(transcript: Transcript, *, full: bool = False) -> Iterator[Line]:
+    """Yield the conversation of an attempt, with the reason of each judge below the reply that it judged.
+
+    Long texts are folded with their length. With `full` nothing is folded. Without a recording it yields nothing.
+    """
+    if transcript.recording is None:
+        return
+    for line in _lines(transcript):
+        yield line if full else line._replace(text=folded(line.text, LONGEST))
+
+
+def fold_middle(lines: Iterable[Line], hint: str) -> list[Line]:
+    """Return the first and the last lines of a long conversation. `hint` says how the others are shown."""
+    all_lines = list(lines)
+    if len(all_lines) <= _MOST_LINES:
+        return all_lines
+    last = _MOST_LINES - _FIRST_LINES - 1
+    note = Line("…", f"{len(all_lines) - _FIRST_LINES - last} more lines; {hint}", "dim")
+    return [*all_lines[:_FIRST_LINES], note, *all_lines[-last:]]
+
+
+def _lines(transcript: Transcript) -> Iterator[Line]:
+    parts = judged_parts(transcript.result)
+    invocations = transcript.invocations
+    several = len(invocations) + len(transcript.missing) > 1
+    for index, invocation in enumerate(invocations):
+        if several:
+            yield Line("", f"invocation {index + 1}", "bold")
+        yield from _conversation_lines(invocation)
+        expected = transcript.expected(index)
+        if expected is not None:
+            yield from _expected(invocation, expected)
+        yield from map(_judged, parts.pop(index, ()))
+    for index, expected in enumerate(transcript.missing, len(invocations) + 1):
+        yield Line("", f"invocation {index}, which did not happen", "bold")
+        yield Line("user", _text(expected.user))
+        yield from _expectations(expected)
+    if transcript.case is not None:
+        yield from _expected_of_all(transcript.case)
+    failure = transcript.result.failure
+    if failure is not None:
+        yield _failure(failure)
+    for remaining in parts.values():
+        yield from map(_judged, remaining)
+
+
+def _conversation_lines(invocation: Invocation) -> Iterator[Line]:
+    yield Line("user", _text(invocation.user))
+    for step in invocation.steps or ():
+        yield _step(step)
+    if invocation.final_response is not None:
+        yield Line("agent", _text(invocation.final_response))
+    else:
+        yield Line("agent", "(no reply)", "dim")
+
+
+def _step(step: Step) -> Line:
+    if isinstance(step, Message):
+        return Line("agent", _text(step))
+    if isinstance(step, Thought):
+        return Line("thought", step.text, "dim")
+    if isinstance(step, ToolCall):
+        return Line("call", call(step.name, step.args))
+    changes = ", ".join(injection.effect for injection in step.injected)
+    text = f"{step.name}: {compact(step.response)}" + (f" (injected: {changes})" if changes else "")
+    return Line("error", text, "red") if step.is_error else Line("result", text)
+
+
+def _text(message: Message) -> str:
+    return " ".join(filter(None, (message.text, *map(_attachment, message.parts)))) or "(empty)"
+
+
+def _attachment(part: Part) -> str:
+    return f"[{' '.join(filter(None, (part.mime_type or 'attachment', part.name)))}]"
+
+
+def _expected(actual: Invocation, expected: Invocation) -> Iterator[Line]:
+    """Yield the expectations that were not met, and one line about the others."""
+    same_calls = expected.steps is None or _calls(expected) == _calls(actual)
+    same_reply = expected.final_response is None or expected.reply == actual.reply
+    if not same_calls:
+        yield from _expected_calls(expected)
+    if not same_reply:
+        yield Line("expected", expected.reply or "(an empty reply)", "cyan")
+    same_items = [
+        name
+        for name, is_expected, is_same in (
+            ("calls", expected.steps is not None, same_calls),
+            ("reply", expected.final_response is not None, same_reply),
+        )
+        if is_expected and is_same
+    ]
+    if same_items:
+        yield Line("expected", f"the same {' and '.join(same_items)}", "dim")
+
+
+def _calls(invocation: Invocation) -> list[tuple[str, object]]:
+    return [(step.name, step.args) for step in invocation.tool_calls]
+
+
+def _expectations(expected: Invocation) -> Iterator[Line]:
+    if expected.steps is not None:
+        yield from _expected_calls(expected)
+    if expected.final_response is not None:
+        yield Line("expected", expected.reply, "cyan")
+
+
+def _expected_calls(expected: Invocation) -> Iterator[Line]:
+    for step in expected.tool_calls:
+        yield Line("expected", call(step.name, step.args), "cyan")
+    if not expected.tool_calls:
+        yield Line("expected", "no calls", "cyan")
+
+
+def _expected_of_all(case: EvalCase) -> Iterator[Line]:
+    """Yield the expectations of the conversation as a whole."""
+    if case.scenario is not None:
+        yield Line("scenario", case.scenario.conversation_plan, "cyan")
+    for step in case.expected_calls or ():
+        yield Line("expected", call(step.name, step.args), "cyan")
+    if case.final_session_state is not None:
+        yield Line("expected", f"final state {compact(case.final_session_state)}", "cyan")
+
+
+def _failure(failure: Failure) -> Line:
+    return Line("error", f"{failure.side}: {failure.cause}", "magenta")
+
+
+def _judged(part: JudgedPart) -> Line:
+    value = quantity(part.criterion, part.score.value)
+    quotes = "".join(f" “{quote.text}”" for quote in part.score.quotes)
+    place = f" {part.place}" if part.place else ""
+    return Line("judge", f"{part.criterion}{place} {value}: {part.score.reason}{quotes}".rstrip(": "), "yellow")
