@@ -377,7 +377,7 @@ def runs(
 def case_ids(store: str, run_id: str) -> list[str]:
     """Return the ids of the cases of a run, each once, in the order of the run."""
     with closing(open_store(store, create=False)) as run_store:
-        return list(dict.fromkeys(name for _, _, name in run_store.case_names(run_store.run(run_id).id)))
+        return list(dict.fromkeys(name for _, _, name in run_store.case_keys(run_store.run(run_id).id)))
 
 
 def remove_runs(store: str, run_ids: Sequence[str]) -> list[RunInfo]:
