@@ -91,9 +91,22 @@ def full_reply(invocation: Invocation, *, interim: bool) -> str:
     return "\n".join([*messages, readable(invocation.final_response)])
 
 
+def history(trace: Trace, *, with_actions: bool, with_replies: bool) -> Texts:
+    """Return the turns before the first recorded invocation. A judge may need them, and nothing scores them."""
+    texts: Texts = {}
+    for place, invocation in enumerate(trace.history):
+        texts |= user_message(invocation, place)
+        if with_actions:
+            texts |= actions(invocation, place, messages=False)
+        if with_replies:
+            texts |= reply(invocation, place)
+    return {f"history: {name}": text for name, text in texts.items()}
+
+
 def earlier(trace: Trace, index: int, *, with_actions: bool = True, with_replies: bool = True) -> Texts:
     """Return the conversation before the invocation at `index`: messages, calls, results and replies in order."""
     texts = opening(trace) if with_replies else {}
+    texts |= history(trace, with_actions=with_actions, with_replies=with_replies)
     for place, invocation in enumerate(trace.invocations[:index]):
         texts |= user_message(invocation, place)
         if with_actions:
@@ -110,7 +123,7 @@ def all_replies(trace: Trace) -> str:
 
 def whole(trace: Trace) -> Texts:
     """Return the whole conversation."""
-    texts = opening(trace)
+    texts = opening(trace) | history(trace, with_actions=True, with_replies=True)
     for index, invocation in enumerate(trace.invocations):
         texts |= user_message(invocation, index) | actions(invocation, index, messages=True) | reply(invocation, index)
     return texts
