@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from fairtrial.errors import FormatError
 from fairtrial.formats.labels import COLUMNS, read_label, read_rows, read_weight, write_rows
 from fairtrial.records.score import Range
+from hostile_corpus import HOSTILE
 
 
 def test_a_cell_that_a_spreadsheet_would_compute_is_text() -> None:
@@ -83,3 +85,12 @@ def test_a_weight_is_above_0(text: str) -> None:
     assert read_weight("") == read_weight(None) == 1.0
     with pytest.raises(ValueError, match="weight: must be a number above 0"):
         read_weight(text)
+
+
+def test_no_cell_is_computed_by_a_spreadsheet() -> None:
+    """Whatever text an agent wrote, also with the wide signs of Japanese keyboards: no cell begins a formula."""
+    texts = [*HOSTILE, "＝1+1", "＋1", "－1", "＠A1"]
+    written = write_rows([{"key": "k", "reply": text, "note": text} for text in texts], ".csv").decode("utf-8-sig")
+    cells = [cell for row in csv.reader(io.StringIO(written, newline="")) for cell in row]
+    assert len(cells) == len(COLUMNS) * (len(texts) + 1)
+    assert [cell for cell in cells if cell.startswith(tuple("=+-@\t\r＝＋－＠"))] == []

@@ -56,6 +56,9 @@ _HOMES = {
     "iter_recordings": "fairtrial.api.eval_files",
     "Judges": "fairtrial.judge.judges",
     "list_cases": "fairtrial.api.suites",
+    "label_report": "fairtrial.api.label_lists",
+    "labels_as_rows": "fairtrial.api.label_lists",
+    "agreement_of_labelers": "fairtrial.api.label_lists",
     "load_eval_set": "fairtrial.api.eval_files",
     "load_recordings": "fairtrial.api.eval_files",
     "Match": "fairtrial.loading",
@@ -161,6 +164,9 @@ if TYPE_CHECKING:
     from fairtrial.api.gating import gate as gate
     from fairtrial.api.html_reports import write_html as write_html
     from fairtrial.api.judge_checking import plan_judge_check as plan_judge_check
+    from fairtrial.api.label_lists import agreement_of_labelers as agreement_of_labelers
+    from fairtrial.api.label_lists import label_report as label_report
+    from fairtrial.api.label_lists import labels_as_rows as labels_as_rows
     from fairtrial.api.labelling import add_labels as add_labels
     from fairtrial.api.labelling import sample_file as sample_file
     from fairtrial.api.labelling import sample_outcomes as sample_outcomes

@@ -33,6 +33,7 @@ COMMANDS = {
     "judge": "Check whether a judge is ready, and whether it agrees with people.",
     "show": "Show a run of the store, or one of its cases.",
     "report": "Write one HTML page about a run, or about two runs side by side.",
+    "labels": "List the labels of people, export them, or add labels.",
     "mutate": "Plant changes in conversations that pass, and report which changes the criteria catch.",
     "compare": "Compare runs case by case, with intervals and verdicts.",
     "gate": "Decide whether claims about a run hold, with a stated error.",

@@ -34,7 +34,7 @@ UNSURE = "?"
 """The label of a person who cannot tell."""
 _LONGEST_CELL = 32_000
 """The characters of a text that are written. A cell of a spreadsheet holds at most 32,767."""
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
 """A cell that begins so would be computed by a spreadsheet. The replies of agents must not be."""
 
 

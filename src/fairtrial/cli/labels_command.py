@@ -1,0 +1,49 @@
+"""`fairtrial labels`: the labels that people gave to a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from fairtrial.cli import flags
+from fairtrial.cli.output_files import FileToWrite
+
+
+@click.command()
+@click.argument("run")
+@click.option(
+    "--add", "files", multiple=True, type=click.Path(path_type=Path), metavar="FILE", help="Add labels. Repeatable."
+)
+@click.option("--ignore-unknown", is_flag=True, help="Leave out rows that are not of this run, and count them.")
+@click.option("-o", "--output", type=FileToWrite(), metavar="FILE", help="Write a .csv file, or .jsonl for JSON lines.")
+@flags.stored
+def labels(run: str, files: tuple[Path, ...], ignore_unknown: bool, output: Path | None, store: str) -> None:
+    """List the labels that people gave to a run, and how far these people agree.
+
+    RUN is the beginning of the id of a run. Of several labels of a person on one outcome, the last counts. In CSV, a
+    text that a spreadsheet would compute begins with an apostrophe.
+
+    \b
+    fairtrial labels 20260102
+    fairtrial labels 20260102 -o labels.csv
+    fairtrial labels 20260102 --add ann.csv --add ben.jsonl
+    """  # noqa: D301
+    from fairtrial import api
+    from fairtrial.cli.console import console, reader_may_leave
+
+    stored_run = api.reread(store, run)
+    if files:
+        unknown = api.add_labels(stored_run, files, ignore_unknown=ignore_unknown)
+        if unknown:
+            click.echo(f"rows left out because they are not of this run: {unknown}", err=True)
+    if output is not None:
+        rows = list(api.labels_as_rows(stored_run))
+        api.sample_file(rows, output)
+        click.echo(f"wrote {len(rows)} labels to {output}")
+        return
+    with reader_may_leave():
+        if stored_run.labels:
+            console().print(api.label_report(stored_run))
+        else:
+            click.echo(f"run {stored_run.info.id} has no labels; `fairtrial judge sample` draws outcomes to label")

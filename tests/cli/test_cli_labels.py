@@ -1,0 +1,85 @@
+"""Does `fairtrial labels` list, exchange and compare the labels of people?"""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from commands import enter, fairtrial
+from fairtrial import Criterion, EvalCase, EvalSet, Invocation, Message, Recording, Run, Trace, open_run, score
+from fairtrial.api import agreement_of_labelers
+
+STORE = "sqlite:///here.db"
+ANN, BEN = ["pass", "pass", "fail", "fail"], ["pass", "fail", "fail", "fail"]
+
+
+def judge(trace: Trace, case: EvalCase) -> bool:
+    """Pass every reply that is not empty."""
+    return bool(trace.invocations[0].reply and case.id)
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """A stored run of four cases, which nobody has labelled."""
+    enter(tmp_path, monkeypatch)
+    turns = [Invocation(Message(f"q{n}"), (), Message(f"a{n}")) for n in range(4)]
+    recordings = [Recording(f"q{n}", Trace((turn,))) for n, turn in enumerate(turns)]
+    cases = tuple(EvalCase(f"q{n}", (turn,)) for n, turn in enumerate(turns))
+    return score(recordings, EvalSet("quiz", cases), [Criterion("brief", judge, 1.0)], store=STORE)
+
+
+def label(run: Run, *, note: str = "") -> None:
+    """Let Ann and Ben label every outcome."""
+    done = fairtrial("judge", "sample", run.info.id, "--store", STORE, "--criterion", "brief", "-o", "s.jsonl")
+    assert done.code == 0, done.err
+    rows = sorted(map(json.loads, Path("s.jsonl").read_text().splitlines()), key=lambda row: row["case"])
+    for name, answers in (("ann", ANN), ("ben", BEN)):
+        lines = (row | {"labeler": name, "label": own, "note": note} for row, own in zip(rows, answers, strict=True))
+        Path(f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    added = fairtrial("labels", run.info.id, "--store", STORE, "--add", "ann.jsonl", "--add", "ben.jsonl")
+    assert added.code == 0, added.err
+
+
+def test_labels_are_listed_with_the_agreement_of_people(run: Run) -> None:
+    """By hand: equal 3 of 4; kappa (0.75 - 0.5) / (1 - 0.5); alpha 1 - (2 / 8) / (30 / 56)."""
+    label(run)
+    listed = fairtrial("labels", run.info.id, "--store", STORE)
+    assert listed.code == 0
+    assert listed.out.count("ann") == listed.out.count("ben") == 4
+    (own,) = agreement_of_labelers(open_run(run.info.id, store=STORE))
+    assert (own.labelers, own.items, own.raw) == (("ann", "ben"), 4, 0.75)
+    assert own.kappa.value == pytest.approx(0.5)
+    assert own.alpha == pytest.approx(1 - (2 / 8) / (30 / 56))
+
+
+def test_a_run_without_labels_says_so(run: Run) -> None:
+    """With the command that draws outcomes to label."""
+    assert "judge sample" in fairtrial("labels", run.info.id, "--store", STORE).out
+
+
+@pytest.mark.parametrize("file", ["out.csv", "out.jsonl"])
+def test_exported_labels_come_back_equal(run: Run, file: str) -> None:
+    """Into a store that has the run, and no labels yet."""
+    fairtrial("runs", "export", run.info.id, "run.jsonl", "--store", STORE)
+    label(run, note="=HYPERLINK(1)")
+    assert fairtrial("labels", run.info.id, "--store", STORE, "-o", file).code == 0
+    other = "sqlite:///other.db"
+    assert fairtrial("runs", "import", "run.jsonl", "--store", other).code == 0
+    assert fairtrial("labels", run.info.id, "--store", other, "--add", file).code == 0
+    values = [
+        sorted((one.key, one.author, one.value) for one in open_run(run.info.id, store=store).labels)
+        for store in (STORE, other)
+    ]
+    assert values[0] == values[1]
+    assert len(values[0]) == 8
+
+
+def test_formulas_are_defused_in_csv(run: Run) -> None:
+    """A spreadsheet shows the note, and does not compute it."""
+    label(run, note="=HYPERLINK(1)")
+    fairtrial("labels", run.info.id, "--store", STORE, "-o", "out.csv")
+    with Path("out.csv").open(encoding="utf-8-sig", newline="") as stream:
+        assert {row["note"] for row in csv.DictReader(stream)} == {"'=HYPERLINK(1)"}
