@@ -11,6 +11,7 @@ from fairtrial.llm.model import DEFAULT_MODEL
 from fairtrial.metrics.adaptive_quality import GeneralQuality, InstructionFollowing, TextQuality
 from fairtrial.metrics.conversation import TaskSuccess, ToolUseQuality, TrajectoryQuality
 from fairtrial.metrics.efficiency import InferenceCallCount, InvocationDuration, TokenUsage, ToolCallCount
+from fairtrial.metrics.final_state import FinalStateMatch
 from fairtrial.metrics.grounding import Grounding, Hallucinations
 from fairtrial.metrics.reasoning_value import ReasoningValue
 from fairtrial.metrics.response import ResponseMatch
@@ -272,6 +273,17 @@ CATALOG: dict[str, CatalogEntry] = {
             range=Range(1.0, 5.0),
             sample=4.0,
             vertex=VertexMetric("coherence", VertexCoherence),
+        ),
+        CatalogEntry(
+            "final_state_match_v1",
+            "Did the conversation leave the session in the expected state?",
+            "For agents that change something: the state says what was done, whatever the agent says. It needs no "
+            "model.",
+            "final_session_state",
+            "conversation",
+            "yes",
+            FinalStateMatch,
+            sample=1.0,
         ),
         CatalogEntry(
             "tool_call_count_v1",
