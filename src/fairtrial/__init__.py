@@ -22,6 +22,8 @@ _HOMES = {
     "About": "fairtrial.records.trace",
     "Agent": "fairtrial.protocols",
     "AgentDetails": "fairtrial.records.trace",
+    "Stopwatch": "fairtrial.agents.stopwatch",
+    "route_call": "fairtrial.agents.routing",
     "AgentError": "fairtrial.errors",
     "Agreement": "fairtrial.records.calibration",
     "Ballot": "fairtrial.records.ballot",
@@ -231,6 +233,7 @@ __all__ = [
     "SimulatorError",
     "SizePlan",
     "Step",
+    "Stopwatch",
     "StoreError",
     "Summary",
     "TaskSuccess",
@@ -268,12 +271,15 @@ __all__ = [
     "open_run",
     "plan",
     "report_card",
+    "route_call",
     "save_eval_set",
     "score",
     "value",
 ]
 
 if TYPE_CHECKING:
+    from fairtrial.agents.routing import route_call as route_call
+    from fairtrial.agents.stopwatch import Stopwatch as Stopwatch
     from fairtrial.api.calibrating import calibrate as calibrate
     from fairtrial.api.comparing import compare as compare
     from fairtrial.api.eval_files import iter_recordings as iter_recordings
