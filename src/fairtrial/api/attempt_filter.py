@@ -49,30 +49,35 @@ class Selection:
     criterion: str = ""
 
 
-def select_attempts(store: Store, run_id: str, wanted: AttemptFilter) -> Selection:
+def select_attempts(store: Store, run_id: str, attempt_filter: AttemptFilter) -> Selection:
     """Return a page of the attempts that fit a filter. Only the results of that page are decoded.
 
     Raises UsageError for a criterion that the run does not have, and for a page behind the last.
     """
     terms = store.criterion_terms(run_id)
-    criterion = _criterion(wanted, terms)
+    criterion = _criterion(attempt_filter, terms)
+    keys = store.case_keys(run_id)
     cases = {
-        position for position, *names in store.case_names(run_id) if any(fits(name, wanted.case) for name in names)
+        position
+        for position, key, name in keys
+        if fits(key.case, attempt_filter.case) or fits(name, attempt_filter.case)
     }
     rows = [
         row
         for row in store.attempt_rows(run_id)
-        if (not wanted.case or row.position in cases) and _fits(row, criterion, failed=wanted.failed)
+        if (not attempt_filter.case or row.position in cases) and _fits(row, criterion, failed=attempt_filter.failed)
     ]
-    if wanted.sort == "value":
+    if attempt_filter.sort == "value":
         lower_is_better = terms[criterion].lower_is_better
         rows.sort(key=lambda row: _badness(row, criterion, lower_is_better=lower_is_better))
-    pages = max(1, math.ceil(len(rows) / wanted.page_size))
-    if wanted.page > pages:
-        raise UsageError(f"--page: must be at most {pages}, got {wanted.page}")
-    start = (wanted.page - 1) * wanted.page_size
-    places = [(row.position, row.attempt) for row in rows[start : start + wanted.page_size]]
-    return Selection(list(_results(store, run_id, places)), len(rows), wanted.page, pages, wanted.criterion)
+    pages = max(1, math.ceil(len(rows) / attempt_filter.page_size))
+    if attempt_filter.page > pages:
+        raise UsageError(f"--page: must be at most {pages}, got {attempt_filter.page}")
+    start = (attempt_filter.page - 1) * attempt_filter.page_size
+    places = [(row.position, row.attempt) for row in rows[start : start + attempt_filter.page_size]]
+    return Selection(
+        list(_results(store, run_id, places)), len(rows), attempt_filter.page, pages, attempt_filter.criterion
+    )
 
 
 def selection_line(selection: Selection) -> Text:
@@ -83,12 +88,14 @@ def selection_line(selection: Selection) -> Text:
     return Text(f"{attempts}{more}{hint}")
 
 
-def _criterion(wanted: AttemptFilter, terms: dict[str, CriterionTerms]) -> str:
+def _criterion(attempt_filter: AttemptFilter, terms: dict[str, CriterionTerms]) -> str:
     """Return the criterion that decides which attempts fit, or by which they are sorted."""
-    if wanted.criterion and wanted.criterion not in terms:
-        raise UsageError(f"--criterion: the run has no {wanted.criterion!r}{nearest(wanted.criterion, terms)}")
-    if wanted.criterion or wanted.sort == "file":
-        return wanted.criterion
+    if attempt_filter.criterion and attempt_filter.criterion not in terms:
+        raise UsageError(
+            f"--criterion: the run has no {attempt_filter.criterion!r}{nearest(attempt_filter.criterion, terms)}"
+        )
+    if attempt_filter.criterion or attempt_filter.sort == "file":
+        return attempt_filter.criterion
     with_threshold = [name for name, own in terms.items() if own.threshold is not None]
     if len(with_threshold) != 1:
         raise UsageError(f"--sort value: needs --criterion NAME; allowed: {', '.join(terms)}")

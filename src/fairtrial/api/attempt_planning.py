@@ -30,40 +30,42 @@ def options_in(attempts: Attempts) -> AttemptOptions:
     return attempt_options(attempts, pointer="attempts")[0]
 
 
-def rules_of(loaded_sets: Sequence[LoadedSet], given: AttemptOptions) -> AttemptRules:
-    """Return the rules of eval sets. `given` are the options of the caller, which count before the configuration's."""
+def rules_of(loaded_sets: Sequence[LoadedSet], options: AttemptOptions) -> AttemptRules:
+    """Return the rules of eval sets. `options` are those of the caller, which count before the configuration's."""
     eval_sets: dict[str, AttemptRule] = {}
     cases: dict[str, dict[str, AttemptRule]] = {}
     for loaded in loaded_sets:
         set_id = loaded.eval_set.id
-        own = given.for_set(set_id).or_else(loaded.attempts.for_set(set_id))
+        own = options.for_set(set_id).or_else(loaded.attempts.for_set(set_id))
         eval_sets.setdefault(set_id, own.rule or loaded.default_rule)
-        named = {name.removeprefix(f"{set_id}:") for name in (*given.cases, *loaded.attempts.cases)}
-        for case in loaded.eval_set.cases if named else ():
-            rule = _options_of(loaded, case.id, given).rule
-            if case.id in named and rule is not None:
+        names = {name.removeprefix(f"{set_id}:") for name in (*options.cases, *loaded.attempts.cases)}
+        for case in loaded.eval_set.cases if names else ():
+            rule = _options_of(loaded, case.id, options).rule
+            if case.id in names and rule is not None:
                 cases.setdefault(set_id, {})[case.id] = rule
     return AttemptRules(eval_sets, cases)
 
 
 def with_counts(
-    cases: Sequence[PlannedCase], loaded_sets: Sequence[LoadedSet], given: AttemptOptions
+    cases: Sequence[PlannedCase], loaded_sets: Sequence[LoadedSet], options: AttemptOptions
 ) -> list[PlannedCase]:
     """Return the cases with their numbers of attempts. Raises UsageError for a name that no eval set or case has."""
-    _check_names(cases, given)
+    _check_names(cases, options)
     sets = [loaded for loaded in loaded_sets for _ in loaded.eval_set.cases]
-    return [replace(case, attempts=_options_of(sets[case.position], case.case.id, given).count or 1) for case in cases]
+    return [
+        replace(case, attempts=_options_of(sets[case.position], case.case.id, options).count or 1) for case in cases
+    ]
 
 
-def _options_of(loaded: LoadedSet, case_id: str, given: AttemptOptions) -> AttemptOptions:
+def _options_of(loaded: LoadedSet, case_id: str, options: AttemptOptions) -> AttemptOptions:
     set_id = loaded.eval_set.id
-    return given.for_case(set_id, case_id).or_else(loaded.attempts.for_case(set_id, case_id))
+    return options.for_case(set_id, case_id).or_else(loaded.attempts.for_case(set_id, case_id))
 
 
-def _check_names(cases: Sequence[PlannedCase], given: AttemptOptions) -> None:
+def _check_names(cases: Sequence[PlannedCase], options: AttemptOptions) -> None:
     sets = {case.eval_set for case in cases}
     names = {case.case.id for case in cases} | {f"{case.eval_set}:{case.case.id}" for case in cases}
-    for kind, named, known in (("eval set", given.eval_sets, sets), ("case", given.cases, names)):
-        for name in named:
-            if name not in known:
-                raise UsageError(f"attempts: there is no {kind} {name!r}{nearest(name, known)}")
+    for kind, options_by_name, existing in (("eval set", options.eval_sets, sets), ("case", options.cases, names)):
+        for name in options_by_name:
+            if name not in existing:
+                raise UsageError(f"attempts: there is no {kind} {name!r}{nearest(name, existing)}")

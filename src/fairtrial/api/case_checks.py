@@ -13,6 +13,7 @@ from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.reports.numbers import count, rate
 from fairtrial.reports.terminal import case
 from fairtrial.reports.terminal_text import plain_text
+from fairtrial.reports.transcript import Transcript
 from fairtrial.stats.agreement import NORMAL
 from fairtrial.stats.interval import wilson
 
@@ -54,7 +55,8 @@ def check_case(
     ]
     several = len(results) > 1
     lines += [
-        plain_text(case(result, several=several, everything=result.failure is not None)) for result in problems[:_SHOWN]
+        plain_text(case(Transcript(result), several=several, everything=result.failure is not None))
+        for result in problems[:_SHOWN]
     ]
     if len(problems) > _SHOWN:
         lines.append(f"… and {count(len(problems) - _SHOWN, 'more attempt')} that did not pass")

@@ -108,7 +108,7 @@ def plan_run(
     environment: Environments | Mapping[str, Any] | None = None,
 ) -> Plan:
     """Read and check everything that `evaluate` needs. Raises UsageError."""
-    given_attempts = options_in(attempts)
+    attempt_choices = options_in(attempts)
     check_numbers(concurrency=concurrency, reply_timeout=reply_timeout)
     only = [only] if isinstance(only, str) else only
     eval_set = eval_set if isinstance(eval_set, EvalSet) else paths_of(eval_set, EVAL_SET)
@@ -117,7 +117,7 @@ def plan_run(
         eval_set, criteria, thresholds=thresholds, lenient=lenient, allow_code=allow_code, judges=judges
     )
     cases = loading.select_cases(loading.plan_cases(loaded_sets), loaded_sets, only)
-    cases = with_counts(cases, loaded_sets, given_attempts)
+    cases = with_counts(cases, loaded_sets, attempt_choices)
     most_attempts = max(case.attempts for case in cases)
     cases, user_signatures = with_users(cases, loaded_sets, users, judges.models)
     target = agent_of(agent)
@@ -139,11 +139,11 @@ def plan_run(
         "allow_code": allow_code,
         "judge": judges.arguments,
         "attempts": most_attempts,
-        "attempt_options": msgspec.to_builtins(given_attempts),
+        "attempt_options": msgspec.to_builtins(attempt_choices),
         "reply_timeout": reply_timeout,
     }
     signatures = {"agent": signature(target), **user_signatures, **tool_signatures}
-    info = run_info("run", arguments, notes, loaded_sets, signatures, given_attempts)
+    info = run_info("run", arguments, notes, loaded_sets, signatures, attempt_choices)
     return Plan(
         info,
         tuple(cases),

@@ -20,6 +20,7 @@ from fairtrial.reports.short_texts import with_short_texts
 from fairtrial.reports.summary_table import tables
 from fairtrial.reports.terminal import case, outcome_lines
 from fairtrial.reports.terminal_text import plain_text
+from fairtrial.reports.transcript import Transcript
 from fairtrial.text.display import call, compact, shortened, visible, visible_line
 
 LARGEST = 100_000
@@ -82,7 +83,7 @@ def _shown(text: str) -> str:
 
 _VIEWS: dict[type, Callable[[Any], RenderableType]] = {
     Summary: tables,
-    CaseResult: lambda result: case(with_short_texts(result), everything=True),
+    CaseResult: lambda result: case(Transcript(with_short_texts(result)), everything=True),
     Outcome: lambda outcome: outcome_lines(with_short_texts(outcome), everything=True),
     Trace: trace_view,
     Comparison: comparison_report,
