@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from builders import load
 from fairtrial import loading
 from fairtrial.errors import FormatError
+from fairtrial.formats.conversation import recordings_of
+from fairtrial.formats.reading import Diagnostics
 from fairtrial.records.attempt import Recording
 from fairtrial.records.trace import ToolResult
 
@@ -378,3 +383,32 @@ def test_instructions_with_the_role_of_the_user_are_no_turn(tmp_path: Path) -> N
     results = [step for step in invocation.steps or () if isinstance(step, ToolResult)]
     assert (invocation.query, invocation.reply) == ("Where is it?", "Here.")
     assert [result.response for result in results] in ([[{"state": "here"}]], [{"state": "here"}])
+
+
+ANYTHING: list[Any] = [None, True, -1, 1.5, 10**25, "x", "{", [], [[]], {}, ["x"], [None], [{}], {"role": 5}]
+TRAJECTORY = {
+    "history": [
+        {"role": "user", "content": "The issue.", "agent": "main"},
+        {"role": "assistant", "thought": "hm", "action": "ls", "tool_calls": [{"id": "1", "function": {"name": "ls"}}]},
+        {"role": "tool", "content": "a.py", "tool_call_ids": ["1"]},
+    ],
+    "trajectory": [{"action": "ls", "observation": "a.py", "execution_time": 1}],
+    "info": {"exit_status": "submitted"},
+}
+
+
+def places(value: Any) -> list[tuple[Any, Any]]:
+    """Everything inside a document, as its holder and its key."""
+    inner = list(value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ())
+    return [(value, key) for key, _ in inner] + [place for _, item in inner for place in places(item)]
+
+
+@given(st.sampled_from([*PLATFORMS, lambda: [TRAJECTORY]]), st.data())
+def test_anything_in_any_place_is_read_or_refused(platform: Any, data: st.DataObject) -> None:
+    """A hostile file never ends in a traceback."""
+    document = json.loads(json.dumps(platform()))
+    for holder, key in data.draw(st.lists(st.sampled_from(places(document)), min_size=1, max_size=3)):
+        holder[key] = data.draw(st.sampled_from(ANYTHING))
+    with suppress(FormatError):
+        loaded = load("\n".join(map(json.dumps, document)), "trace.json")
+        recordings_of(loaded.spans, Diagnostics("trace.json"))

@@ -74,7 +74,8 @@ def _steps(item: dict[str, Any], text: str, number: int) -> Iterator[Step]:
     """Yield the thought and the call of a message. The call is the model's own, or else the command of the action."""
     yield from thoughts(text_at(item, "thought") or text)
     calls = item.get("tool_calls")
-    functions = [(object_at(call, "function"), call) for call in calls or () if isinstance(call, dict)]
+    calls = calls if isinstance(calls, list) else []
+    functions = [(object_at(call, "function"), call) for call in calls if isinstance(call, dict)]
     if functions:
         for function, call in functions:
             name = text_at(function, "name")

@@ -137,7 +137,7 @@ def _is_empty(step: Step) -> bool:
 
 def _calls(message: dict[str, Any]) -> list[Step]:
     calls: list[Step] = []
-    for item in message.get("tool_calls") or ():
+    for item in _list_at(message, "tool_calls"):
         call = object_at(item, "tool_call") if isinstance(item, dict) else {}
         function = object_at(call, "function")
         if name := text_at(function, "name"):
@@ -147,10 +147,15 @@ def _calls(message: dict[str, Any]) -> list[Step]:
     return calls
 
 
+def _list_at(message: dict[str, Any], key: str) -> list[Any]:
+    value = message.get(key)
+    return value if isinstance(value, list) else []
+
+
 def _contents(message: dict[str, Any]) -> list[Step]:
     """Return the texts, thoughts and media of a message. Some instrumentations write a text twice."""
     steps: list[Step] = []
-    for item in message.get("contents") or ():
+    for item in _list_at(message, "contents"):
         content = object_at(item, "message_content") if isinstance(item, dict) else {}
         if text_at(content, "type") == "reasoning":
             steps += thoughts(content.get("text"))
