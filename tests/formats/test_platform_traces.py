@@ -63,12 +63,12 @@ def langfuse() -> list[Any]:
             "parentObservationId": None if name == "root" else ROOT,
             "startTime": time(second),
             "endTime": time(second + 1),
-            "input": json.dumps(given["messages"]) if "messages" in given else given,
+            "input": json.dumps(inputs["messages"]) if "messages" in inputs else inputs,
             "output": reply,
             "model": "m-1",
             "usageDetails": {"input": 5, "output": 2},
         }
-        for name, second, given, reply in SPANS
+        for name, second, inputs, reply in SPANS
     ]
     return [{"trace": {"id": TRACE, "sessionId": "s-1"}, "observations": observations}]
 
@@ -91,10 +91,10 @@ def langsmith() -> list[Any]:
             "name": "get" if name == "tool" else name,
             "parent_run_id": None if name == "root" else ROOT,
             "start_time": time(second),
-            "inputs": given if isinstance(given, dict) else {"input": given},
+            "inputs": inputs if isinstance(inputs, dict) else {"input": inputs},
             "extra": {"metadata": {"thread_id": "s-1"}},
         }
-        for name, second, given, _ in SPANS
+        for name, second, inputs, _ in SPANS
     ]
     patch = [
         {
@@ -145,11 +145,11 @@ def mlflow() -> list[Any]:
             "end_time_unix_nano": (1767225601 + second) * 10**9,
             "attributes": {
                 "mlflow.spanType": json.dumps(kinds[name]),
-                "mlflow.spanInputs": json.dumps(given),
+                "mlflow.spanInputs": json.dumps(inputs),
                 "mlflow.spanOutputs": json.dumps(openai_answer(reply) if name in ("first", "second") else reply),
             },
         }
-        for name, second, given, reply in SPANS
+        for name, second, inputs, reply in SPANS
     ]
     return [{"info": {"trace_metadata": {"mlflow.trace.session": "s-1"}}, "data": {"spans": spans}}]
 
@@ -166,10 +166,10 @@ def weave() -> list[Any]:
             "started_at": time(second),
             "ended_at": time(second + 1),
             "attributes": {"weave": {"kind": "tool"}} if name == "tool" else {},
-            "inputs": given if isinstance(given, dict) else {"question": given},
+            "inputs": inputs if isinstance(inputs, dict) else {"question": inputs},
             "output": openai_answer(reply) if name in ("first", "second") else reply,
         }
-        for name, second, given, reply in SPANS
+        for name, second, inputs, reply in SPANS
     ]
 
 
@@ -177,15 +177,15 @@ def jaeger() -> list[Any]:
     """A trace of Jaeger, in GenAI conventions."""
     operations = {"root": "invoke_agent", "first": "chat", "tool": "execute_tool", "second": "chat"}
 
-    def messages(given: Any) -> str:
-        return json.dumps(given if isinstance(given, list) else [given])
+    def messages(inputs: Any) -> str:
+        return json.dumps(inputs if isinstance(inputs, list) else [inputs])
 
     spans = []
-    for name, second, given, reply in SPANS:
+    for name, second, inputs, reply in SPANS:
         tags: dict[str, Any] = {"gen_ai.operation.name": operations[name], "gen_ai.tool.name": "get"}
-        if "messages" in given:
+        if "messages" in inputs:
             tags |= {
-                "gen_ai.input.messages": messages(given["messages"]),
+                "gen_ai.input.messages": messages(inputs["messages"]),
                 "gen_ai.output.messages": messages(reply),
                 "gen_ai.response.model": "m-1",
                 "gen_ai.usage.input_tokens": 5,
@@ -227,7 +227,7 @@ def phoenix_frame() -> list[Any]:
         return named
 
     frame = []
-    for name, second, given, reply in SPANS:
+    for name, second, inputs, reply in SPANS:
         row: dict[str, Any] = {
             "name": "get" if name == "tool" else name,
             "span_kind": kinds[name],
@@ -239,16 +239,16 @@ def phoenix_frame() -> list[Any]:
             "attributes.session.id": "s-1",
             "attributes.llm.model_name": None,
         }
-        if "messages" in given:
+        if "messages" in inputs:
             row |= {
-                "attributes.llm.input_messages": rows(given["messages"]),
+                "attributes.llm.input_messages": rows(inputs["messages"]),
                 "attributes.llm.output_messages": rows([reply]),
                 "attributes.llm.token_count.prompt": 5.0,
                 "attributes.llm.token_count.completion": 2.0,
                 "attributes.llm.model_name": "m-1",
             }
         elif name == "tool":
-            row |= {"attributes.input.value": json.dumps(given), "attributes.output.value": json.dumps(reply)}
+            row |= {"attributes.input.value": json.dumps(inputs), "attributes.output.value": json.dumps(reply)}
         frame.append(row)
     return frame
 
