@@ -1,0 +1,59 @@
+"""Do the GitHub Action and the GitLab snippet run as they are written?"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs" / "how-to" / "run-in-ci.md"
+
+
+@pytest.fixture
+def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """A folder with the examples, and the environment of a CI server with our command on its path."""
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return {**os.environ, "PATH": path, "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")}
+
+
+def run(command: str, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    """Run a command as a CI server does."""
+    return subprocess.run(["bash", "-c", command], env=environment, capture_output=True, text=True, check=False)
+
+
+def test_the_action_runs(environment: dict[str, str]) -> None:
+    """Its last step writes annotations, the summary and both reports; the exit code is that of the run."""
+    action: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
+    step = action["runs"]["steps"][-1]
+    inputs = {name: value.get("default", "") for name, value in action["inputs"].items()}
+    inputs |= {"evals": "examples", "agent": "examples.agent:reply", "options": "--store none"}
+    names = {
+        name: inputs[match[1]]
+        for name, value in step["env"].items()
+        if (match := re.fullmatch(r"\$\{\{ inputs\.(\w+) \}\}", value))
+    }
+    assert names.keys() == step["env"].keys()
+    done = run(step["run"], environment | names)
+    assert done.returncode == 1, done.stderr
+    assert "::error title=cancel_after_asking%3A failed,file=examples/shop.evalset.json,line=" in done.stdout
+    assert all(Path(name).stat().st_size for name in ("summary.md", "fairtrial.xml", "fairtrial.json"))
+
+
+def test_the_snippet_for_gitlab_runs(environment: dict[str, str]) -> None:
+    """Its command writes the files that it keeps."""
+    (snippet,) = [text for text in re.findall(r"```yaml\n(.*?)```", PAGE.read_text(), re.DOTALL) if "script" in text]
+    job = yaml.safe_load(snippet)["eval"]
+    install, command = job["script"]
+    assert install == "pip install fairtrial"
+    assert run(command, environment).returncode == 1
+    assert all(Path(name).exists() for name in (*job["artifacts"]["paths"], job["artifacts"]["reports"]["junit"]))
