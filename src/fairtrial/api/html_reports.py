@@ -35,7 +35,7 @@ def write_html(
         raise UsageError(f"language must be one of {', '.join(LANGUAGES)}, got {language!r}")
     if traces is not None and traces not in get_args(Traces):
         raise UsageError(f"traces must be one of {', '.join(get_args(Traces))}, got {traces!r}")
-    opened = [run if isinstance(run, Run) else reread(store, run) for run in runs]
-    comparison = compare(*opened, store=store) if len(opened) == 2 else None
+    open_runs = [run if isinstance(run, Run) else reread(store, run) for run in runs]
+    comparison = compare(*open_runs, store=store) if len(open_runs) == 2 else None
     with Path(path).open("wb") as file:
-        return write_pages(file, opened, comparison=comparison, traces=traces, language=language)
+        return write_pages(file, open_runs, comparison=comparison, traces=traces, language=language)
