@@ -107,7 +107,7 @@ def _tool(span: Span, invocation: str) -> Facts:
         result=tool_result(name, response(answer), "") if is_told else None,
         call_id="",  # the ids of messages are others
         invocation=invocation,
-        switch=_SWITCH,
+        switch="" if args is None else _SWITCH,  # the newer spans follow the conventions
     )
 
 
