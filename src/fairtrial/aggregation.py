@@ -236,12 +236,13 @@ class _CriterionTally:
         """Add the lowest and the highest value that an outcome could have, which differ if it is unscored in part."""
         value = outcome.score.value
         ends = (value, value)
-        if value is None or any(part.value is None or part.parts for part in outcome.score.parts):
+        if value is None or [part for part in outcome.score.parts if part.value is None or part.parts]:
             ends = bounds(outcome.score, outcome.range) or ends
         self._is_open = self._is_open or ends[0] != ends[1]
-        for numbers, end in zip(self._possible, ends, strict=True):
-            if end is not None:
-                numbers.add(end)
+        low, high = self._possible
+        if ends[0] is not None and ends[1] is not None:
+            low.add(ends[0])
+            high.add(ends[1])
 
     def _possible_means(self) -> tuple[float, float] | None:
         """Return both ends of the mean that all outcomes could have, or None if every outcome is scored."""
@@ -314,7 +315,8 @@ class _CaseMeans:
     def close(self) -> None:
         """End a case. A case without a value does not count."""
         if self._open:
-            self.means.append(mean(self._open))
+            # Most cases have one attempt, and its value is the mean.
+            self.means.append(self._open[0] if len(self._open) == 1 else mean(self._open))
             self.attempts += len(self._open)
             self._open.clear()
 
