@@ -46,6 +46,7 @@ _HOMES = {
     "EXAMPLES": "fairtrial.api.starting",
     "execute": "fairtrial.api.execution",
     "execute_mutation": "fairtrial.api.mutating",
+    "expect": "fairtrial.api.expecting",
     "export_run": "fairtrial.api.stored_runs",
     "find_entry": "fairtrial.metrics.entries",
     "flaky": "fairtrial.api.flaky_cases",
@@ -159,6 +160,7 @@ if TYPE_CHECKING:
     from fairtrial.api.evaluation import evaluate as evaluate
     from fairtrial.api.evaluation import score as score
     from fairtrial.api.execution import execute as execute
+    from fairtrial.api.expecting import expect as expect
     from fairtrial.api.flaky_cases import flaky as flaky
     from fairtrial.api.gating import claims_in as claims_in
     from fairtrial.api.gating import gate as gate

@@ -27,6 +27,7 @@ COMMANDS = {
     "score": "Score recordings of an agent.",
     "value": "Compute the value of reasoning traces, and keep the valuable ones.",
     "check": "Check files: name their format and their problems.",
+    "expect": "Write an eval set that expects what recordings show.",
     "convert": "Write an eval set in another format.",
     "criteria": "Show the criteria, explain one, or print a config for a situation.",
     "runs": "List the runs in the store, remove, export or import them.",

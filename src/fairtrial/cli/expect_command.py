@@ -1,0 +1,36 @@
+"""`fairtrial expect`: an eval set from recordings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from fairtrial.cli import flags
+from fairtrial.cli.output_files import FileToWrite, refuse_overwriting
+from fairtrial.text.display import visible_line
+
+
+@click.command()
+@click.argument("recorded", nargs=-1, required=True)
+@click.option("-o", "--output", metavar="FILE", required=True, type=FileToWrite(), help="The eval set to write.")
+@flags.lenient
+def expect(recorded: tuple[str, ...], output: Path, lenient: bool) -> None:
+    """Write an eval set that expects what recordings show: their messages, calls and replies.
+
+    RECORDED is a file or a folder that `fairtrial score` reads. Read the eval set before you use it: whatever the agent
+    did in the recording becomes right. A case with several recordings gets the first.
+
+    \b
+    fairtrial record shop.evalset.json --agent shop.agent:reply -o shop.jsonl
+    fairtrial expect shop.jsonl -o expected.evalset.json
+    """  # noqa: D301
+    from fairtrial import api
+
+    refuse_overwriting("--output", output, map(Path, recorded))
+    eval_set, warnings = api.expect(recorded, output.name.partition(".")[0], lenient=lenient)
+    for warning in warnings:
+        click.echo(f"warning: {visible_line(warning)}", err=True)
+    api.save_eval_set(eval_set, output)
+    cases = len(eval_set.cases)
+    click.echo(f"{output}: {cases} {'case' if cases == 1 else 'cases'}; read it, and correct what the agent did wrong")
