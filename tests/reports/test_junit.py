@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from itertools import cycle
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -17,6 +18,8 @@ from fairtrial.records.score import Score
 from fairtrial.reports import junit
 from fairtrial.reports.report_table import ReportOptions
 from finished import FinishedRun
+from hostile_corpus import HOSTILE, filled
+from reported import RICH
 
 INFO = RunInfo("20260101-000000-aaaaaa", "2026-01-01T00:00:00.000+00:00", "0", "run", seconds=1.5)
 PASSED = CaseResult("fine", 0, (Outcome("match", Score(1.0), 0.8),))
@@ -164,3 +167,19 @@ def test_a_run_without_a_verdict_has_a_test_of_its_own(tmp_path: Path) -> None:
         (error,) = run.findall("testcase[@name='the run as a whole']/error")
         assert error.get("message", "").startswith("unscored; ")
         assert (run.get("tests"), run.get("errors")) == ("1", "1")
+
+
+def test_the_hostile_corpus_is_text_in_xml(tmp_path: Path) -> None:
+    """In every field of a result: the file has our elements only, and as many as without hostile text."""
+    texts = cycle(HOSTILE)
+    results = [filled(result, texts.__next__) for result in (PASSED, FAILED, BROKEN, *[RICH] * 30)]
+    written = suite(tmp_path, *results)
+    assert {element.tag for element in written.iter()} <= {
+        "testsuite",
+        "testcase",
+        "failure",
+        "error",
+        "skipped",
+        "system-out",
+    }
+    assert len(written.findall("testcase")) == len(results)

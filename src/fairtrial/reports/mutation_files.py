@@ -11,6 +11,7 @@ from xml.sax.saxutils import XMLGenerator
 from xml.sax.xmlreader import AttributesImpl
 
 from fairtrial.records.mutation import MutantFinding, MutationReport, OperatorRate
+from fairtrial.reports.markdown_text import code_span
 from fairtrial.reports.mutation_table import (
     coverage_lines,
     interval_text,
@@ -22,6 +23,8 @@ from fairtrial.reports.mutation_table import (
 )
 from fairtrial.reports.numbers import DASH
 from fairtrial.text.display import visible_line
+
+_LINE_LENGTH = 500
 
 
 def mutation_markdown(report: MutationReport) -> str:
@@ -51,7 +54,7 @@ def mutation_markdown(report: MutationReport) -> str:
 def _row(row: OperatorRate, criteria: list[str]) -> str:
     by_criterion = {estimate.name: f"{estimate.caught} of {estimate.mutants}" for estimate in row.criteria}
     cells = [
-        _cell(row.operator),
+        row.operator,
         row.direction,
         f"{row.overall.caught} of {row.overall.mutants}",
         interval_text(row.overall) or DASH,
@@ -69,15 +72,12 @@ def _finding(finding: MutantFinding) -> Iterator[str]:
     yield ""
     yield _cell(", ".join(map(score_text, finding.scores)))
     if finding.hint:
-        yield f"Hint: {finding.hint}"
+        yield f"Hint: {_cell(finding.hint)}"
 
 
 def _cell(text: str) -> str:
-    """Return a text on one line in which no character has a meaning in Markdown or HTML."""
-    escaped = visible_line(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    for mark in "\\`*[]|!":
-        escaped = escaped.replace(mark, f"\\{mark}")
-    return escaped
+    """Return a text as code on one line, so that no name, address or mark in it comes alive."""
+    return code_span(text, _LINE_LENGTH)
 
 
 def mutation_junit(report: MutationReport) -> bytes:
