@@ -276,3 +276,15 @@ def test_tokens_of_an_agent_inside_a_result_count() -> None:
     assert ToolCallCount()(trace(outer), EXPECTED).value == 1.0
     result = asyncio.run(score_case(work(expected=EXPECTED), recording(outer)))
     assert result.usage == {"input_tokens": 21, "output_tokens": 3, "inference_calls": 3}
+
+
+def test_a_transcript_says_that_a_content_is_not_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty reply, and a call without arguments, would look like what the agent did."""
+    monkeypatch.chdir(tmp_path)
+    hidden = PARTS["results"](PARTS["args"](PARTS["reply"](FULL)))
+    Path("hidden.jsonl").write_bytes(line(recording(hidden)))
+    write("expected.evalset.json", eval_set(eval_case("case", "The order is here.", "get", query="hi")))
+    out = fairtrial("score", "hidden.jsonl", "--against", "expected.evalset.json").out
+    shown = [" ".join(row.split()) for row in out.splitlines()]
+    assert {"call get(not recorded)", "result get: (not recorded)", "agent (not recorded)"} <= set(shown)
+    assert "(empty)" not in out

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from fairtrial.records.attempt import Failure
 from fairtrial.records.case import EvalCase
+from fairtrial.records.contents import placeholder
 from fairtrial.records.trace import Invocation, Message, Part, Step, Thought, ToolCall
 from fairtrial.reports.numbers import quantity
 from fairtrial.reports.transcript import JudgedPart, Transcript, judged_parts
@@ -87,16 +88,18 @@ def _step(step: Step) -> Line:
     if isinstance(step, Message):
         return Line("agent", _text(step))
     if isinstance(step, Thought):
-        return Line("thought", step.text, "dim")
+        return Line("thought", placeholder(step) if step.withheld else step.text, "dim")
     if isinstance(step, ToolCall):
-        return Line("call", call(step.name, step.args))
+        return Line("call", f"{step.name}{placeholder(step)}" if step.withheld else call(step.name, step.args))
     changes = ", ".join(injection.effect for injection in step.injected)
-    text = f"{step.name}: {compact(step.response)}" + (f" (injected: {changes})" if changes else "")
+    response = placeholder(step) if step.withheld else compact(step.response)
+    text = f"{step.name}: {response}" + (f" (injected: {changes})" if changes else "")
     return Line("error", text, "red") if step.is_error else Line("result", text)
 
 
 def _text(message: Message) -> str:
-    return " ".join(filter(None, (message.text, *map(_attachment, message.parts)))) or "(empty)"
+    text = placeholder(message) if message.withheld else message.text
+    return " ".join(filter(None, (text, *map(_attachment, message.parts)))) or "(empty)"
 
 
 def _attachment(part: Part) -> str:
