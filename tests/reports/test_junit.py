@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from itertools import cycle
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -170,21 +171,12 @@ def test_a_run_without_a_verdict_has_a_test_of_its_own(tmp_path: Path) -> None:
 
 
 def test_the_hostile_corpus_is_text_in_xml(tmp_path: Path) -> None:
-    """In every field of a result: the file has our elements only, and as many as without hostile text."""
+    """In every field of a result: the file has the elements that it has without hostile text, and no other."""
     texts = cycle(HOSTILE)
-    results = [filled(result, texts.__next__) for result in (PASSED, FAILED, BROKEN, *[RICH] * 30)]
-    with (tmp_path / "hostile.xml").open("wb") as stream:
-        junit.write(stream, FinishedRun(INFO, results), ReportOptions())
-    written = ET.parse(tmp_path / "hostile.xml").getroot()  # noqa: S314  (our own file)
-    assert {element.tag for element in written.iter()} <= {
-        "testsuites",
-        "testsuite",
-        "properties",
-        "property",
-        "testcase",
-        "failure",
-        "error",
-        "skipped",
-        "system-out",
-    }
-    assert len(list(written.iter("testcase"))) == len(results) + 1  # the last is the run as a whole
+    plain = [PASSED, FAILED, BROKEN, *[RICH] * 30]
+    tags = []
+    for name, results in (("plain", plain), ("hostile", [filled(result, texts.__next__) for result in plain])):
+        with (tmp_path / name).open("wb") as stream:
+            junit.write(stream, FinishedRun(INFO, results), ReportOptions())
+        tags.append(Counter(element.tag for element in ET.parse(tmp_path / name).iter()))  # noqa: S314  (our own file)
+    assert tags[0].keys() == tags[1].keys()
