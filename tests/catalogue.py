@@ -27,7 +27,7 @@ def _turn(number: int, *, reply: str) -> Invocation:
     return Invocation(Message(f"question {number}"), steps, Message(reply, "agent"), usages=usages, durations=durations)
 
 
-TRACE = Trace((_turn(1, reply="It is sunny. Bring water."), _turn(2, reply="It is cold.")))
+TRACE = Trace((_turn(1, reply="It is sunny. Bring water."), _turn(2, reply="It is cold.")), final_state={"place": 2})
 EXPECTED = (_turn(1, reply="It is sunny. Bring water."), _turn(3, reply="It rains."))
 
 
@@ -60,7 +60,13 @@ def planned(*criteria: Criterion) -> PlannedCase:
     return PlannedCase(
         0,
         "c",
-        EvalCase("c", None if scenario else EXPECTED, scenario, context="Orders are shipped on Mondays."),
+        EvalCase(
+            "c",
+            None if scenario else EXPECTED,
+            scenario,
+            context="Orders are shipped on Mondays.",
+            final_session_state={"place": 3},
+        ),
         criteria,
         "set",
     )

@@ -266,14 +266,6 @@ def test_the_outermost_id_names_the_conversation() -> None:
     assert recording_of(root, inner).trace.session_id == "outer"
 
 
-def test_a_text_that_was_cut_off_is_withheld() -> None:
-    """Its beginning is kept, and nothing compares it."""
-    reply = invocation_of(call(1, ["hi"], "Order A-17 has [truncated]")).final_response
-    assert reply is not None
-    assert (reply.text, reply.beginning) == ("", "Order A-17 has [truncated]")
-    assert "cut off" in reply.withheld
-
-
 def test_a_trace_without_its_root_is_incomplete() -> None:
     """Only a sample of the spans was kept. A warning says so."""
     raw = {**call(2, ["hi"], "hello"), "parentSpanId": "00000000000000aa"}

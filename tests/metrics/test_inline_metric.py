@@ -128,11 +128,14 @@ def test_allowed_code_scores_and_decides(tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_run_can_allow_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`run` takes the same option, and stores it in its manifest."""
     prepared(tmp_path, monkeypatch, thresholds={"words": 3})
-    Path("bot.py").write_text("def reply(trace):\n    return 'a b c'\n", encoding="utf-8")
+    Path("three_words.py").write_text("def reply(trace):\n    return 'a b c'\n", encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
-    plan = api.plan_run(["basic-dataset.json"], "bot:reply", allow_code=True)
+    plan = api.plan_run(["basic-dataset.json"], "three_words:reply", allow_code=True)
     assert plan.info.config["allow_code"] is True
-    assert fairtrial("run", "basic-dataset.json", "--agent", "bot:reply", "--allow-code", "--store", "none").code == 0
+    assert (
+        fairtrial("run", "basic-dataset.json", "--agent", "three_words:reply", "--allow-code", "--store", "none").code
+        == 0
+    )
 
 
 def test_the_reason_reaches_the_outcome(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

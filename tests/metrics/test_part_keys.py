@@ -41,12 +41,12 @@ def expected_keys(name: str) -> list[PartKey]:
         return [PartKey("question", id=question) for question in QUESTIONS[name]]
     if name == "rubric_based_multi_turn_trajectory_quality_v1":
         return RUBRICS
-    return [] if name == "trace_value_v1" else [FIRST, SECOND]
+    return [] if name in ("trace_value_v1", "final_state_match_v1") else [FIRST, SECOND]
 
 
 @pytest.mark.parametrize("name", CATALOG)
 def test_every_part_of_every_criterion_has_its_key(name: str) -> None:
-    """A part is about an invocation, a rubric or a question; only the value of a whole trace has no parts."""
+    """A part is about an invocation, a rubric or a question. The value of a trace and a final state have no parts."""
     assert keys(scored(name)) == expected_keys(name)
 
 

@@ -22,6 +22,7 @@ WHOLE = {
     "multi_turn_tool_use_quality_v1",
     "rubric_based_multi_turn_trajectory_quality_v1",
     "trace_value_v1",
+    "final_state_match_v1",
 }
 """The criteria that score a conversation as a whole."""
 NOT_EVALUATED = (None, 3)

@@ -95,6 +95,7 @@ from fairtrial import (
     SimulatorError,
     SizePlan,
     Step,
+    Stopwatch,
     StoreError,
     Summary,
     TaskSuccess,
@@ -108,6 +109,7 @@ from fairtrial import (
     ToolUseQuality,
     ToolUseRubrics,
     Trace,
+    TraceOptions,
     TraceValue,
     TrajectoryQuality,
     TrajectoryRubrics,
@@ -131,6 +133,7 @@ from fairtrial import (
     open_run,
     plan,
     report_card,
+    route_call,
     save_eval_set,
     score,
     value,
@@ -140,11 +143,14 @@ from fairtrial.testing import ScriptedAgent, ScriptedEnvironment, ScriptedModel,
 # Expectations.
 DETAILS = AgentDetails("shop", "Be brief.", ({"function_declarations": [{"name": "get_order"}]},))
 EXPECTED = Invocation(
-    Message("Where is A-17?", parts=(Part(mime_type="image/png", uri="photo.png"),)),
+    Message("Where is A-17?"),
     (Thought("I look it up."), ToolCall("get_order", {"id": "A-17"}), ToolResult("get_order", {"state": "sent"})),
     Message("It is on its way.", "shop"),
     usages=(Usage(10, 5),),
     about=About((DETAILS,)),
+)
+PHOTO = Invocation(
+    Message("Is it this?", parts=(Part(mime_type="image/png", uri="photo.png"),)), (), Message("Yes.", "shop")
 )
 PERSONA = Persona("brief", "Somebody in a hurry.", (Behavior("brief", "Says little."),))
 FIXED = EvalCase("order", (EXPECTED,), session_input=SessionInput("app", "user"))
@@ -189,6 +195,7 @@ class ShopSession:
 
     def __init__(self, environment: Environment | None) -> None:
         self._environment = environment
+        self._stopwatch = Stopwatch()
 
     async def send(self, message: str) -> AsyncIterator[Step | Usage]:
         """Look up the order, and say that it is on its way."""
@@ -206,7 +213,10 @@ class ShopSession:
 
         if self._environment is None:
             return ToolResult(call.name, await real())
-        return await self._environment.answer(call, {"name": call.name}, real)
+        self._stopwatch.start("tool", call.id)
+        answer = await route_call(self._environment, call, {"name": call.name}, real)
+        self._stopwatch.end("tool", call.id)
+        return ToolResult(call.name, answer.value)
 
 
 @asynccontextmanager
@@ -340,14 +350,14 @@ def main(folder: Path) -> list[str]:
     recorded: list[Recording] = load_recordings(folder / "shop.evalset.json")
     streamed: list[Recording] = list(iter_recordings(folder / "shop.evalset.json"))
     assert streamed == recorded
-    again = score(recorded, loaded, {"tool_trajectory_avg_score": 1.0})
+    again = score(recorded, loaded, {"tool_trajectory_avg_score": 1.0}, traces=TraceOptions(join="none"))
 
     scripted = ScriptedAgent({"order": [[ToolCall("get_order", {"id": "A-17"}), "It is on its way."]]})
     broken = ScriptedEnvironment({"get_order": [{"state": "lost"}]})
     silent = ScriptedUsers({"greeting": []})
     last = evaluate(EvalSet("fixed", (FIXED,)), scripted, CRITERIA, users=silent, environment=broken)
 
-    worth: TraceValue = value(Trace((EXPECTED,)), embedder="none", confidence=0.9, success=True)
+    worth: TraceValue = value(Trace((EXPECTED, PHOTO)), embedder="none", confidence=0.9, success=True)
     problems: tuple[str, ...] = ()
     try:
         load_eval_set(folder / "nothing.json")

@@ -127,7 +127,7 @@ def test_a_library_that_is_missing_is_named() -> None:
     """Without sentence-transformers, its extra is named; nothing is imported to find that out."""
     if importlib.util.find_spec("sentence_transformers"):
         pytest.skip("sentence-transformers is installed")
-    with pytest.raises(UsageError, match=r"fairtrial\[sentence-transformers\]"):
+    with pytest.raises(UsageError, match=r"needs the extra 'sentence-transformers': pip install"):
         embedder("sentence-transformers:paraphrase-multilingual-MiniLM-L12-v2")
 
 

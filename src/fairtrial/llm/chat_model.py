@@ -6,6 +6,7 @@ This module loads pydantic-ai and httpx2, so it is imported only when a model is
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -69,7 +70,8 @@ class ChatClient:
             raise ModelHTTPError(
                 response.status_code, self.address.model, _body(response), headers=dict(response.headers)
             )
-        reply = msgspec.json.decode(response.content)
+        # Unlike msgspec, this reads lone surrogates, which models write when a limit cuts an emoji in two.
+        reply = json.loads(response.content)
         if not isinstance(reply, dict):
             raise TypeError("the reply is not an object")
         return reply

@@ -127,7 +127,7 @@ def green_case(result: CaseResult, *, several: bool = False) -> RenderableType:
         for outcome in decide or result.outcomes
         if outcome.score.value is not None
     )
-    return _head(result, *_fault(result), (f"  {values}", "dim"), several=several)
+    return _head(result, *_remarks(result), (f"  {values}", "dim"), several=several)
 
 
 def _quantity(outcome: Outcome) -> str:
@@ -151,9 +151,8 @@ def case(
     `criterion`, only that criterion is shown.
     """
     result = transcript.result
-    cap = "  (ended by the cap on invocations)" if result.ended_by == "cap" else ""
     lines: list[RenderableType] = [
-        _head(result, *_fault(result), (cap, "dim"), several=several),
+        _head(result, *_remarks(result), several=several),
         *_invalidations(result),
     ]
     if result.failure is not None:
@@ -250,12 +249,14 @@ class _Indented:
             yield Segment.line()
 
 
-def _fault(result: CaseResult) -> Iterator[tuple[str, str]]:
-    """Yield the side at fault, or "invalid" if an attempt passed although it says nothing about the agent."""
+def _remarks(result: CaseResult) -> Iterator[tuple[str, str]]:
+    """Yield the side at fault, "invalid" if an attempt says nothing about the agent, and the cap if it was reached."""
     if result.fault is not None:
         yield f"  fault: {result.fault.side}", "dim" if result.fault.side == "agent" else "yellow"
     elif result.invalidations:
         yield "  invalid", "yellow"
+    if result.ended_by == "cap":
+        yield "  (ended by the cap on invocations)", "dim"
 
 
 def _invalidations(result: CaseResult) -> Iterator[RenderableType]:

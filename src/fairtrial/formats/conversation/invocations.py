@@ -10,8 +10,7 @@ from fairtrial.formats.conversation.call_slots import read_history, slot_of_span
 from fairtrial.formats.conversation.draft import Draft
 from fairtrial.formats.conversation.nodes import Node
 from fairtrial.formats.conversation.user_turns import Turn, Turns, turns_of
-from fairtrial.formats.conversation.withholding import CUT_OFF, reason_of
-from fairtrial.formats.dialects.attributes import is_cut_off
+from fairtrial.formats.conversation.withholding import reason_of
 from fairtrial.records.trace import Invocation, Message, Step, ToolCall, ToolResult, Trace, Usage, split_reply
 
 _NANOSECONDS = 1e9
@@ -219,8 +218,6 @@ def _steps_of(node: Node, steps: Sequence[Step]) -> list[Step]:
             where["model"] = facts.model
         if step.withheld:
             where["withheld"] = reason
-        elif isinstance(step, Message) and is_cut_off(step.text):
-            where |= {"withheld": CUT_OFF, "beginning": step.text, "text": ""}
         prepared.append(replace(step, **where, started=span.start / _NANOSECONDS))
     return prepared
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from fairtrial.formats.dialects.facts import Facts
 
-CUT_OFF = "the text is cut off in the span; raise the limit of the length of attributes where the agent runs"
-
 
 def reason_of(facts: Facts) -> str:
     """Return the reason for a content that a span does not have, with the setting that records it."""

@@ -17,7 +17,6 @@ from fairtrial.records.record import Json
 from fairtrial.records.trace import Message, Step, ToolResult, Usage
 
 _LONGEST_PATH = 20
-_CUT_MARKS = ("[truncated]", "[truncated...]", "...(truncated)", "<truncated>")
 _HIDDEN = ("__REDACTED__", "[REDACTED]", "<REDACTED>")
 
 
@@ -51,11 +50,6 @@ def note_unknown(inner: Diagnostics, reading: Diagnostics) -> None:
 def output_steps(entries: Iterable[Entry]) -> tuple[Step, ...]:
     """Return the steps of an answer. A text of the user's role is not an answer, and neither is a usage."""
     return tuple(entry for entry in entries if not isinstance(entry, UserMessage | Instruction | Usage))
-
-
-def is_cut_off(text: str) -> bool:
-    """Whether a text ends with the mark of an instrumentation that cuts long texts off."""
-    return text.rstrip().lower().endswith(_CUT_MARKS)
 
 
 def text_of(span: Span, *names: str) -> str:
