@@ -26,7 +26,7 @@ import fairtrial
 from fairtrial.cli import command
 from fairtrial.process_end import end_process
 
-_LIBRARIES = ("numpy", "pydantic_ai.models.openai", "pydantic_ai.providers.openai", "sqlalchemy.dialects.sqlite")
+_LIBRARIES = ("numpy", "pydantic_ai", "sqlalchemy.dialects.sqlite")
 """The slow libraries that fairtrial imports where it uses them."""
 
 

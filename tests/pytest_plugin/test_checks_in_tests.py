@@ -25,7 +25,7 @@ def broken(text: str):
 def folder(pytester: pytest.Pytester) -> pytest.Pytester:
     """A folder with a module of agents."""
     prepare(pytester, "good")
-    pytester.makepyfile(agents=REFUND)
+    pytester.makepyfile(refund_agents=REFUND)
     return pytester
 
 
@@ -45,7 +45,7 @@ def test_expectations_in_a_test(folder: pytest.Pytester, expected: str, problem:
     """Tools, reply and criteria decide, and a failure shows the difference."""
     folder.makepyfile(
         f"""
-        from agents import shop
+        from refund_agents import shop
 
         def test_refund(fairtrial):
             trace = fairtrial.trace(shop, "Refund B-42")
@@ -64,7 +64,7 @@ def test_an_agent_that_raises_shows_its_traceback(folder: pytest.Pytester) -> No
     """The frames of the agent, not those of pytest and ours."""
     folder.makepyfile(
         """
-        from agents import broken
+        from refund_agents import broken
 
         def test_refund(fairtrial):
             fairtrial.trace(broken, "Refund B-42")
@@ -80,7 +80,7 @@ def test_checks_are_in_the_run_with_the_cases(folder: pytest.Pytester) -> None:
     folder.makepyfile(
         """
         import pytest
-        from agents import shop
+        from refund_agents import shop
 
         @pytest.mark.fairtrial("trips.evalset.json", agent="bot:obedient")
         def test_trips(fairtrial_case):
