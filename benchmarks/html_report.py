@@ -22,6 +22,10 @@ from typing import Any
 from msgspec.structs import replace
 from playwright.sync_api import Page, sync_playwright
 
+sys.path.append(str(Path(__file__).parent.parent / "tests" / "browser"))
+
+from browsing import BLANK_ROWS
+
 from fairtrial import api
 from fairtrial.aggregation import aggregate
 from fairtrial.records.attempt import Recording
@@ -136,23 +140,13 @@ def measure(page: Page, file: Path) -> dict[str, float]:
     for step in range(61):
         page.evaluate(f"window.scrollTo(0, {height} * {step} / 60)")
         page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-        blank += page.evaluate(_BLANK)
+        blank += page.evaluate(BLANK_ROWS)
         found["elements"] = max(found["elements"], page.evaluate("document.querySelectorAll('*').length"))
     found["blank rows"] = blank
     page.evaluate("window.scrollTo(0, 0)")
     client.send("HeapProfiler.collectGarbage")
     found["heap MB"] = client.send("Runtime.getHeapUsage")["usedSize"] / 1e6
     return found
-
-
-_BLANK = """() => {
-  const grid = document.querySelector('[role=grid]').getBoundingClientRect();
-  let blank = 0;
-  for (let y = Math.max(grid.top, 60) + 8; y < Math.min(grid.bottom, innerHeight) - 8; y += 64) {
-    if (!document.elementFromPoint(grid.left + 40, y)?.closest('[role=row]')) blank++;
-  }
-  return blank;
-}"""
 
 
 def _search(page: Page, text: str) -> float:

@@ -9,6 +9,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+BLANK_ROWS = """() => {
+  const grid = document.querySelector('[role=grid]').getBoundingClientRect();
+  let blank = 0;
+  for (let y = Math.max(grid.top, 60) + 8; y < Math.min(grid.bottom, innerHeight) - 8; y += 64) {
+    if (!document.elementFromPoint(grid.left + 40, y)?.closest('[role=row]')) blank++;
+  }
+  return blank;
+}"""
+"""A script that counts the places in the list of cases where no row is drawn."""
+
 CHROMIUM = Path(os.environ.get("FAIRTRIAL_CHROMIUM", "/usr/bin/chromium"))
 AXE = Path(__file__).parents[2] / "ui" / "node_modules" / "axe-core" / "axe.min.js"
 FLAGS = (

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import AXE, CHROMIUM, FLAGS, Visit, opened
+from browsing import AXE, BLANK_ROWS, CHROMIUM, FLAGS, Visit, opened
 from pages import write_comparison, write_run
 
 from fairtrial.reports.html_summary import LANGUAGES, texts
@@ -234,17 +234,7 @@ def test_a_long_list_draws_few_elements_and_no_blank_row(visit: Visit, tmp_path:
         visit.page.evaluate("share => window.scrollTo(0, document.body.scrollHeight * share)", share)
         visit.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
         assert visit.page.evaluate("document.querySelectorAll('*').length") < 2000
-        assert visit.page.evaluate(_BLANK) == 0
-
-
-_BLANK = """() => {
-  const grid = document.querySelector('[role=grid]').getBoundingClientRect();
-  let blank = 0;
-  for (let y = Math.max(grid.top, 60) + 8; y < Math.min(grid.bottom, innerHeight) - 8; y += 64) {
-    if (!document.elementFromPoint(grid.left + 40, y)?.closest('[role=row]')) blank++;
-  }
-  return blank;
-}"""
+        assert visit.page.evaluate(BLANK_ROWS) == 0
 
 
 def test_hostile_texts_are_only_text(browser: Any, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fairtrial.formats.spans.span import Span
-from fairtrial.formats.spans.span_values import hex_id, nanoseconds
+from fairtrial.formats.spans.span_values import hex_id, member, nanoseconds
 from fairtrial.records.record import Json
 
 _OBJECTS = ("trace", "trace.span")
@@ -40,7 +40,7 @@ def _trace(value: dict[str, Any]) -> Span:
 
 
 def _span(value: dict[str, Any]) -> Span:
-    data = value["span_data"] if isinstance(value.get("span_data"), dict) else {}
+    data = member(value, "span_data")
     attributes: dict[str, Json] = {
         f"openai_agents.{name}": field for name, field in data.items() if field is not None and isinstance(name, str)
     }

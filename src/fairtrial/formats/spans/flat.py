@@ -7,7 +7,7 @@ from typing import Any
 
 from fairtrial.formats.spans.otlp_json import failure_of, kind_name
 from fairtrial.formats.spans.span import Span, SpanEvent
-from fairtrial.formats.spans.span_values import hex_id, nanoseconds
+from fairtrial.formats.spans.span_values import hex_id, nanoseconds, without_nulls
 from fairtrial.records.record import Json
 
 _STARTS = ("start_time_unix_nano", "startTimeUnixNano", "start_time", "startTime")
@@ -74,7 +74,7 @@ def _event(raw: dict[str, Any]) -> SpanEvent:
 
 def _attributes(raw: Any) -> dict[str, Json]:
     """Return attributes. They are an object, and their values are plain."""
-    return {key: value for key, value in _object(raw).items() if value is not None}
+    return without_nulls(_object(raw))
 
 
 def _list(raw: dict[str, Any], key: str) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from fairtrial.formats.spans.otlp_json import failure_of
 from fairtrial.formats.spans.span import Span, SpanEvent
-from fairtrial.formats.spans.span_values import hex_id, whole_number
+from fairtrial.formats.spans.span_values import hex_id, member, whole_number
 from fairtrial.records.record import Json
 
 _MICROSECOND = 1000
@@ -23,7 +23,7 @@ def is_document(value: Any) -> bool:
 def items(document: dict[str, Any]) -> Iterator[Span]:
     """Yield the spans of all traces."""
     for trace in _traces(document):
-        processes = trace["processes"] if isinstance(trace.get("processes"), dict) else {}
+        processes = member(trace, "processes")
         for raw in _objects(trace, "spans"):
             yield _span(raw, processes.get(str(raw.get("processID"))))
 

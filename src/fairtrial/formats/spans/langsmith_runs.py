@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fairtrial.formats.spans.span import Span
-from fairtrial.formats.spans.span_values import hex_id, nanoseconds
+from fairtrial.formats.spans.span_values import hex_id, member, nanoseconds, without_nulls
 from fairtrial.records.record import Json
 
 _LISTS = ("post", "patch", "runs")
@@ -28,7 +28,7 @@ def items(document: dict[str, Any]) -> Iterator[Span]:
     runs: dict[str, dict[str, Any]] = {}
     for key in _LISTS:
         for run in _runs(document, key):
-            changes = {name: value for name, value in run.items() if value is not None}
+            changes = without_nulls(run)
             runs[str(run.get("id"))] = runs.get(str(run.get("id")), {}) | changes
     yield from map(_span, runs.values())
 
@@ -43,8 +43,8 @@ def _runs(document: dict[str, Any], key: str) -> list[dict[str, Any]]:
 
 
 def _span(run: dict[str, Any]) -> Span:
-    extra = run["extra"] if isinstance(run.get("extra"), dict) else {}
-    metadata = extra["metadata"] if isinstance(extra.get("metadata"), dict) else {}
+    extra = member(run, "extra")
+    metadata = member(extra, "metadata")
     attributes: dict[str, Json] = {
         "langsmith.span.kind": run.get("run_type"),
         "langsmith.inputs": run.get("inputs"),
@@ -61,6 +61,6 @@ def _span(run: dict[str, Any]) -> Span:
         str(run.get("name") or ""),
         start=nanoseconds(run.get("start_time")) or 0,
         end=nanoseconds(run.get("end_time")),
-        attributes={name: value for name, value in attributes.items() if value is not None},
+        attributes=without_nulls(attributes),
         failure=str(error) if error else "",
     )

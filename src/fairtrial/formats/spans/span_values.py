@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
@@ -22,6 +23,17 @@ _LONGEST_JSON = 16 << 20
 _MOST_DEPTH = 100
 _LAST_SECOND = 4_102_444_800
 """The year 2100. A larger number of seconds is a number of milliseconds, microseconds or nanoseconds."""
+
+
+def member(document: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """Return the object under a key, or an empty object if there is something else, or nothing."""
+    value = document.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def without_nulls(values: Mapping[str, Json]) -> dict[str, Json]:
+    """Return values without those that are null."""
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def hex_id(raw: Any) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fairtrial.formats.spans.span import Span
-from fairtrial.formats.spans.span_values import hex_id, nanoseconds
+from fairtrial.formats.spans.span_values import hex_id, member, nanoseconds, without_nulls
 from fairtrial.records.record import Json
 
 _PREFIX = "weave:///"
@@ -19,9 +19,9 @@ def is_document(value: Any) -> bool:
 
 def items(document: dict[str, Any]) -> Iterator[Span]:
     """Yield the span of a call."""
-    own = document["attributes"] if isinstance(document.get("attributes"), dict) else {}
-    weave = own["weave"] if isinstance(own.get("weave"), dict) else {}
-    summary = document["summary"] if isinstance(document.get("summary"), dict) else {}
+    own = member(document, "attributes")
+    weave = member(own, "weave")
+    summary = member(document, "summary")
     attributes: dict[str, Json] = {
         "weave.op": _op(document["op_name"]),
         "weave.kind": own.get("kind") or weave.get("kind"),
@@ -38,7 +38,7 @@ def items(document: dict[str, Any]) -> Iterator[Span]:
         attributes["weave.op"],
         start=nanoseconds(document.get("started_at")) or 0,
         end=nanoseconds(document.get("ended_at")),
-        attributes={name: value for name, value in attributes.items() if value is not None},
+        attributes=without_nulls(attributes),
         failure=str(exception) if exception else "",
     )
 
