@@ -1,5 +1,5 @@
 // The page around everything: navigation, language, theme, keys, and the state in the fragment.
-import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Case } from "./attempt";
 import { Compare } from "./compare";
 import { PageContext, type Page } from "./context";
@@ -102,7 +102,8 @@ export function App({ source }: { source: Source }) {
     };
   }, [source, run.id, state.page, state.position, queryKey]);
 
-  useEffect(() => {
+  // Keys are heard from the moment at which the page is drawn, hence no effect that waits.
+  useLayoutEffect(() => {
     const act = (action: string) => document.dispatchEvent(new CustomEvent("page-action", { detail: action }));
     const onKey = (event: KeyboardEvent) => {
       if (hasHelp) return;

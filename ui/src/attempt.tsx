@@ -1,5 +1,5 @@
 // One case: its attempts, why it failed, each criterion with its evidence, and the conversation.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { usePage } from "./context";
 import { Conversation } from "./conversation";
 import { badge } from "./keys";
@@ -39,7 +39,7 @@ export function useAttempt(run: string, position: number | null, attempt: number
 export function Case() {
   const { language, state, run, link, navigate, source } = usePage();
   const { row, attempt, problem } = useAttempt(run.id, state.position, state.attempt);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const onAction = (event: Event) => {
       const action = (event as CustomEvent<string>).detail;
       const step = action === "nextAttempt" ? 1 : action === "previousAttempt" ? -1 : 0;

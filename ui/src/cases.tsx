@@ -166,8 +166,11 @@ function Grid({ list }: { list: CaseList }) {
   const grid = useRef<HTMLDivElement>(null);
   const [range, setRange] = useState<[number, number]>([0, 30]);
   const [current, setCurrent] = useState(() => Math.max(0, state.position === null ? 0 : list.indexOf(state.position)));
-  const wantsFocus = useRef(false);
   const active = Math.min(current, Math.max(0, list.total - 1));
+  // Keys can come faster than the page is drawn, so the place and the row that waits for the focus are no state of it.
+  const place = useRef(active);
+  place.current = active;
+  const waiting = useRef<number | null>(null);
 
   useLayoutEffect(() => {
     const measure = () => {
@@ -187,25 +190,27 @@ function Grid({ list }: { list: CaseList }) {
     };
   }, [list]);
 
-  useEffect(() => {
-    if (!wantsFocus.current) return;
-    const row = grid.current?.querySelector<HTMLElement>(`[data-index="${active}"]`);
-    if (row) {
-      wantsFocus.current = false;
-      row.focus({ preventScroll: true });
-      row.scrollIntoView({ block: "nearest" });
-    }
-  });
+  const focusWaiting = () => {
+    if (waiting.current === null) return;
+    const row = grid.current?.querySelector<HTMLElement>(`[data-index="${waiting.current}"]`);
+    if (!row) return;
+    waiting.current = null;
+    row.focus({ preventScroll: true });
+    row.scrollIntoView({ block: "nearest" });
+  };
+  useLayoutEffect(focusWaiting);
 
   const move = (index: number) => {
     const next = Math.min(Math.max(0, index), list.total - 1);
-    wantsFocus.current = true;
+    place.current = next;
+    waiting.current = next;
     setCurrent(next);
     const box = grid.current?.getBoundingClientRect();
     if (box) {
       const top = box.top + next * ROW;
       if (top < 60 || top + ROW > window.innerHeight) window.scrollBy({ top: top - window.innerHeight / 2 });
     }
+    focusWaiting();
   };
   const open = (row: CaseRow | undefined) => {
     if (!row) return;
@@ -213,13 +218,13 @@ function Grid({ list }: { list: CaseList }) {
     navigate({ page: "case", position: row.position, attempt: worst?.attempt ?? 1 });
   };
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     const onAction = (event: Event) => {
       const action = (event as CustomEvent<string>).detail;
-      const hasFocus = grid.current?.contains(document.activeElement);
-      if (action === "next") move(hasFocus ? active + 1 : active);
-      else if (action === "previous") move(hasFocus ? active - 1 : active);
-      else if (action === "open" && hasFocus) open(list.row(active));
+      const isIn = waiting.current !== null || grid.current?.contains(document.activeElement);
+      if (action === "next") move(isIn ? place.current + 1 : place.current);
+      else if (action === "previous") move(isIn ? place.current - 1 : place.current);
+      else if (action === "open" && isIn) open(list.row(place.current));
     };
     document.addEventListener("page-action", onAction);
     return () => document.removeEventListener("page-action", onAction);
@@ -228,7 +233,7 @@ function Grid({ list }: { list: CaseList }) {
   const onKeyDown = (event: KeyboardEvent) => {
     const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10 };
     const step = steps[event.key];
-    if (step !== undefined) move(active + step);
+    if (step !== undefined) move(place.current + step);
     else if (event.key === "Home") move(0);
     else if (event.key === "End") move(list.total - 1);
     else return;
