@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+from msgspec.structs import replace
+
 from fairtrial.formats import claude_code, codex, inspect_logs, swe_agent, tau2_bench
+from fairtrial.formats.foreign_secrets import without_secrets
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalSet
@@ -34,7 +38,7 @@ def log_in_document(whole: dict[str, Any], reading: Diagnostics, stem: str) -> A
         tasks, recordings = tau2_bench.read_results(whole, reading)
         return AgentLog("tau2-bench results", recordings, tasks)
     if swe_agent.is_trajectory(whole):
-        return AgentLog("SWE-agent trajectory", (swe_agent.read_trajectory(whole, reading, stem),))
+        return _session_log("SWE-agent trajectory", [swe_agent.read_trajectory(whole, reading, stem)], reading)
     return log_in_lines([whole], reading, stem)
 
 
@@ -43,12 +47,18 @@ def log_in_lines(lines: list[Any], reading: Diagnostics, stem: str) -> AgentLog 
     first_lines = lines[:_MOST_LINES_BEFORE]
     if any(map(claude_code.is_line, first_lines)):
         recordings, branches = claude_code.read_session(lines, reading, stem)
-        return AgentLog(claude_code.KIND, recordings, branches=branches)
+        log = _session_log(claude_code.KIND, recordings, reading)
+        return replace(log, branches=tuple(without_secrets(branch, reading) for branch in branches))
     if any(map(codex.is_session_line, first_lines)):
-        return AgentLog("Codex session", (codex.read_session(lines, reading, stem),))
+        return _session_log("Codex session", [codex.read_session(lines, reading, stem)], reading)
     if any(map(codex.is_exec_line, first_lines)):
-        return AgentLog("codex exec --json", (codex.read_exec(lines, reading, stem),))
+        return _session_log("codex exec --json", [codex.read_exec(lines, reading, stem)], reading)
     return None
+
+
+def _session_log(kind: str, recordings: Iterable[Recording], reading: Diagnostics) -> AgentLog:
+    """Return the log of a coding agent. Its tools print whatever the machine holds, also keys."""
+    return AgentLog(kind, tuple(without_secrets(recording, reading) for recording in recordings))
 
 
 def log_in_archive(data: bytes, reading: Diagnostics) -> AgentLog:

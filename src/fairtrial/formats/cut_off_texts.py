@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -18,6 +18,10 @@ _WITHHELD = f"a limit cut it off when it was recorded; raise the limit where the
 # The mark needs the ellipsis before it: a tool may itself answer with the word.
 _MARK = re.compile(r"(?:\.\.\.|…) ?[\[(<](?:\w+ )?truncated(?: [^\])>\n]{1,40})?[\])>]\s*\Z")
 _MARK_LENGTH = 80
+LONGEST_TEXT = 16 << 20
+"""A longer text of a trace is not read. Its beginning is kept."""
+_TOO_LONG = "it holds a text that is longer than 16 MiB; record a shorter text where the agent runs"
+_BEGINNING = 1000
 _JSON_STARTS = ('{"', '[{"', '["', "[[")
 
 
@@ -33,7 +37,10 @@ def is_cut_json(value: Json) -> bool:
 
 
 def with_beginnings(trace: Trace) -> Trace:
-    """Return a trace in which each content with the mark of a limit is withheld, and its beginning kept."""
+    """Return a trace in which each content with the mark of a limit is withheld, and its beginning kept.
+
+    A text longer than `LONGEST_TEXT` is withheld, too.
+    """
     invocations = tuple(map(_invocation, trace.invocations))
     return trace if invocations == trace.invocations else replace(trace, invocations=invocations)
 
@@ -52,29 +59,54 @@ def _step(step: Step) -> Step:
     if isinstance(step, Message):
         return _text(step)
     if isinstance(step, Thought):
-        beginning = _beginning(step.text)
-        return step if beginning is None else replace(step, text="", withheld=_WITHHELD, beginning=beginning)
+        gap = _gap(step.text)
+        return step if gap is None else replace(step, text="", withheld=gap.reason, beginning=gap.beginning)
     if isinstance(step, ToolResult):
-        beginning = _beginning(step.response)
-        return step if beginning is None else replace(step, response=None, withheld=_WITHHELD, beginning=beginning)
+        gap = _gap(step.response)
+        step = step if step.inner is None else replace(step, inner=with_beginnings(step.inner))
+        return step if gap is None else replace(step, response=None, withheld=gap.reason, beginning=gap.beginning)
     return _call(step)
 
 
 def _text(message: Message) -> Message:
-    beginning = _beginning(message.text)
-    return message if beginning is None else replace(message, text="", withheld=_WITHHELD, beginning=beginning)
+    gap = _gap(message.text)
+    return message if gap is None else replace(message, text="", withheld=gap.reason, beginning=gap.beginning)
 
 
 def _call(call: ToolCall) -> ToolCall:
-    if not any(_beginning(value) is not None for value in call.args.values()):
+    gap = next(filter(None, map(_gap, call.args.values())), None)
+    if gap is None:
         return call
-    return replace(call, args={}, withheld=_WITHHELD, beginning=msgspec.json.encode(call.args).decode())
+    beginning = "" if gap.reason == _TOO_LONG else msgspec.json.encode(call.args).decode()
+    return replace(call, args={}, withheld=gap.reason, beginning=beginning)
 
 
-def _beginning(value: Any) -> str | None:
-    """Return the text before the mark of a limit, or None if there is no mark."""
+class _Gap(NamedTuple):
+    """The reason for which a content is not whole, and its beginning."""
+
+    reason: str
+    beginning: str
+
+
+def _gap(value: Json) -> _Gap | None:
+    """Return the gap of a content that a limit cut off, or that is too long. None for a whole content."""
     if not isinstance(value, str):
-        return None
+        return _Gap(_TOO_LONG, "") if _holds_long_text(value) else None
+    if len(value) > LONGEST_TEXT:
+        return _Gap(_TOO_LONG, value[:_BEGINNING])
     # Only the end is searched, so that a long text takes no longer than a short one.
     match = _MARK.search(value, max(0, len(value) - _MARK_LENGTH))
-    return None if match is None else value[: match.start()]
+    return None if match is None else _Gap(_WITHHELD, value[: match.start()])
+
+
+def _holds_long_text(value: Json) -> bool:
+    todo = [value]
+    while todo:
+        value = todo.pop()
+        if isinstance(value, dict):
+            todo += value.values()
+        elif isinstance(value, list):
+            todo += value
+        elif isinstance(value, str) and len(value) > LONGEST_TEXT:
+            return True
+    return False

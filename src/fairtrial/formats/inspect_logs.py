@@ -25,6 +25,7 @@ from fairtrial.formats.chats.assembly import (
     thoughts,
     unknown_part,
 )
+from fairtrial.formats.foreign_secrets import without_secrets
 from fairtrial.formats.jsontext import decode
 from fairtrial.formats.messages import arguments_of, response_of
 from fairtrial.formats.reading import Diagnostics, Place
@@ -61,7 +62,8 @@ def is_log(value: Any) -> bool:
 def read_log(whole: dict[str, Any], reading: Diagnostics) -> tuple[Recording, ...]:
     """Return the recordings of a log in JSON."""
     samples = reading.array(whole, "samples", ())
-    return tuple(_recording(sample, (((), "samples"), i), reading) for i, sample in enumerate(samples))
+    recordings = (_recording(sample, (((), "samples"), i), reading) for i, sample in enumerate(samples))
+    return tuple(without_secrets(recording, reading) for recording in recordings)
 
 
 def iter_archive(source: Path | bytes, reading: Diagnostics) -> Iterator[Recording]:
@@ -77,7 +79,7 @@ def iter_archive(source: Path | bytes, reading: Diagnostics) -> Iterator[Recordi
             ids = _sample_ids(archive, reading.path)
             for name in sorted(names, key=lambda name: _place_of(name, ids)):
                 sample = decode(_unpacked(archive, name, reading.path))
-                yield _recording(sample, ((), name), reading)
+                yield without_secrets(_recording(sample, ((), name), reading), reading)
     except (BadZipFile, OSError, EOFError, ValueError, NotImplementedError, RuntimeError, zlib.error) as error:
         raise FormatError(reading.path, [f"is a damaged archive: {error}"]) from error
 

@@ -39,6 +39,8 @@ _MOST_WARNINGS = 20
 _MOST_REPAIRS = 100_000
 """A file with more repairs of a kind is refused, since nobody wrote it by hand."""
 _TOO_DEEP = "is nested too deeply to be a file that anyone wrote"
+MOST_DEPTH = 100
+"""The deepest nesting of a value inside a trace."""
 _DECODER = msgspec.json.Decoder()
 _ENCODER = msgspec.json.Encoder()
 
@@ -53,6 +55,29 @@ def decode(data: bytes | memoryview) -> Any:
         return _DECODER.decode(data)
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
+
+
+def decode_text(text: str) -> Any:
+    """Decode strict JSON in a text of a stranger, for example in an attribute of a span.
+
+    Raises ValueError also for JSON that is nested deeper than anyone writes. Whoever compares or copies such a value
+    needs more stack than there is.
+    """
+    value = decode(text.encode())
+    if text.count("{") + text.count("[") > MOST_DEPTH and is_too_deep(value):
+        raise ValueError(_TOO_DEEP)
+    return value
+
+
+def is_too_deep(value: Any) -> bool:
+    """Return whether objects and arrays are nested deeper than `MOST_DEPTH`."""
+    level = [value]
+    for _ in range(MOST_DEPTH):
+        nested = [inner for inner in level if isinstance(inner, dict | list)]
+        if not nested:
+            return False
+        level = [item for inner in nested for item in (inner.values() if isinstance(inner, dict) else inner)]
+    return any(isinstance(inner, dict | list) for inner in level)
 
 
 def members(data: bytes | memoryview) -> dict[str, msgspec.Raw] | list[msgspec.Raw]:

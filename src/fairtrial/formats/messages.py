@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from fairtrial.formats.jsontext import decode_text
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.tool_failures import has_failed, stated_failure
 from fairtrial.records.attempt import Recording
@@ -234,16 +235,16 @@ def _object(raw: Any) -> Any:
     if raw is None or raw == "":
         return {}
     if isinstance(raw, str):
-        with suppress(ValueError, RecursionError):
-            return msgspec.json.decode(raw)
+        with suppress(ValueError):
+            return decode_text(raw)
     return raw
 
 
 def response_of(text: str) -> Any:
     """Return the answer of a tool: a decoded JSON object or array, or the text if it is not JSON."""
     try:
-        value = msgspec.json.decode(text)
-    except (ValueError, RecursionError):
+        value = decode_text(text)
+    except ValueError:
         return text
     return value if isinstance(value, dict | list) else text
 

@@ -89,11 +89,16 @@ _AWS_SECRET = re.compile(r"(?=.*[a-z])(?=.*[A-Z])[A-Za-z/+]{40}$")
 _DOTTED = re.compile(r"^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$")
 
 
+def names_secret(text: str) -> bool:
+    """Return whether a text may hold the name of a secret. This takes far less time than to find the secrets."""
+    lowered = text.lower()
+    return any(mark in lowered for mark in _MARKS)
+
+
 def find(text: str) -> Iterator[tuple[int, int, str]]:
     """Yield start, end and name of each secret that stands beside a name, without the quotes around it."""
-    lowered = text.lower()
     # Most texts do not name a secret. Searching for each string in turn shows this 20 times faster than the patterns.
-    if not any(mark in lowered for mark in _MARKS):
+    if not names_secret(text):
         return
     for match in _BEARER.finditer(text):
         inner = match["bare"][1:]

@@ -46,6 +46,16 @@ def redact(text: str, *, emails: bool = True) -> tuple[str, tuple[Redaction, ...
     return text, tuple(redactions)
 
 
+def may_hold_secrets(text: str) -> bool:
+    """Return whether a text may hold a secret. False means that `redact` and `redact_json` find nothing in it.
+
+    The text may be the JSON of a value: then the answer is about the value. E-mail addresses do not count.
+    """
+    return pairs.names_secret(text) or any(
+        any(finder(text)) for kind, finder in _FINDERS_OF_SECRETS if kind not in ("pair", "email")
+    )
+
+
 def redact_json(value: Json, pointer: str = "", *, emails: bool = True) -> tuple[Json, tuple[Redaction, ...]]:
     """Return a JSON value without secrets, and the removed secrets, each with the pointer of its place.
 

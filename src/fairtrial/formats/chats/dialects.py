@@ -16,6 +16,7 @@ from fairtrial.formats.chats.langchain_messages import LANGCHAIN
 from fairtrial.formats.chats.pydantic_ai_messages import PYDANTIC_AI
 from fairtrial.formats.chats.responses_items import RESPONSES
 from fairtrial.formats.chats.vercel_ai_messages import VERCEL_AI
+from fairtrial.formats.foreign_secrets import without_secrets
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.attempt import Recording
 
@@ -99,7 +100,8 @@ def conversation(raw: Any, at: Place, reading: Diagnostics, *, name: str) -> Rec
             entry for i, message in enumerate(raw) for entry in _entries(dialect, message, (messages_at, i), reading)
         ]
         session = assemble(entries, instructions, declarations)
-    return Recording(name, msgspec.structs.replace(session, session_id=name, extra=extra or None, reward=reward))
+    trace = msgspec.structs.replace(session, session_id=name, extra=extra or None, reward=reward)
+    return without_secrets(Recording(name, trace), reading)
 
 
 def _entries(dialect: Dialect, message: Any, at: Place, reading: Diagnostics) -> Iterable[Any]:

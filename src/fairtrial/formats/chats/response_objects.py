@@ -16,6 +16,7 @@ from fairtrial.formats.chats.assembly import (
     text_at,
 )
 from fairtrial.formats.chats.responses_items import RESPONSES, is_response
+from fairtrial.formats.foreign_secrets import without_secrets
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.attempt import Recording
 from fairtrial.records.trace import Message, ToolCall, ToolResult, Usage
@@ -60,7 +61,7 @@ def _recording(chain: Sequence[tuple[int, dict[str, Any]]], name: str, reading: 
     tools = first.get("tools")
     declarations = tuple(tool for tool in tools if isinstance(tool, dict)) if isinstance(tools, list) else ()
     trace = assemble(_entries(chain, reading), text_at(first, "instructions"), declarations)
-    return Recording(name, replace(trace, session_id=name))
+    return without_secrets(Recording(name, replace(trace, session_id=name)), reading)
 
 
 def _entries(chain: Sequence[tuple[int, dict[str, Any]]], reading: Diagnostics) -> Iterator[Entry]:

@@ -12,6 +12,7 @@ from fairtrial.formats.conversation.nodes import Node, nodes_of
 from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
 from fairtrial.formats.conversation.trace_assembly import Assembly
 from fairtrial.formats.cut_off_texts import with_beginnings
+from fairtrial.formats.foreign_secrets import without_secrets
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.body import spans_of
 from fairtrial.formats.spans.span import SpanItem
@@ -54,7 +55,7 @@ def recordings_of(
     if options.join == "history":
         conversations = _joined(conversations, warnings, options)
     reading.warnings += [f"{reading.path}: {warning}" for warning in dict.fromkeys(warnings)]
-    return tuple(_recording(name, members, trace) for name, members, trace in conversations)
+    return tuple(without_secrets(_recording(name, members, trace), reading) for name, members, trace in conversations)
 
 
 def _conversations(nodes: Iterable[Node], options: TraceOptions) -> list[tuple[str, list[Node]]]:

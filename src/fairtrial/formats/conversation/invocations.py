@@ -10,7 +10,7 @@ from fairtrial.formats.conversation.call_slots import read_history, slot_of_span
 from fairtrial.formats.conversation.draft import Draft
 from fairtrial.formats.conversation.nodes import Node
 from fairtrial.formats.conversation.user_turns import Turn, Turns, turns_of
-from fairtrial.formats.conversation.withholding import reason_of
+from fairtrial.formats.dialects.facts import reason_of
 from fairtrial.records.trace import Invocation, Message, Step, ToolCall, ToolResult, Trace, Usage, split_reply
 
 _NANOSECONDS = 1e9

@@ -15,7 +15,7 @@ from fairtrial.formats.conversation.invocations import Walk, agent_of, invocatio
 from fairtrial.formats.conversation.nodes import Node
 from fairtrial.formats.conversation.timing import durations_of, spans_of_drafts
 from fairtrial.formats.conversation.user_turns import turns_of
-from fairtrial.formats.conversation.withholding import reason_of
+from fairtrial.formats.dialects.facts import reason_of
 from fairtrial.records.trace import (
     About,
     AgentDetails,

@@ -8,6 +8,7 @@ from typing import Any
 from fairtrial.formats.chats import dialects as chats
 from fairtrial.formats.chats.assembly import Entry, Instruction, UserMessage
 from fairtrial.formats.chats.openai_messages import openai_entries
+from fairtrial.formats.dialects.hidden_contents import MARKS
 from fairtrial.formats.messages import arguments_of, response_of
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span
@@ -17,7 +18,6 @@ from fairtrial.records.record import Json
 from fairtrial.records.trace import Message, Step, ToolResult, Usage
 
 _LONGEST_PATH = 20
-_HIDDEN = ("__REDACTED__", "[REDACTED]", "<REDACTED>")
 
 
 def chat_entries(messages: Json, reading: Diagnostics) -> list[Entry]:
@@ -56,7 +56,7 @@ def text_of(span: Span, *names: str) -> str:
     """Return the first of some attributes that is a text with content, or an empty text."""
     for name in names:
         value = span.attributes.get(name)
-        if isinstance(value, str) and value and value not in _HIDDEN:
+        if isinstance(value, str) and value and value not in MARKS:
             return value
     return ""
 
@@ -65,7 +65,7 @@ def data_of(span: Span, *names: str) -> Json:
     """Return the data in the first of some attributes that is there and not hidden, or None."""
     for name in names:
         value = span.attributes.get(name)
-        if value is not None and value != "" and value not in _HIDDEN:
+        if value is not None and value != "" and value not in MARKS:
             return structured(value)
     return None
 

@@ -19,11 +19,12 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from fairtrial.formats.cut_off_texts import LIMIT, is_cut_json
+from fairtrial.formats.cut_off_texts import LIMIT, LONGEST_TEXT, is_cut_json
 from fairtrial.formats.dialects.agents_sdk import OPENAI_AGENTS
 from fairtrial.formats.dialects.facts import NOTHING, Dialect, Facts, combined
 from fairtrial.formats.dialects.genai import GENAI
 from fairtrial.formats.dialects.google_adk import GOOGLE_ADK
+from fairtrial.formats.dialects.hidden_contents import with_withheld_contents
 from fairtrial.formats.dialects.langfuse import LANGFUSE
 from fairtrial.formats.dialects.langsmith import LANGSMITH
 from fairtrial.formats.dialects.mcp import MCP
@@ -32,8 +33,11 @@ from fairtrial.formats.dialects.openinference import OPENINFERENCE
 from fairtrial.formats.dialects.openllmetry import OPENLLMETRY
 from fairtrial.formats.dialects.vercel_ai import VERCEL_AI_SPANS
 from fairtrial.formats.dialects.weave import WEAVE
+from fairtrial.formats.jsontext import MOST_DEPTH, is_too_deep
 from fairtrial.formats.reading import Diagnostics
+from fairtrial.formats.spans.body import COUNT_LIMITS
 from fairtrial.formats.spans.span import Span, SpanItem
+from fairtrial.records.record import Json
 
 DIALECTS: tuple[Dialect, ...] = (
     GOOGLE_ADK,
@@ -83,14 +87,34 @@ def dialect_names(items: Iterable[SpanItem]) -> tuple[str, ...]:
 
 
 def facts_of(span: Span, reading: Diagnostics) -> Facts:
-    """Return what a span says in all its dialects together. Attributes that a limit cut off are as good as absent."""
-    cut_names = sorted(name for name, value in span.attributes.items() if is_cut_json(value))
-    if cut_names:
-        whole = {name: value for name, value in span.attributes.items() if name not in cut_names}
-        facts = facts_of(replace(span, attributes=whole), reading)
-        setting = f"{LIMIT} higher, because the limit cut {cut_names[0]} off,"
-        return facts if facts is NOTHING else replace(facts, switch=setting)
+    """Return what a span says in all its dialects together, with the reason for each content that is not recorded."""
+    facts = _facts_of(span, reading)
+    if facts is NOTHING:
+        return facts
+    if span.dropped:
+        loss = f"the limits of an SDK dropped {span.dropped} attributes or events of this span"
+        facts = replace(facts, missing=f"{loss}; set {COUNT_LIMITS} higher where the agent runs")
+    return with_withheld_contents(facts, has_lost_attributes=span.dropped > 0)
+
+
+def _facts_of(span: Span, reading: Diagnostics) -> Facts:
+    """Return what the dialects read. Attributes that a limit cut off, or that are too long, are as good as absent."""
+    missing = {name: reason for name, value in sorted(span.attributes.items()) if (reason := _gap_in(name, value))}
     facts = NOTHING
     for dialect in dialects_of(span):
-        facts = combined(facts, dialect.read(span, reading))
-    return facts
+        if not missing:
+            facts = combined(facts, dialect.read(span, reading))
+            continue
+        whole = {name: value for name, value in span.attributes.items() if name not in missing}
+        if dialect.is_span(rest := replace(span, attributes=whole)):
+            facts = combined(facts, dialect.read(rest, reading))
+    return replace(facts, missing=next(iter(missing.values()))) if missing and facts is not NOTHING else facts
+
+
+def _gap_in(name: str, value: Json) -> str:
+    """Return the reason for which an attribute is not read, or an empty text."""
+    if not isinstance(value, str):
+        return f"the attribute {name} is nested deeper than {MOST_DEPTH} levels" if is_too_deep(value) else ""
+    if len(value) > LONGEST_TEXT:
+        return f"the attribute {name} is longer than 16 MiB; record shorter texts where the agent runs"
+    return f"a limit cut {name} off; set {LIMIT} higher where the agent runs" if is_cut_json(value) else ""

@@ -28,7 +28,8 @@ class Facts(Record, frozen=True):
     knows that the id in the span is another than the id in messages.
     `usage` is the usage of one model call. `response_id` is the same in all spans of one model call.
     `invocation` is the source's own name of the invocation. `hands_over` says that the tool passes control to another
-    agent. `switch` is the setting that records contents. `finish_reason` is why the model stopped.
+    agent. `switch` is the setting that records contents. `missing` is a reason for absent contents that the span itself
+    shows, for example a limit. `finish_reason` is why the model stopped.
     """
 
     kind: Kind = "other"
@@ -49,6 +50,7 @@ class Facts(Record, frozen=True):
     finish_reason: str = ""
     error_type: str = ""
     switch: str = ""
+    missing: str = ""
 
 
 NOTHING = Facts()
@@ -64,6 +66,15 @@ class Dialect(NamedTuple):
     name: str
     is_span: Callable[[Span], bool]
     read: Callable[[Span, Diagnostics], Facts]
+
+
+def reason_of(facts: Facts) -> str:
+    """Return the reason for a content that a span does not have, with the setting that records it."""
+    if facts.missing:
+        return facts.missing
+    if not facts.switch:
+        return "the spans do not hold this content"
+    return f"the spans do not hold this content; set {facts.switch} where the agent runs"
 
 
 def combined(first: Facts, second: Facts) -> Facts:

@@ -13,6 +13,9 @@ from fairtrial.text.display import visible_line
 
 _Key = tuple[str, str]
 
+COUNT_LIMITS = "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT and OTEL_SPAN_EVENT_COUNT_LIMIT"
+"""The variables of OpenTelemetry that limit how many attributes and events a span has."""
+
 
 def spans_of(items: Iterable[SpanItem], warnings: list[str]) -> list[Span]:
     """Return the spans of a body in the order of their start, each once and with the events of its log records.
@@ -43,6 +46,11 @@ def spans_of(items: Iterable[SpanItem], warnings: list[str]) -> list[Span]:
     if unended:
         name = visible_line(unended[0].name)
         warnings.append(f"{len(unended)} spans never ended, for example {name!r}; their duration is not known")
+    if cut := [span for span in spans.values() if span.dropped]:
+        warnings.append(
+            f"an SDK dropped attributes or events of {len(cut)} spans, for example of {visible_line(cut[0].name)!r}; "
+            f"raise {COUNT_LIMITS} where the agent runs"
+        )
     return sorted(spans.values(), key=lambda span: (span.start, span.place))
 
 

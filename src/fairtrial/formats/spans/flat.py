@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from fairtrial.formats.spans.otlp_json import failure_of, kind_name
+from fairtrial.formats.spans.otlp_json import dropped_count, failure_of, kind_name
 from fairtrial.formats.spans.span import Span, SpanEvent
 from fairtrial.formats.spans.span_values import hex_id, nanoseconds, without_nulls
 from fairtrial.records.record import Json
@@ -62,6 +62,7 @@ def flat_span(raw: dict[str, Any]) -> Span:
         failure_of(_first(status, ("code", "status_code")), message),
         _text(scope.get("name")),
         _object(resource.get("attributes", resource)),
+        dropped=dropped_count(raw),
     )
 
 

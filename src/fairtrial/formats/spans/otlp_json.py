@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fairtrial.formats.spans.span import LogRecord, Span, SpanEvent, SpanItem
-from fairtrial.formats.spans.span_values import any_value, hex_id, key_values, nanoseconds
+from fairtrial.formats.spans.span_values import any_value, hex_id, key_values, nanoseconds, whole_number
 from fairtrial.records.record import Json
 
 _RESOURCE_SPANS = ("resourceSpans", "resource_spans", "batches")
@@ -15,6 +15,7 @@ _SCOPE_SPANS = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans", "ins
 _SCOPE_LOGS = ("scopeLogs", "scope_logs", "instrumentationLibraryLogs")
 _SCOPE = ("scope", "instrumentationLibrary", "instrumentation_library")
 _KINDS = ("", "internal", "server", "client", "producer", "consumer")
+_DROPPED = (("droppedAttributesCount", "dropped_attributes_count"), ("droppedEventsCount", "dropped_events_count"))
 _FAILED = (2, "STATUS_CODE_ERROR", "ERROR", "StatusCode.ERROR", "2")
 
 
@@ -57,7 +58,18 @@ def span(raw: dict[str, Any], scope: str = "", resource: dict[str, Json] | None 
         failure_of(status.get("code"), status.get("message")) if isinstance(status, dict) else "",
         scope,
         resource or {},
+        dropped=dropped_count(raw),
     )
+
+
+def dropped_count(raw: dict[str, Any]) -> int:
+    """Return how many attributes and events of a span the SDK dropped, the attributes of its events included."""
+    counts = [
+        whole_number(_member(holder, camel, snake)) or 0
+        for holder in (raw, *_objects(raw, ("events",)))
+        for camel, snake in _DROPPED
+    ]
+    return sum(counts)
 
 
 def failure_of(code: Any, message: Any) -> str:

@@ -118,6 +118,9 @@ def _span(raw: Any, scope: str, resource: dict[str, Json]) -> Span:
         failure_of(raw.status.code, raw.status.message),
         scope,
         resource,
+        dropped=raw.dropped_attributes_count
+        + raw.dropped_events_count
+        + sum(event.dropped_attributes_count for event in raw.events),
     )
 
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
-from fairtrial.formats.jsontext import decode
+from fairtrial.formats.jsontext import MOST_DEPTH, decode_text
 from fairtrial.records.record import Json
 
 _NANOSECONDS = 1_000_000_000
@@ -20,7 +20,6 @@ _FRACTION = re.compile(r"(.*:\d\d)[.,](\d+)(.*)\Z")
 _LONGEST_ID = 200
 _LONGEST_JSON = 16 << 20
 """A longer text is not decoded as JSON. It stays a text."""
-_MOST_DEPTH = 100
 _LAST_SECOND = 4_102_444_800
 """The year 2100. A larger number of seconds is a number of milliseconds, microseconds or nanoseconds."""
 
@@ -107,15 +106,15 @@ def structured(value: Json) -> Json:
         if not isinstance(value, str) or len(value) > _LONGEST_JSON or value[:1] not in ("{", "[", '"'):
             return value
         try:
-            value = decode(value.encode())
-        except (ValueError, UnicodeEncodeError):
+            value = decode_text(value)
+        except ValueError:
             return value
     return value
 
 
 def any_value(raw: Any, depth: int = 0) -> Json:
     """Return a value of OTLP, for example `{"stringValue": "a"}`. Members of the union that are null are ignored."""
-    if not isinstance(raw, dict) or depth > _MOST_DEPTH:
+    if not isinstance(raw, dict) or depth > MOST_DEPTH:
         return None
     for key, value in raw.items():
         if value is not None and (member := _UNION.get(key)) is not None:

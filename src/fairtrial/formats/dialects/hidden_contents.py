@@ -1,0 +1,57 @@
+"""Which contents in the messages of a span are only marks, or were dropped by the limits of an SDK?"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from fairtrial.formats.chats.assembly import Entry, UserMessage
+from fairtrial.formats.dialects.facts import Facts, reason_of
+from fairtrial.records.record import Json
+from fairtrial.records.trace import Message, Thought, ToolCall, ToolResult
+
+MARKS = ("__REDACTED__", "[REDACTED]", "<REDACTED>")
+"""Texts that instrumentations write in place of a content. A text that only contains a mark is a content."""
+
+_AnyEntry = TypeVar("_AnyEntry", bound=Entry)
+
+
+def with_withheld_contents(facts: Facts, *, has_lost_attributes: bool) -> Facts:
+    """Return facts in which each hidden content is withheld, with the reason.
+
+    If a span has lost attributes, a call without arguments may have had arguments, and an answer without steps may have
+    had steps. Both are then withheld.
+    """
+    reason = reason_of(facts)
+    entries = facts.input
+    if entries is not None:
+        entries = tuple(_withheld(entry, reason, has_lost_attributes) for entry in entries)
+    steps = facts.output
+    if steps is not None:
+        steps = tuple(_withheld(step, reason, has_lost_attributes) for step in steps)
+        steps = None if has_lost_attributes and not steps else steps
+    result = None if facts.result is None else _withheld(facts.result, reason, has_lost_attributes)
+    if (entries, steps, result) == (facts.input, facts.output, facts.result):
+        return facts
+    return replace(facts, input=entries, output=steps, result=result)
+
+
+def _withheld(entry: _AnyEntry, reason: str, has_lost_attributes: bool) -> _AnyEntry:
+    """Return an entry, or the entry without its content if the content is only a mark."""
+    if isinstance(entry, UserMessage):
+        message = _withheld(entry.message, reason, has_lost_attributes)
+        return entry if message is entry.message else replace(entry, message=message)
+    if isinstance(entry, Message | Thought) and _is_mark(entry.text):
+        return replace(entry, text="", withheld=reason)
+    if isinstance(entry, ToolResult) and _is_mark(entry.response):
+        return replace(entry, response=None, withheld=reason)
+    if isinstance(entry, ToolCall):
+        is_lost = has_lost_attributes and not entry.args
+        if is_lost or any(_is_mark(value) for value in entry.args.values()):
+            return replace(entry, args={}, withheld=entry.withheld or reason)
+    return entry
+
+
+def _is_mark(value: Json) -> bool:
+    return isinstance(value, str) and value in MARKS

@@ -1,0 +1,145 @@
+"""Are contents that a span hides, drops or cannot hold kept apart from empty contents?"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from fairtrial import Invocation, Recording
+from fairtrial.formats import cut_off_texts
+from fairtrial.formats.conversation import recordings_of
+from fairtrial.formats.dialects import dialect_table
+from fairtrial.formats.reading import Diagnostics
+from fairtrial.formats.recognise import read
+from fairtrial.records.trace import ToolResult
+from span_files import below, call, otlp, span, tool
+
+KEY = "sk-ant-api03-" + "Q7wZkM2vTb" * 9 + "-AA"
+HIDDEN = "__REDACTED__"
+
+
+def read_spans(*spans: dict[str, Any]) -> tuple[Recording, list[str]]:
+    """Return the only recording in spans, and the warnings."""
+    reading = Diagnostics("a")
+    (recording,) = recordings_of(read(json.dumps(otlp(*spans)).encode(), "a").spans, reading)
+    return recording, reading.warnings
+
+
+def invocation_of(*spans: dict[str, Any]) -> Invocation:
+    """Return the only invocation in spans."""
+    return read_spans(*spans)[0].trace.invocations[0]
+
+
+def openinference(**attributes: Any) -> dict[str, Any]:
+    """Return a model call of OpenInference. Two underscores in a name are a dot."""
+    raw = span(1, **attributes)
+    kind = {"key": "openinference.span.kind", "value": {"stringValue": "LLM"}}
+    return {**raw, "attributes": [*raw["attributes"][1:], kind]}
+
+
+def test_a_mark_in_place_of_a_text_is_withheld() -> None:
+    """OpenInference writes the mark as the content of a message. It is neither a question nor a reply."""
+    invocation = invocation_of(
+        openinference(
+            llm__input_messages__0__message__role="user",
+            llm__input_messages__0__message__content=HIDDEN,
+            llm__output_messages__0__message__role="assistant",
+            llm__output_messages__0__message__content=HIDDEN,
+        )
+    )
+    assert invocation.final_response is not None
+    for message in (invocation.user, invocation.final_response):
+        assert message.text == ""
+        assert "OPENINFERENCE_HIDE_INPUTS" in message.withheld
+
+
+def test_a_mark_in_place_of_a_result_is_withheld() -> None:
+    """The call of the tool and its name are known."""
+    result = tool(1, "get", **{"gen_ai.tool.call.arguments": "{}", "gen_ai.tool.call.result": f" {HIDDEN}"})
+    assert [step.withheld for step in invocation_of(result).steps or () if isinstance(step, ToolResult)] == [""]
+    hidden = call(2, ["hi"], "[REDACTED]")
+    reply = invocation_of(hidden).final_response
+    assert reply is not None
+    assert (reply.text, bool(reply.withheld)) == ("", True)
+
+
+def test_dropped_attributes_are_said() -> None:
+    """A call without arguments may have had arguments. The reason names the limits of the SDK."""
+    parts = [{"type": "tool_call", "id": "1", "name": "get", "arguments": {}}]
+    raw = call(1, ["hi"], "")
+    raw["attributes"][2]["value"]["stringValue"] = json.dumps([{"role": "assistant", "parts": parts}])
+    (complete,) = invocation_of(raw).tool_calls
+    recording, warnings = read_spans({**raw, "droppedAttributesCount": 3})
+    (cut,) = recording.trace.invocations[0].tool_calls
+    assert complete.withheld == ""
+    assert "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT" in cut.withheld
+    assert any("dropped attributes or events of 1 spans" in warning for warning in warnings)
+
+
+def test_dropped_events_are_counted() -> None:
+    """Older instrumentations write messages as events."""
+    raw = {**span(1), "droppedEventsCount": 2, "events": [{"name": "x", "droppedAttributesCount": 1}]}
+    recording, _ = read_spans(raw)
+    reply = recording.trace.invocations[0].final_response
+    assert reply is not None
+    assert "dropped 3 attributes or events" in reply.withheld
+
+
+def test_a_text_that_is_too_long_is_withheld(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its beginning is kept. A structured content that holds such a text is withheld as a whole."""
+    monkeypatch.setattr(cut_off_texts, "LONGEST_TEXT", 5000)
+    reply = invocation_of(call(1, ["hi"], "x" * 5001)).final_response
+    assert reply is not None
+    assert (reply.text, len(reply.beginning)) == ("", 1000)
+    assert "16 MiB" in reply.withheld
+    answer = tool(2, "get", **{"gen_ai.tool.call.result": json.dumps({"page": ["x" * 5001]})})
+    (result,) = [step for step in invocation_of(answer).steps or () if isinstance(step, ToolResult)]
+    assert result.response is None
+    assert "16 MiB" in result.withheld
+
+
+def test_an_attribute_that_is_too_long_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reason names the attribute, so that its content is not thought to be switched off."""
+    monkeypatch.setattr(dialect_table, "LONGEST_TEXT", 5000)
+    reply = invocation_of(call(1, ["hi"], "x" * 5001)).final_response
+    assert reply is not None
+    assert "gen_ai.output.messages is longer than 16 MiB" in reply.withheld
+
+
+def test_secrets_in_spans_are_removed() -> None:
+    """The recording holds neither the key in the user's text nor the password among the arguments."""
+    arguments = json.dumps({"password": "hunter2hunter2", "to": "kim@example.org"})
+    model = call(1, [f"my key is {KEY}"], "done")
+    recording, warnings = read_spans(model, below(tool(2, "login", **{"gen_ai.tool.call.arguments": arguments}), model))
+    (invocation,) = recording.trace.invocations
+    assert invocation.user.text == "my key is [REDACTED:provider_key]"
+    assert invocation.tool_calls[0].args == {"password": "[REDACTED:pair]", "to": "kim@example.org"}
+    assert any("1 pair, 1 provider_key" in warning for warning in warnings)
+
+
+def test_secrets_in_message_lists_are_removed() -> None:
+    """Requests that a proxy wrote hold what users paste."""
+    messages = [{"role": "user", "content": f"use {KEY}"}, {"role": "assistant", "content": "ok"}]
+    (recording,) = read(json.dumps(messages).encode(), "a").recordings
+    assert recording.trace.invocations[0].user.text == "use [REDACTED:provider_key]"
+
+
+def test_a_recording_without_secrets_stays_the_same() -> None:
+    """A word such as "token" is not a secret."""
+    recording, warnings = read_spans(call(1, ["reset my token"], "done"))
+    assert recording.trace.invocations[0].user.text == "reset my token"
+    assert warnings == []
+
+
+@pytest.mark.parametrize("depth", [101, 900, 5000])
+def test_contents_that_are_nested_too_deeply_stay_texts(depth: int) -> None:
+    """Nothing needs more stack than there is to compare or to copy such a content."""
+    deep = '{"a":' * depth + "1" + "}" * depth
+    (invoked,) = invocation_of(tool(1, "get", **{"gen_ai.tool.call.arguments": deep})).tool_calls
+    assert invoked.args == {"arguments": deep}
+    calls = [{"id": "1", "function": {"name": "get", "arguments": deep}}]
+    messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": None, "tool_calls": calls}]
+    (recording,) = read(json.dumps(messages).encode(), "a").recordings
+    assert recording.trace.invocations[0].tool_calls[0].args == {"arguments": deep}
