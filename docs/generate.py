@@ -14,6 +14,7 @@ import click
 
 import fairtrial
 from fairtrial import cli
+from fairtrial.agents.endpoint_template import CallPaths, EndpointTemplate, StartRequest
 from fairtrial.config.criterion_options import threshold_option
 from fairtrial.config.custom_metric_options import (
     CodeConfig,
@@ -175,6 +176,36 @@ Names may be in snake_case or camelCase. `null` means the default if the default
 array. Otherwise it is an error."""
 
 
+TEMPLATE_SECTIONS: dict[type, tuple[str, str]] = {
+    EndpointTemplate: ("The template", "The file of `endpoint:FILE`."),
+    StartRequest: ("start", "A request before the first message, for example for a session."),
+    CallPaths: ("calls", "The calls of tools in a reply. The other paths begin at each call."),
+}
+"""The sections of the page of the template of an endpoint."""
+
+
+def endpoint_template() -> str:
+    """The page of all options of the template of an endpoint."""
+    sections = [_MADE, "# The template of an endpoint", _TEMPLATE_INTRODUCTION]
+    addresses = {kind: f"#{title.lower().replace(' ', '-')}" for kind, (title, _) in TEMPLATE_SECTIONS.items()}
+    for kind, (title, introduction) in TEMPLATE_SECTIONS.items():
+        sections += [f"## {title}", introduction, option_table(options_of(kind), addresses)]
+    return "\n\n".join(sections) + "\n"
+
+
+_TEMPLATE_INTRODUCTION = """\
+[Connect an endpoint](../how-to/connect-an-endpoint.md#any-endpoint-with-json) shows a template. The options that name
+a place in a reply are paths, a part of JSONPath (RFC 9535):
+
+| path | |
+|---|---|
+| `$.answer.text`, `$['answer']` | a key |
+| `$.steps[0]`, `$.steps[-1]` | an item, from the beginning or from the end |
+| `$.steps[*].name` | every item |
+| `$..text` | a key at any depth |
+| `$.steps[?(@.type=='tool')]`, `$.steps[?@.tool]` | the items with a value, or with a key |"""
+
+
 def _sections_of_options() -> dict[type, str]:
     """The addresses of the sections, for links from options."""
     titles = {kind: title.lower().replace(" ", "-") for kind, (title, _) in OPTION_SECTIONS.items()}
@@ -212,6 +243,7 @@ PAGES: dict[Path, Callable[[], str]] = {
     REFERENCE / "command-line.md": command_line,
     REFERENCE / "criteria-options.md": criteria_options,
     REFERENCE / "configuration-options.md": configuration_options,
+    REFERENCE / "endpoint-template.md": endpoint_template,
     REFERENCE / "public-names.md": public_names,
 }
 

@@ -51,10 +51,19 @@ class _Server(ThreadingHTTPServer):
         """Print nothing: a client that gave up is gone when it is answered, and a script may raise to break off."""
 
 
-class ChatServer:
+@dataclass(frozen=True)
+class Request:
+    """A request: its method, the path without `/v1`, and its JSON."""
+
+    method: str
+    path: str
+    body: Any
+
+
+class JsonServer:
     """The server, as a context manager; `requests` are the bodies and headers that it was sent."""
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, route: Callable[[Request], Answer]) -> None:
         self.requests: list[tuple[dict[str, Any], dict[str, str]]] = []
         self._closing = threading.Event()
         outer = self
@@ -63,9 +72,11 @@ class ChatServer:
             protocol_version = "HTTP/1.1"
 
             def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                body = json.loads(self.rfile.read(int(self.headers["content-length"] or 0)) or b"null")
                 outer.requests.append((body, {name.lower(): value for name, value in self.headers.items()}))
-                self._answer(script(body))
+                self._answer(route(Request(self.command, self.path.removeprefix("/v1"), body)))
+
+            do_GET = do_DELETE = do_POST  # noqa: N815
 
             def _answer(self, answer: Answer) -> None:
                 if isinstance(answer, Silence):
@@ -105,6 +116,13 @@ class ChatServer:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join(10)
+
+
+class ChatServer(JsonServer):
+    """A server that answers every request by a script."""
+
+    def __init__(self, script: Script) -> None:
+        super().__init__(lambda request: script(request.body))
 
 
 def completion(message: dict[str, Any], **more: Any) -> dict[str, Any]:

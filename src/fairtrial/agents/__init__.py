@@ -28,8 +28,13 @@ class _Kind(NamedTuple):
 KINDS: dict[str, _Kind] = {
     "http": _Kind("http"),
     "https": _Kind("http"),
+    "responses": _Kind("openai_responses"),
+    "endpoint": _Kind("json_endpoint"),
+    "process": _Kind("process"),
     "a2a": _Kind("a2a"),
     "adk": _Kind("adk", ("google.adk:BaseAgent", "google.adk:BaseNode", "google.adk:App")),
+    "adk-server": _Kind("adk_server"),
+    "langgraph-server": _Kind("langgraph_server"),
     "langgraph": _Kind("langgraph", ("langchain_core:Runnable", "langgraph:StateGraph")),
     "openai-agents": _Kind("openai_agents", ("agents:AgentBase",)),
     "pydantic-ai": _Kind("pydantic_ai", ("pydantic_ai:AbstractAgent",)),

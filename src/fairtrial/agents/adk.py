@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import replace
-
+from fairtrial.agents.adk_events import CONFIRMATION, confirmations_in, items_of_event
 from fairtrial.agents.approvals import Approvals
 from fairtrial.agents.declarations import add_declarations
 from fairtrial.agents.factories import AgentSource
@@ -21,28 +20,16 @@ from fairtrial.agents.routing import route_call
 from fairtrial.agents.stopwatch import Stopwatch
 from fairtrial.agents.user_parts import content_of
 from fairtrial.errors import AgentError, UsageError, nearest
-from fairtrial.formats.adk import content
-from fairtrial.formats.reading import Diagnostics
 from fairtrial.importing import import_extra, import_failure, import_object
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase, SessionInput
 from fairtrial.records.record import Json
-from fairtrial.records.trace import About, AgentDetails, Approval, Message, Part, Step, Thought, ToolCall
+from fairtrial.records.trace import About, AgentDetails, Approval, Part, ToolCall
 
 EXTRA = "agents-adk"
 _USER = "test_user_id"
 _STEERING = ("transfer_to_agent", "set_model_response", "finish_task")
-_CONFIRMATION = "adk_request_confirmation"
 _TOOLS_AT_ONCE = 64
-_EVENT_KEYS = (
-    "author",
-    "content",
-    "grounding_metadata",
-    "usage_metadata",
-    "model_version",
-    "error_code",
-    "error_message",
-)
 
 
 def agent_at(target: str) -> AdkAgent:
@@ -217,7 +204,7 @@ class AdkSession:
             types.Part(
                 function_response=types.FunctionResponse(
                     id=request_id,
-                    name=_CONFIRMATION,
+                    name=CONFIRMATION,
                     response={"confirmed": decision.decision != "reject", "payload": decision.args},
                 )
             )
@@ -238,8 +225,9 @@ class AdkSession:
                 if event.partial or event.author == "user":
                     continue
                 last = event
-                self._waiting |= _confirmations(event)
-                for item in _items(event):
+                items = items_of_event(plain(event.model_dump(exclude_none=True)), is_final=event.is_final_response())
+                self._waiting |= confirmations_in(items)
+                for item in items:
                     yield item
         yield self._watch.times.durations
         session = await self._runner.session_service.get_session(app_name=self._runner.app_name, **ids)
@@ -256,42 +244,10 @@ def _sent_part(part: Part) -> Any:
     return types.Part(inline_data=types.Blob(data=content_of(part), **names))
 
 
-def _confirmations(event: Any) -> dict[str, ToolCall]:
-    """Return the calls that wait for a confirmation, by the id of the request."""
-    calls: dict[str, ToolCall] = {}
-    for request in event.get_function_calls():
-        original = (request.args or {}).get("originalFunctionCall")
-        if request.name == _CONFIRMATION and isinstance(original, dict):
-            name, args = str(original.get("name")), plain(original.get("args") or {})
-            calls[str(request.id)] = ToolCall(name, args, str(original.get("id")))
-    return calls
-
-
 def _threaded() -> Any:
     """Return a configuration with sync tools in threads. A tool that waits then delays no other conversation."""
     config = import_extra("google.adk.agents.run_config", EXTRA)
     return config.RunConfig(tool_thread_pool_config=config.ToolThreadPoolConfig(max_workers=_TOOLS_AT_ONCE))
-
-
-def _items(event: Any) -> list[Item]:
-    """Return the items of an event: the group, its steps, and the tokens of its model call."""
-    raw = {key: value for key, value in plain(event.model_dump(exclude_none=True)).items() if key in _EVENT_KEYS}
-    reading = Diagnostics("event", lenient=True)
-    group, steps, usage = content.event(raw, (), reading)
-    if event.is_final_response() and all(isinstance(step, Message | Thought) for step in steps):
-        steps = _reply(steps)
-    items: list[Item] = [replace(group, size=len(steps)), *steps]
-    return items if usage is None else [*items, usage]
-
-
-def _reply(steps: list[Step]) -> list[Step]:
-    """Return the steps of a final response with its texts joined into one message, as in ADK."""
-    texts = [step for step in steps if isinstance(step, Message)]
-    if len(texts) < 2:
-        return steps
-    text = "\n".join(message.text for message in texts if message.text)
-    whole = replace(texts[0], text=text, parts=tuple(part for message in texts for part in message.parts))
-    return [*(step for step in steps if isinstance(step, Thought)), whole]
 
 
 class _Watch:

@@ -3,38 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
+from fairtrial.agents.endpoint_client import StreamEvent
 from fairtrial.records.trace import Message, Step, Thought
 
 _THINKING = re.compile(r"\s*<think(?:ing)?>(.*?)</think(?:ing)?>\s*", re.DOTALL)
 
 
-def decode_reply(content_type: str, content: bytes) -> Any:
-    """Return the JSON of a reply. The pieces of a stream are joined. Raises ValueError or RecursionError."""
-    if not content_type.startswith("text/event-stream"):
-        return msgspec.json.decode(content)
-    reply: dict[str, Any] = {}
+def whole_reply(reply: Any) -> Any:
+    """Return the JSON of a reply. The pieces of a stream are joined."""
+    if not isinstance(reply, list) or not all(isinstance(event, StreamEvent) for event in reply):
+        return reply
+    whole: dict[str, Any] = {}
     message: dict[str, Any] = {"role": "assistant", "content": ""}
-    for event in _events(content):
+    for event in (event.data for event in reply if isinstance(event.data, dict)):
         for choice in event.pop("choices", None) or ():
             if isinstance(choice, dict) and choice.get("index", 0) == 0:
                 _add(message, choice.get("delta") or choice.get("message") or {})
-        reply |= {name: value for name, value in event.items() if value is not None}
-    return {**reply, "choices": [{"message": message}]}
-
-
-def _events(content: bytes) -> Iterator[dict[str, Any]]:
-    for line in content.decode().splitlines():
-        name, _, data = line.partition(":")
-        if name == "data" and data.strip() not in ("", "[DONE]"):
-            event = msgspec.json.decode(data.strip())
-            if isinstance(event, dict):
-                yield event
+        whole |= {name: value for name, value in event.items() if value is not None}
+    return {**whole, "choices": [{"message": message}]}
 
 
 def _add(message: dict[str, Any], delta: dict[str, Any]) -> None:

@@ -41,9 +41,9 @@ def with_checkpointer(graph: Any) -> Any:
 
 async def stop_of(graph: Any, config: dict[str, Any], interrupts: Sequence[Any], messages: list[Any]) -> Stop | None:
     """Return the stop of a graph that waits for decisions, or None if it has ended or asks another question."""
-    requests = [(interrupt.id, request) for interrupt in interrupts for request in _requests(interrupt.value)]
+    requests = [(interrupt.id, request) for interrupt in interrupts for request in requests_in(interrupt.value)]
     if requests:
-        return _MiddlewareStop(requests, _open_calls(messages))
+        return MiddlewareStop(requests, _open_calls(messages))
     if interrupts or not _has_breakpoints(graph) or not getattr(graph, "checkpointer", None):
         return None
     nodes = tuple((await graph.aget_state(config)).next)
@@ -60,7 +60,7 @@ def _has_middleware(graph: Any) -> bool:
     return isinstance(nodes, dict) and any(str(name).startswith(_MIDDLEWARE) for name in nodes)
 
 
-def _requests(value: Any) -> list[dict[str, Any]]:
+def requests_in(value: Any) -> list[dict[str, Any]]:
     """Return the requests of LangChain's middleware in the value of an interrupt: one for each call, or a batch."""
     if not isinstance(value, dict):
         return []
@@ -81,7 +81,7 @@ def _open_calls(messages: list[Any]) -> list[ToolCall]:
 
 
 @dataclass(frozen=True)
-class _MiddlewareStop:
+class MiddlewareStop:
     """LangChain's HumanInTheLoopMiddleware waits. `requests` are its requests with the ids of their interrupts."""
 
     requests: list[tuple[str, dict[str, Any]]]
@@ -103,6 +103,10 @@ class _MiddlewareStop:
         return calls
 
     async def resume(self, graph: Any, config: dict[str, Any], decisions: Sequence[Approval]) -> Any:  # noqa: ARG002
+        """Return the command with the answers."""
+        return import_extra("langgraph.types", EXTRA).Command(resume=self.answers(decisions))
+
+    def answers(self, decisions: Sequence[Approval]) -> dict[str, Any]:
         """Return the decisions by the ids of the interrupts."""
         answers: dict[str, Any] = {}
         for (interrupt_id, request), decision in zip(self.requests, decisions, strict=True):
@@ -111,7 +115,7 @@ class _MiddlewareStop:
                 answers[interrupt_id] = answer
             else:
                 answers.setdefault(interrupt_id, {"decisions": []})["decisions"].append(answer)
-        return import_extra("langgraph.types", EXTRA).Command(resume=answers)
+        return answers
 
 
 def _middleware_decision(name: str, decision: Approval) -> dict[str, Any]:

@@ -2,38 +2,32 @@
 
 from __future__ import annotations
 
-import functools
-import os
-import uuid
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
-from urllib.parse import urlsplit
+from dataclasses import dataclass
+from typing import Any
 
-import msgspec
-
-from fairtrial.agents.chat_replies import decode_reply, separate_thoughts
-from fairtrial.agents.urls import HttpStatusError, check_answers, parts_of
+from fairtrial.agents.chat_replies import separate_thoughts, whole_reply
+from fairtrial.agents.endpoint_client import (
+    BODY,
+    SHOWN,
+    EndpointAgent,
+    EndpointClient,
+    connect,
+    fill,
+    object_in,
+    url_parts,
+)
 from fairtrial.agents.user_parts import base64_of, data_url, file_name, kind_of
-from fairtrial.errors import AgentError, UsageError
+from fairtrial.errors import AgentError
 from fairtrial.formats.messages import steps_of
 from fairtrial.formats.reading import Diagnostics
-from fairtrial.importing import import_extra
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
 from fairtrial.records.trace import About, Message, Part, Step, Usage, split_reply
 from fairtrial.text.display import shortened
 
-KEY = "FAIRTRIAL_AGENT_API_KEY"
-HEADERS = "FAIRTRIAL_AGENT_HEADERS"
-BODY = "FAIRTRIAL_AGENT_BODY"
-CONVERSATION = "{conversation}"
-"""Stands for the id of the conversation in the values of the headers and of the body."""
-_MOST_REDIRECTS = 3
 _ENDPOINT = "/chat/completions"
-_SHOWN = 300
-_CONNECT_SECONDS = 10.0
 
 
 def agent_at(target: str) -> ChatAgent:
@@ -42,54 +36,22 @@ def agent_at(target: str) -> ChatAgent:
     The URL may end in `/chat/completions` or not. For example, `http://localhost:8000/v1#gpt` means the model `gpt`.
     Raises UsageError.
     """
-    import_extra("httpx2", "http")
     url, _, model = target.partition("#")
-    parts = parts_of(url, like="http://localhost:8000/v1")
-    if parts.username or parts.password:
-        raise UsageError(f"must hold no password; a key is taken from the environment variable {KEY}")
+    parts = url_parts(url, like="http://localhost:8000/v1")
     path = parts.path.rstrip("/")
     endpoint = parts._replace(path=path if path.endswith(_ENDPOINT) else path + _ENDPOINT).geturl()
-    _object_in(HEADERS)
-    return ChatAgent(endpoint, model or "default", _object_in(BODY))
-
-
-def _object_in(variable: str) -> dict[str, Any]:
-    """Return the JSON object in a variable. Raises UsageError without the value, because the value may be secret."""
-    text = os.environ.get(variable) or "{}"
-    try:
-        value = msgspec.json.decode(text)
-    except (ValueError, RecursionError):
-        value = None
-    if not isinstance(value, dict) or (variable == HEADERS and not all(isinstance(v, str) for v in value.values())):
-        kind = " of strings" if variable == HEADERS else ""
-        raise UsageError(f"the environment variable {variable} must hold a JSON object{kind}")
-    return value
-
-
-def _filled(value: Any, conversation: str) -> Any:
-    """Return a value with the id of the conversation in its texts."""
-    if isinstance(value, str):
-        return value.replace(CONVERSATION, conversation)
-    if isinstance(value, dict):
-        return {name: _filled(inner, conversation) for name, inner in value.items()}
-    return [_filled(inner, conversation) for inner in value] if isinstance(value, list) else value
+    return ChatAgent(endpoint, model or "default", body=object_in(BODY))
 
 
 @dataclass(frozen=True, slots=True)
-class ChatAgent:
+class ChatAgent(EndpointAgent):
     """An agent that answers chat completions: each request carries the conversation so far.
 
     The agent runs its tools itself. It reports calls in the reply's `tool_calls`, or calls and results in a list
-    `messages` beside `choices`. If a reply has `messages`, the list holds every step of the agent. `body` are more
-    fields of each request.
+    `messages` beside `choices`. If a reply has `messages`, the list holds every step of the agent.
     """
 
-    url: str
     model: str = "default"
-    body: dict[str, Any] = field(default_factory=dict)
-    refuses_environment: ClassVar[str] = (
-        "a chat endpoint runs its tools itself, and an environment cannot answer the calls"
-    )
 
     def refuses_parts(self, parts: Sequence[Part]) -> str:
         """Return why a request cannot hold the parts. Only a picture has a place for its URL."""
@@ -97,33 +59,12 @@ class ChatAgent:
             return "a chat endpoint takes the URL of pictures only; give the data of other files"
         return ""
 
-    async def check_target(self) -> None:
-        """Raise UsageError if no server accepts connections at the URL. Any response is good enough."""
-        httpx = import_extra("httpx2", "http")
-        async with httpx.AsyncClient(timeout=_CONNECT_SECONDS, verify=_verify(self.url)) as client:
-            await check_answers(client, httpx, self.url)
-
     @asynccontextmanager
     async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[ChatSession]:  # noqa: ARG002
         """Open a conversation with connections of its own."""
-        httpx = import_extra("httpx2", "http")
-        key = os.environ.get(KEY)
-        conversation = str(uuid.uuid4())
-        headers = {"authorization": f"Bearer {key}"} if key else {}
-        headers |= _filled(_object_in(HEADERS), conversation)
-        async with httpx.AsyncClient(headers=headers, timeout=None, verify=_verify(self.url)) as client:
-            fields = {"model": self.model, **_filled(self.body, conversation)}
-            yield ChatSession(client, httpx.HTTPError, self.url, fields)
-
-
-@functools.cache
-def _certificates() -> Any:
-    return import_extra("httpx2", "http").create_ssl_context()
-
-
-def _verify(url: str) -> Any:
-    """Return the certificates for a URL. They are loaded once and only if needed, because loading takes long."""
-    return _certificates() if url.startswith("https:") else False
+        async with connect(self.url) as client:
+            fields = {"model": self.model, **fill(self.body, client.conversation)}
+            yield ChatSession(client, self.url, fields)
 
 
 class ChatSession:
@@ -131,9 +72,8 @@ class ChatSession:
 
     about: About | None = None
 
-    def __init__(self, client: Any, http_error: type[Exception], url: str, fields: dict[str, Any]) -> None:
+    def __init__(self, client: EndpointClient, url: str, fields: dict[str, Any]) -> None:
         self._client = client
-        self._http_error = http_error
         self._url = url
         self._fields = fields
         self._messages: list[dict[str, Any]] = []
@@ -141,7 +81,9 @@ class ChatSession:
     async def send(self, message: str, parts: Sequence[Part] = ()) -> AsyncIterator[Item]:
         """Post the conversation so far. Raises AgentError if the reply is not a chat completion."""
         self._messages.append({"role": "user", "content": _content(message, parts)})
-        reply = await self._post({**self._fields, "messages": self._messages})
+        reply = whole_reply(await self._client.post(self._url, {**self._fields, "messages": self._messages}))
+        if not isinstance(reply, dict):
+            raise AgentError(f"{self._url}: must reply an object with 'choices', got {shortened(str(reply), SHOWN)}")
         usage = _usage(reply)
         if usage is not None:
             yield usage
@@ -151,31 +93,6 @@ class ChatSession:
         # Only the reply goes back: the calls are answered already, and a strict server wants a result for each.
         _, answer = split_reply(steps)
         self._messages.append({"role": "assistant", "content": answer.text if answer else ""})
-
-    async def _post(self, body: dict[str, Any]) -> dict[str, Any]:
-        try:
-            response = await self._client.post(self._url, json=body)
-            for _ in range(_MOST_REDIRECTS):
-                if response.status_code not in (307, 308) or not self._stays(response):
-                    break
-                response = await self._client.post(response.next_request.url, json=body)
-        except self._http_error as error:
-            raise AgentError(f"{self._url}: {type(error).__name__}: {error}".rstrip(": ")) from error
-        if not response.is_success:
-            problem = f"{self._url}: HTTP {response.status_code}: {shortened(response.text, _SHOWN)}"
-            raise HttpStatusError(problem, response)
-        try:
-            reply = decode_reply(response.headers.get("content-type", ""), response.content)
-        except (ValueError, RecursionError) as error:
-            raise AgentError(f"{self._url}: replied no JSON ({error}): {shortened(response.text, _SHOWN)}") from None
-        if not isinstance(reply, dict):
-            raise AgentError(f"{self._url}: must reply an object with 'choices', got {shortened(str(reply), _SHOWN)}")
-        return reply
-
-    def _stays(self, response: Any) -> bool:
-        """Whether a redirect leads to the same server. Another server must not get the headers, which may be secret."""
-        target = response.next_request
-        return target is not None and urlsplit(str(target.url))[:2] == urlsplit(str(response.url))[:2]
 
 
 def _content(message: str, parts: Sequence[Part]) -> str | list[dict[str, Any]]:
@@ -215,7 +132,7 @@ def _message(reply: dict[str, Any], url: str) -> dict[str, Any]:
     first = choices[0] if isinstance(choices, list) and choices else None
     message = first.get("message") if isinstance(first, dict) else None
     if not isinstance(message, dict):
-        raise AgentError(f"{url}: must reply an object with 'choices', got {shortened(str(reply), _SHOWN)}")
+        raise AgentError(f"{url}: must reply an object with 'choices', got {shortened(str(reply), SHOWN)}")
     return {**message, "role": "assistant"}
 
 

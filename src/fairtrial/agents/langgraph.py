@@ -17,7 +17,7 @@ from fairtrial.agents.graph_stops import Stop, stop_of, with_checkpointer
 from fairtrial.agents.plain import plain
 from fairtrial.agents.stopwatch import Stopwatch
 from fairtrial.agents.tool_nodes import declaration, has_tools, route_graph
-from fairtrial.agents.user_parts import base64_of, file_name, kind_of
+from fairtrial.agents.user_parts import langchain_content
 from fairtrial.errors import AgentError
 from fairtrial.formats.messages import response_of
 from fairtrial.importing import import_extra, import_object
@@ -193,7 +193,7 @@ class LangGraphSession:
         if self._interrupted:
             return import_extra("langgraph.types", EXTRA).Command(resume=message)
         human = import_extra("langchain_core.messages", EXTRA).HumanMessage(
-            _content(message, parts), id=str(uuid.uuid4())
+            langchain_content(message, parts), id=str(uuid.uuid4())
         )
         is_first, self._user_message_id = not self._user_message_id, human.id
         state = {key: value for key, value in self._state.items() if key != _INTERRUPT}
@@ -230,20 +230,6 @@ class LangGraphSession:
             return messages[self._earlier_messages :]
         index = next((i for i, message in enumerate(messages) if message.id == self._user_message_id), -1)
         return messages[index + 1 :]
-
-
-def _content(message: str, parts: Sequence[Part]) -> str | list[dict[str, Any]]:
-    """Return the content of a message: its text, or its text and its parts as LangChain's standard blocks."""
-    if not parts:
-        return message
-    return [{"type": "text", "text": message}, *map(_sent_part, parts)]
-
-
-def _sent_part(part: Part) -> dict[str, Any]:
-    content = {"url": part.uri} if part.uri else {"base64": base64_of(part)}
-    # OpenAI's models demand the name of a file.
-    extras = {"extras": {"filename": file_name(part)}} if kind_of(part) == "file" else {}
-    return {"type": kind_of(part), **content, "mime_type": part.mime_type, **extras}
 
 
 def _with_messages(state: Any) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from fairtrial.agents.factories import AgentSource
 from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.routing import route_call
 from fairtrial.agents.stopwatch import Stopwatch
-from fairtrial.agents.user_parts import base64_of, data_url, file_name, kind_of
+from fairtrial.agents.user_parts import responses_content
 from fairtrial.formats.messages import arguments_of, response_of
 from fairtrial.importing import import_extra, import_object
 from fairtrial.protocols import Environment, Item
@@ -192,7 +192,7 @@ class OpenAISession:
         self._agents = {}
         items = self._approvals.send(
             message,
-            lambda: self._run([*self._history, {"role": "user", "content": _content(message, parts)}]),
+            lambda: self._run([*self._history, {"role": "user", "content": responses_content(message, parts)}]),
             self._resume,
             lambda: [_waiting_call(item) for item in self._waiting],
             lambda: str(self._agent.name),
@@ -239,25 +239,6 @@ class OpenAISession:
     async def _result(self, run_input: Any, watch: _Watch) -> Any:
         runner = import_extra("agents", EXTRA).Runner
         return await runner.run(self._agent, run_input, hooks=_hooks(watch), **self._options)
-
-
-def _content(message: str, parts: Sequence[Part]) -> str | list[dict[str, Any]]:
-    """Return the content of a message: its text, or its text and its parts."""
-    if not parts:
-        return message
-    return [{"type": "input_text", "text": message}, *map(_sent_part, parts)]
-
-
-def _sent_part(part: Part) -> dict[str, Any]:
-    kind = kind_of(part)
-    if kind == "image":
-        return {"type": "input_image", "image_url": data_url(part), "detail": "auto"}
-    if part.uri:
-        return {"type": "input_file", "file_url": part.uri}
-    if kind == "audio":
-        sound = {"data": base64_of(part), "format": part.mime_type.partition("/")[2]}
-        return {"type": "input_audio", "input_audio": sound}
-    return {"type": "input_file", "filename": file_name(part), "file_data": data_url(part)}
 
 
 def _waiting_call(item: Any) -> ToolCall:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Sequence
+from typing import Any
 
 from fairtrial.records.trace import Part
 
@@ -54,3 +55,36 @@ def problem_of(parts: Sequence[Part]) -> str:
         except ValueError as error:
             return f"a part ({part.mime_type or 'without a type'}): {error}"
     return ""
+
+
+def responses_content(message: str, parts: Sequence[Part]) -> str | list[dict[str, Any]]:
+    """Return the content of a message in OpenAI's Responses API: its text, or its text and its parts."""
+    if not parts:
+        return message
+    return [{"type": "input_text", "text": message}, *map(_responses_part, parts)]
+
+
+def _responses_part(part: Part) -> dict[str, Any]:
+    kind = kind_of(part)
+    if kind == "image":
+        return {"type": "input_image", "image_url": data_url(part), "detail": "auto"}
+    if part.uri:
+        return {"type": "input_file", "file_url": part.uri}
+    if kind == "audio":
+        sound = {"data": base64_of(part), "format": part.mime_type.partition("/")[2]}
+        return {"type": "input_audio", "input_audio": sound}
+    return {"type": "input_file", "filename": file_name(part), "file_data": data_url(part)}
+
+
+def langchain_content(message: str, parts: Sequence[Part]) -> str | list[dict[str, Any]]:
+    """Return the content of a message: its text, or its text and its parts as LangChain's standard blocks."""
+    if not parts:
+        return message
+    return [{"type": "text", "text": message}, *map(_langchain_part, parts)]
+
+
+def _langchain_part(part: Part) -> dict[str, Any]:
+    content = {"url": part.uri} if part.uri else {"base64": base64_of(part)}
+    # OpenAI's models demand the name of a file.
+    extras = {"extras": {"filename": file_name(part)}} if kind_of(part) == "file" else {}
+    return {"type": kind_of(part), **content, "mime_type": part.mime_type, **extras}

@@ -81,7 +81,7 @@ def assemble(entries: Iterable[Entry], instructions: str, declarations: tuple[di
             if isinstance(entry, Usage):
                 usages.append(entry)
             else:
-                steps.append(_with_name(entry, names))
+                steps.append(with_name(entry, names))
     opening: tuple[Message, ...] = ()
     if len(turns) > 1 and not turns[0][0] and all(isinstance(step, Message) for step in turns[0][1]):
         opening = tuple(step for step in turns.pop(0)[1] if isinstance(step, Message))
@@ -92,7 +92,7 @@ def assemble(entries: Iterable[Entry], instructions: str, declarations: tuple[di
     return Trace(tuple(invocations), opening=opening)
 
 
-def _with_name(step: Step, names: dict[str, str]) -> Step:
+def with_name(step: Step, names: dict[str, str]) -> Step:
     """Return a step. A result that names only the id of its call gets the name of the call."""
     if isinstance(step, ToolCall) and step.id:
         names[step.id] = step.name

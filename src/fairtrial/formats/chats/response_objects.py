@@ -77,14 +77,15 @@ def _entries(chain: Sequence[tuple[int, dict[str, Any]]], reading: Diagnostics) 
             for entry in RESPONSES.entries(item, (at, place), reading)
         ]
         yield from entries
-        yield _usage(response)
+        yield tokens_of(response)
         answered = {entry.id for entry in entries if isinstance(entry, ToolResult)}
         calls = [entry for entry in entries if isinstance(entry, ToolCall) and entry.id not in answered]
         yield from (ToolResult(call.name, id=call.id, withheld=_NO_INPUT) for call in calls)
         user_speaks = not calls
 
 
-def _usage(response: dict[str, Any]) -> Usage:
+def tokens_of(response: dict[str, Any]) -> Usage:
+    """Return the tokens of a response."""
     usage = object_at(response, "usage")
     return Usage(
         number_at(usage, "input_tokens"),

@@ -1,0 +1,62 @@
+"""Which items does an event of Google's ADK hold? An event comes from ADK's runner, or as JSON from its server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec.structs import replace
+
+from fairtrial.config.spelling import snake
+from fairtrial.formats.adk import content
+from fairtrial.formats.reading import Diagnostics
+from fairtrial.protocols import Item
+from fairtrial.records.trace import Message, Step, Thought, ToolCall
+
+CONFIRMATION = "adk_request_confirmation"
+_KEYS = (
+    "author",
+    "content",
+    "grounding_metadata",
+    "usage_metadata",
+    "model_version",
+    "error_code",
+    "error_message",
+)
+
+
+def items_of_event(event: dict[str, Any], *, is_final: bool) -> list[Item]:
+    """Return the items of an event: the group, its steps, and the tokens of its model call.
+
+    The texts of a final response become one message.
+    """
+    raw = {key: value for key, value in event.items() if snake(key) in _KEYS}
+    group, steps, usage = content.event(raw, (), Diagnostics("event", lenient=True))
+    if is_final and all(isinstance(step, Message | Thought) for step in steps):
+        steps = _reply(steps)
+    items: list[Item] = [replace(group, size=len(steps)), *steps]
+    return items if usage is None else [*items, usage]
+
+
+def confirmations_in(items: Iterable[Item]) -> dict[str, ToolCall]:
+    """Return the calls that wait for a confirmation, by the id of the request."""
+    calls: dict[str, ToolCall] = {}
+    for item in items:
+        if not isinstance(item, ToolCall) or item.name != CONFIRMATION:
+            continue
+        original = item.args.get("originalFunctionCall")
+        if isinstance(original, dict):
+            args = original.get("args")
+            name, call_id = str(original.get("name")), str(original.get("id"))
+            calls[item.id] = ToolCall(name, args if isinstance(args, dict) else {}, call_id)
+    return calls
+
+
+def _reply(steps: list[Step]) -> list[Step]:
+    """Return the steps of a final response with its texts joined into one message, as in ADK."""
+    texts = [step for step in steps if isinstance(step, Message)]
+    if len(texts) < 2:
+        return steps
+    text = "\n".join(message.text for message in texts if message.text)
+    whole = replace(texts[0], text=text, parts=tuple(part for message in texts for part in message.parts))
+    return [*(step for step in steps if isinstance(step, Thought)), whole]
