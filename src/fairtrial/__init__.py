@@ -39,6 +39,7 @@ _HOMES = {
     "ConfigError": "fairtrial.errors",
     "Criterion": "fairtrial.records.result",
     "CriterionSummary": "fairtrial.records.summary",
+    "Duplicate": "fairtrial.records.value_row",
     "Embedder": "fairtrial.protocols",
     "Endpoint": "fairtrial.llm.endpoint",
     "Environment": "fairtrial.protocols",
@@ -133,6 +134,7 @@ _HOMES = {
     "calibrate": "fairtrial.api.calibrating",
     "compare": "fairtrial.api.comparing",
     "evaluate": "fairtrial.api.evaluation",
+    "find_duplicates": "fairtrial.valuation.repetitions",
     "flaky": "fairtrial.api.flaky_cases",
     "gate": "fairtrial.api.gating",
     "iter_recordings": "fairtrial.api.eval_files",
@@ -167,6 +169,7 @@ __all__ = [
     "ConfigError",
     "Criterion",
     "CriterionSummary",
+    "Duplicate",
     "Embedder",
     "Endpoint",
     "Environment",
@@ -262,6 +265,7 @@ __all__ = [
     "calibrate",
     "compare",
     "evaluate",
+    "find_duplicates",
     "flaky",
     "gate",
     "iter_recordings",
@@ -400,7 +404,9 @@ if TYPE_CHECKING:
     from fairtrial.records.trace import ToolResult as ToolResult
     from fairtrial.records.trace import Trace as Trace
     from fairtrial.records.trace import Usage as Usage
+    from fairtrial.records.value_row import Duplicate as Duplicate
     from fairtrial.valuation.novelty import VectorCache as VectorCache
+    from fairtrial.valuation.repetitions import find_duplicates as find_duplicates
     from fairtrial.valuation.single import avalue as avalue
     from fairtrial.valuation.single import value as value
     from fairtrial.valuation.trace_value import TraceValue as TraceValue

@@ -366,3 +366,53 @@ def test_a_pipe_is_not_called_missing(tmp_path: Path) -> None:
     result = _run(str(tmp_path / "pipe"))
     assert result.exit_code == 2
     assert "it cannot be a pipe; give it as -" in result.stderr
+
+
+COPY = _trace(3) | {"task": {"objective": "Another objective"}}
+
+
+def test_dedup_marks_repetitions_and_keeps_the_earlier_trace(tmp_path: Path) -> None:
+    """Each row names the earlier trace and the reason, and the kept traces do not repeat each other."""
+    kept = tmp_path / "kept.jsonl"
+    run = _run(_file(tmp_path, GOOD, COPY, WEAK), "--dedup", "--json", "--threshold", "0", "--keep", kept)
+    assert [row["duplicate"] for row in _lines(run)] == [
+        None,
+        {"of": "kp:trace:0", "by": "steps", "similarity": 1.0},
+        None,
+    ]
+    assert [json.loads(line)["id"] for line in kept.read_text().splitlines()] == ["kp:trace:0", "kp:trace:1"]
+    assert "kp:trace:3: 100% of the steps' text in common with kp:trace:0" in run.stderr
+    assert "3 valued" in run.stderr
+    assert "1 merged" in run.stderr
+
+
+def test_dedup_works_with_novelty_of_the_whole_set(tmp_path: Path) -> None:
+    """Vectors are compared in every mode: the same text with steps in common is a repetition."""
+    if weights.installed() is None:
+        pytest.skip("needs the weights of the model")
+    for mode in ("sequence", "leave-one-out"):
+        run = _run(_file(tmp_path, GOOD, COPY, BAD), "--dedup", "--json", "--novelty", mode, embedder="minilm")
+        assert [row["duplicate"] and row["duplicate"]["of"] for row in _lines(run)[:2]] == [None, "kp:trace:0"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--dedup", "--resume", "--output", "out.jsonl"], "--resume cannot continue --dedup"),
+        (["--dedup-cosine", "0.9"], "--dedup-cosine needs --dedup"),
+        (["--dedup", "--dedup-similarity", "2"], "--dedup-similarity: must be a number above 0, at most 1, got 2.0"),
+    ],
+)
+def test_dedup_options_that_do_not_fit_are_refused(options: list[str], message: str, tmp_path: Path) -> None:
+    """The message names the option and its allowed use."""
+    run = _run(_file(tmp_path, GOOD), *options)
+    assert run.exit_code == 2
+    assert message in run.stderr
+
+
+def test_parquet_has_a_column_for_duplicates(tmp_path: Path) -> None:
+    """The column holds null for a trace that repeats nothing."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    assert _run(_file(tmp_path, GOOD, COPY), "--dedup", "--parquet", tmp_path / "rows.parquet").exit_code == 0
+    rows = parquet.read_table(tmp_path / "rows.parquet").to_pylist()
+    assert [row["duplicate"] for row in rows] == [None, {"of": "kp:trace:0", "by": "steps", "similarity": 1.0}]

@@ -29,6 +29,7 @@ from fairtrial import (
     ConfigError,
     Criterion,
     CriterionSummary,
+    Duplicate,
     Embedder,
     Endpoint,
     Environment,
@@ -124,6 +125,7 @@ from fairtrial import (
     calibrate,
     compare,
     evaluate,
+    find_duplicates,
     flaky,
     gate,
     iter_recordings,
@@ -357,6 +359,8 @@ def main(folder: Path) -> list[str]:
     silent = ScriptedUsers({"greeting": []})
     last = evaluate(EvalSet("fixed", (FIXED,)), scripted, CRITERIA, users=silent, environment=broken)
 
+    repetitions: tuple[Duplicate | None, ...] = find_duplicates([Trace((EXPECTED,))], confidence=0.9, success=True)
+    assert repetitions == (None,)
     worth: TraceValue = value(Trace((EXPECTED, PHOTO)), embedder="none", confidence=0.9, success=True)
     problems: tuple[str, ...] = ()
     try:

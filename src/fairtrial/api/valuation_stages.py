@@ -22,6 +22,7 @@ from fairtrial.valuation.chunk import (
     value_chunk,
     value_prepared,
 )
+from fairtrial.valuation.near_duplicates import DedupOptions, DuplicateFinder
 from fairtrial.valuation.novelty_index import open_index
 from fairtrial.valuation.trace_value import ScoringContext
 
@@ -37,7 +38,8 @@ class Valuation:
 
     The documents are in the files `paths`, or ready in `documents`. The first `finished` documents are valued
     already. The vectors of the last `remembered` of them are needed again, because later traces are compared with these
-    vectors. `ttl` is the time to live of the vectors in the index, in seconds. None leaves it as it is.
+    vectors. `dedup` looks for traces that repeat an earlier trace. `ttl` is the time to live of the vectors in the
+    index, in seconds. None leaves it as it is.
     """
 
     paths: Sequence[Path] = ()
@@ -50,6 +52,7 @@ class Valuation:
     executor: Executor = field(default_factory=InProcess)
     defaults: TraceDefaults = field(default_factory=TraceDefaults)
     documents: Sequence[Document] | None = None
+    dedup: DedupOptions | None = None
     finished: int = 0
     remembered: int = 0
 
@@ -63,15 +66,19 @@ class Valuation:
 
     def run(self) -> Iterator[ValuedChunk]:
         """Yield the results chunk by chunk, in input order. The index is saved after the last chunk."""
-        if self.embed is None:
+        finder = None if self.dedup is None else DuplicateFinder(self.dedup)
+        if self.embed is None and finder is not None:
+            for prepared in self._prepare(None, self.iter_open(), CHUNK):
+                yield value_prepared(prepared, [None] * len(prepared.ids), self.context, self.keep_filter, finder)
+        elif self.embed is None:
             work = partial(value_chunk, context=self.context, keep_filter=self.keep_filter)
             yield from self.executor.map(work, split_into_chunks(self.iter_open(), CHUNK))
         elif self.context.mode == "leave-one-out":
-            yield from self._run_twice(self.embed)
+            yield from self._run_twice(self.embed, finder)
         else:
-            yield from self._run_once(self.embed)
+            yield from self._run_once(self.embed, finder)
 
-    def _run_once(self, embed: Embedder) -> Iterator[ValuedChunk]:
+    def _run_once(self, embed: Embedder, finder: DuplicateFinder | None) -> Iterator[ValuedChunk]:
         index = open_index(
             self.context.mode, self.index, embedder=self.context.embedder, extend=self.extend, ttl=self.ttl
         )
@@ -82,10 +89,10 @@ class Valuation:
             yield _embedded(prepared)
         for prepared in self._prepare(embed, self.iter_open()):
             nearest = index.nearest(prepared.ids, prepared.vectors) if prepared.ids else []
-            yield value_prepared(prepared, nearest, self.context, self.keep_filter)
+            yield value_prepared(prepared, nearest, self.context, self.keep_filter, finder)
         index.close()
 
-    def _run_twice(self, embed: Embedder) -> Iterator[ValuedChunk]:
+    def _run_twice(self, embed: Embedder, finder: DuplicateFinder | None) -> Iterator[ValuedChunk]:
         """Embed all documents, then value them: the first novelty is known only after the last vector.
 
         The second pass reads the documents again, so that they are never all held. A resumed valuation needs all
@@ -103,13 +110,19 @@ class Valuation:
             yield _embedded(prepared)
         finished = islice(self.iter_all(), self.finished)
         finished_traces = sum(isinstance(parse_document(document), ReasoningTrace) for document in finished)
-        nearest = islice(leave_one_out(ids, np.concatenate(vectors)) if ids else [], finished_traces, None)
+        rows = np.concatenate(vectors) if ids else np.empty((0, 0), dtype=np.float32)
+        nearest = islice(leave_one_out(ids, rows) if ids else [], finished_traces, None)
         for chunk in split_into_chunks(self.iter_open(), CHUNK):
             prepared = prepare_chunk(chunk, None)
-            yield value_prepared(prepared, list(islice(nearest, len(prepared.ids))), self.context, self.keep_filter)
+            count = len(prepared.ids)
+            prepared = prepared._replace(vectors=rows[finished_traces : finished_traces + count])
+            finished_traces += count
+            yield value_prepared(prepared, list(islice(nearest, count)), self.context, self.keep_filter, finder)
 
-    def _prepare(self, embed: Embedder, documents: Iterable[Document]) -> Iterator[PreparedChunk]:
-        return self.executor.map(partial(prepare_chunk, embed=embed), split_into_chunks(documents, EMBEDDED_CHUNK))
+    def _prepare(
+        self, embed: Embedder | None, documents: Iterable[Document], size: int = EMBEDDED_CHUNK
+    ) -> Iterator[PreparedChunk]:
+        return self.executor.map(partial(prepare_chunk, embed=embed), split_into_chunks(documents, size))
 
 
 def _embedded(prepared: PreparedChunk) -> ValuedChunk:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
@@ -25,6 +26,7 @@ from fairtrial.reports.value_report import ValueReport
 from fairtrial.valuation import embed as embedding
 from fairtrial.valuation.chunk import Document, KeepFilter, ValuedChunk
 from fairtrial.valuation.dimensions import weights_of
+from fairtrial.valuation.near_duplicates import DedupOptions
 from fairtrial.valuation.novelty_index import check_mode
 from fairtrial.valuation.single import WITHOUT_EMBEDDER
 from fairtrial.valuation.trace_value import ScoringContext
@@ -55,6 +57,24 @@ class ValueOptions:
     confidence: float | None = None
     success: bool | None = None
     jobs: int | None = None
+    dedup: bool = False
+    dedup_similarity: float | None = None
+    dedup_cosine: float | None = None
+
+    @property
+    def dedup_options(self) -> DedupOptions | None:
+        """When a trace repeats another, or None if duplicates are not looked for."""
+        limits = {"similarity": self.dedup_similarity, "cosine": self.dedup_cosine}
+        given = {name: limit for name, limit in limits.items() if limit is not None}
+        if not self.dedup:
+            if given:
+                raise UsageError(f"--dedup-{next(iter(given))} needs --dedup: it says when two traces are duplicates")
+            return None
+        if find_spec("numpy") is None:
+            raise UsageError(lacks_extra("--dedup", "select"))
+        options = DedupOptions(**given)
+        options.check()
+        return options
 
 
 @dataclass(frozen=True)
@@ -186,6 +206,9 @@ def plan_value(
     """
     outputs = outputs or ValueOutputs()
     outputs.check(paths)
+    dedup = options.dedup_options
+    if dedup is not None and outputs.resume:
+        raise UsageError("--resume cannot continue --dedup, which compares each trace with all before it; start anew")
     _check_options(options, paths, from_run, store)
     notes: list[str] = []
     if options.embedder is None:
@@ -216,6 +239,7 @@ def plan_value(
         ttl=options.ttl,
         executor=ProcessPool(options.jobs or count_cores(), patience=PATIENCE if embed is None else 1),
         defaults=defaults,
+        dedup=dedup,
         documents=None if from_run is None else _documents_of_run(from_run, store, defaults, notes),
     )
     return PlannedValuation(valuation, outputs, tuple(notes))

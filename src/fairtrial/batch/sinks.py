@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol, Self, Union, get_args, get_origin
+from typing import Any, BinaryIO, Literal, Protocol, Self, Union, get_args, get_origin
 
 import msgspec
 
@@ -125,4 +125,6 @@ def _arrow_type(field_type: Any) -> Any:
         return pa.list_(_arrow_type(arguments[0]))
     if isinstance(field_type, type) and issubclass(field_type, msgspec.Struct):
         return pa.struct([(field.name, _arrow_type(field.type)) for field in msgspec.structs.fields(field_type)])
+    if origin is Literal:
+        return pa.string()
     return {str: pa.string(), float: pa.float64()}[field_type]

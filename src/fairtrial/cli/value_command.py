@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _OUTPUTS = ("output", "resume", "parquet", "keep", "redactions", "threshold", "fail_under")
 _OPTIONS = ("profile", "novelty", "index", "extend", "ttl", "embedder", "confidence", "success", "jobs")
+_DEDUP_OPTIONS = ("dedup", "dedup_similarity", "dedup_cosine")
 
 
 @click.command()
@@ -46,6 +47,21 @@ _OPTIONS = ("profile", "novelty", "index", "extend", "ttl", "embedder", "confide
 @click.option("--ttl", type=float, metavar="SECONDS", help="How long a trace in the index counts. Default: forever.")
 @click.option(
     "--embedder", help="none, minilm, a folder, or sentence-transformers:NAME. Default: minilm if it is installed."
+)
+@click.option(
+    "--dedup", is_flag=True, help="Mark traces that repeat an earlier trace, and keep only the earlier trace."
+)
+@click.option(
+    "--dedup-similarity",
+    type=float,
+    metavar="X",
+    help="With --dedup: the share of the steps' text that duplicates have in common.  [default: 0.8]",
+)
+@click.option(
+    "--dedup-cosine",
+    type=float,
+    metavar="X",
+    help="With --dedup and an embedder: the cosine of duplicates that use the same tools.  [default: 0.98]",
 )
 @click.option("--confidence", type=float, help="The agent's confidence, 0 to 1, for traces that do not contain it.")
 @click.option("--success/--no-success", default=None, help="The success of traces that do not contain it.")
@@ -81,7 +97,7 @@ def _value(files: tuple[str, ...], options: dict[str, Any]) -> int:
     stream = sys.stdout.buffer if options["as_json"] else None
     plan = plan_value(
         files,
-        ValueOptions(**{name: options[name] for name in _OPTIONS}),
+        ValueOptions(**{name: options[name] for name in (*_OPTIONS, *_DEDUP_OPTIONS)}),
         ValueOutputs(stream, **{name: options[name] for name in _OUTPUTS}),
         from_run=options["from_run"],
         store=options["store"],

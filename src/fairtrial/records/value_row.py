@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 from msgspec import UNSET, UnsetType
 
@@ -16,10 +18,23 @@ class Nearest(Record, frozen=True):
     cosine: float
 
 
+class Duplicate(Record, frozen=True):
+    """The earlier trace that a trace repeats, and how similar both are.
+
+    If `by` is `steps`, `similarity` is the share of the steps' text that both have in common. If it is `embedding`, it
+    is the cosine of their vectors.
+    """
+
+    of: str
+    by: Literal["steps", "embedding"]
+    similarity: float
+
+
 class ValueRow(msgspec.Struct, frozen=True, gc=False):
     """The value of one trace with its breakdown, or the problems of a refused document.
 
-    A refused document has no score, and only `id`, `score` and `errors` are written. A trace has no `errors`.
+    A refused document has no score, and only `id`, `score` and `errors` are written. A trace has no `errors`, and has
+    `duplicate` only if duplicates were looked for.
     The fields stand in the order of the keys in a JSON line and of the columns in a Parquet file.
     """
 
@@ -34,6 +49,7 @@ class ValueRow(msgspec.Struct, frozen=True, gc=False):
     embedder: str | UnsetType = UNSET
     nearest: Nearest | UnsetType | None = UNSET
     errors: tuple[Problem, ...] | UnsetType = UNSET
+    duplicate: Duplicate | UnsetType | None = UNSET
 
 
 class RedactionRow(msgspec.Struct, frozen=True, gc=False):

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from fairtrial.records.value_row import Nearest, RedactionRow, ValueRow
+from fairtrial.records.value_row import Duplicate, Nearest, RedactionRow, ValueRow
 from fairtrial.reports.numbers import DASH
 from fairtrial.text.display import shortened, visible_line
 from fairtrial.valuation.chunk import ValuedChunk
@@ -40,6 +40,8 @@ class ValueReport:
         self._low, self._high = 1.0, 0.0
         self._refusals: list[str] = []
         self._rejections: list[str] = []
+        self._merged_count = 0
+        self._merged: list[str] = []
         self._redacted_kinds: Counter[str] = Counter()
         self._redacted_places: list[str] = []
 
@@ -49,6 +51,9 @@ class ValueReport:
             if len(self._rows) < TABLE_ROWS:
                 self._rows.append((origin, row))
             self._count(row.score)
+            if isinstance(row.duplicate, Duplicate):
+                self._merged_count += 1
+                self._merged += [_merge(row, row.duplicate)] if len(self._merged) < EXAMPLES else []
             if row.score is None and len(self._refusals) < EXAMPLES:
                 self._refusals += [
                     f"{origin}: {problem.pointer or '/'}: {problem.problem}" for problem in row.errors or ()
@@ -98,14 +103,17 @@ class ValueReport:
             parts.append(f"mean {self._sum / self.scored_count:.3f} ({self._low:.3f} to {self._high:.3f})")
         if self.threshold is not None:
             parts.append(f"{self.passed_count:,} of at least {self.threshold:g}")
+        if self._merged_count:
+            parts.append(f"{self._merged_count:,} merged")
         if self.refused_count:
             parts.append(f"{self.refused_count:,} refused")
         return ", ".join(parts)
 
     def examples(self) -> Iterator[str]:
-        """Yield lines about traces that were rejected, refused or redacted: at most EXAMPLES of each kind."""
+        """Yield lines about traces that were rejected, merged, refused or redacted: at most EXAMPLES of each kind."""
         rejected_count = self.scored_count - self.passed_count if self.threshold is not None else 0
         yield from _list_examples("left out", rejected_count, self._rejections)
+        yield from _list_examples("merged", self._merged_count, self._merged)
         yield from _list_examples("refused", self.refused_count, self._refusals)
         kinds = ", ".join(f"{count} {kind}" for kind, count in self._redacted_kinds.most_common())
         yield from _list_examples(
@@ -128,6 +136,13 @@ def _shortfall(row: ValueRow, score: float, threshold: float) -> str:
     parts = ", ".join(f"{name.replace('_', ' ')} {getattr(row, name):.3f}" for name in _DIMENSIONS)
     rules = f"; {', '.join(row.overrides)}" if row.overrides else ""
     return f"{row.id}: {score:.4f} < {threshold:g} ({parts}{rules})"
+
+
+def _merge(row: ValueRow, duplicate: Duplicate) -> str:
+    """Return a line that explains why a trace counts as a repetition."""
+    if duplicate.by == "steps":
+        return f"{row.id}: {duplicate.similarity:.0%} of the steps' text in common with {duplicate.of}"
+    return f"{row.id}: cosine {duplicate.similarity:.3f} with {duplicate.of}, and the same tools"
 
 
 def _table(rows: list[tuple[str, ValueRow]]) -> Rows:

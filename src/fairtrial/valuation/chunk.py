@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -10,7 +10,8 @@ import msgspec
 from fairtrial.formats import knowledgepulse
 from fairtrial.protocols import Embedder
 from fairtrial.records.reasoning import ReasoningTrace, RefusedTrace
-from fairtrial.records.value_row import Nearest, RedactionRow, ValueRow
+from fairtrial.records.value_row import Duplicate, Nearest, RedactionRow, ValueRow
+from fairtrial.valuation.near_duplicates import DuplicateFinder
 from fairtrial.valuation.trace_value import ScoringContext, StructuralScore, add_novelty, row_of, score_structure
 
 if TYPE_CHECKING:
@@ -94,20 +95,40 @@ def embed_texts(texts: Sequence[str], embed: Embedder) -> NDArray[np.float32]:
 
 
 def value_prepared(
-    prepared: PreparedChunk, nearest: Sequence[Nearest | None], context: ScoringContext, keep_filter: KeepFilter
+    prepared: PreparedChunk,
+    nearest: Sequence[Nearest | None],
+    context: ScoringContext,
+    keep_filter: KeepFilter,
+    finder: DuplicateFinder | None = None,
 ) -> ValuedChunk:
-    """Return the results of a prepared chunk. `nearest` has an entry for each trace that was not refused."""
+    """Return the results of a prepared chunk. `nearest` has an entry for each trace that was not refused.
+
+    If there is a finder, each trace is marked if it repeats an earlier trace, and is then not kept.
+    """
+    duplicates = iter(_find_duplicates(prepared, finder))
     valued = ValuedChunk([document.origin for document in prepared.documents], [], [], [])
     remaining = iter(nearest)
     for document, score in zip(prepared.documents, prepared.scores, strict=True):
         result = score if isinstance(score, RefusedTrace) else add_novelty(score, next(remaining), context)
         row = row_of(result)
+        if finder is not None and not isinstance(score, RefusedTrace):
+            row = msgspec.structs.replace(row, duplicate=next(duplicates))
         valued.rows.append(row)
-        if keep_filter.passes(row.score):
+        if keep_filter.passes(row.score) and not row.duplicate:
             clean, redactions = redact_document(document)
             valued.kept.append(clean)
             valued.redactions.extend(redactions)
     return valued
+
+
+def _find_duplicates(prepared: PreparedChunk, finder: DuplicateFinder | None) -> Iterator[Duplicate | None]:
+    """Yield the earlier trace that each trace repeats, or None, if there is a finder."""
+    if finder is None:
+        return
+    traces = [trace for document in prepared.documents if isinstance(trace := parse_document(document), ReasoningTrace)]
+    vectors = prepared.vectors if prepared.vectors is not None else [None] * len(traces)
+    for trace, vector in zip(traces, vectors, strict=True):
+        yield finder.find(trace, vector)
 
 
 def value_chunk(documents: list[Document], context: ScoringContext, keep_filter: KeepFilter) -> ValuedChunk:

@@ -84,15 +84,15 @@ def value(
     if confidence is not None and not 0.0 <= confidence <= 1.0:
         raise UsageError(f"confidence: must be a number from 0 to 1, got {confidence!r}")
     if isinstance(traces, ReasoningTrace | Trace | Mapping | str | bytes) or not isinstance(traces, Iterable):
-        alone = [_reasoning(traces, confidence, success)]
-        return _values(alone, _embedder(embedder), profile, novelty, cache, index)[0]
-    several = [_reasoning(trace, confidence, success) for trace in traces]
-    return _values(several, _embedder(embedder), profile, novelty, cache, index)
+        alone = [as_reasoning(traces, confidence, success)]
+        return _values(alone, choose_embedder(embedder), profile, novelty, cache, index)[0]
+    several = [as_reasoning(trace, confidence, success) for trace in traces]
+    return _values(several, choose_embedder(embedder), profile, novelty, cache, index)
 
 
 def shared_cache(embedder: str | Embedder | None = "auto") -> VectorCache | None:
     """Return the cache that `value` uses by default, for example to reset it. It is None before its first use."""
-    return _shared.get(embedding.name_of(_embedder(embedder)))
+    return _shared.get(embedding.name_of(choose_embedder(embedder)))
 
 
 def _values(
@@ -139,7 +139,7 @@ def _nearest(
     return nearest
 
 
-def _reasoning(trace: Valuable, confidence: float | None, success: bool | None) -> ReasoningTrace:
+def as_reasoning(trace: Valuable, confidence: float | None, success: bool | None) -> ReasoningTrace:
     """Return a trace as a valid ReasoningTrace, because objects that were built in Python are not yet checked."""
     if isinstance(trace, Trace):
         trace = from_trace(trace, confidence=confidence, success=success)
@@ -154,7 +154,8 @@ def _reasoning(trace: Valuable, confidence: float | None, success: bool | None) 
     return checked
 
 
-def _embedder(choice: str | Embedder | None) -> Embedder | None:
+def choose_embedder(choice: str | Embedder | None) -> Embedder | None:
+    """Return the embedder of a name or of `auto`, or the embedder itself."""
     if choice == "auto":
         installed = embedding.installed_embedder()
         if installed is None:

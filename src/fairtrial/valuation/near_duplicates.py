@@ -1,0 +1,115 @@
+"""Which traces repeat an earlier trace of their set, and why do they count as its repetition?"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+from fairtrial.errors import UsageError
+from fairtrial.records.reasoning import ReasoningTrace
+from fairtrial.records.record import Record
+from fairtrial.records.value_row import Duplicate
+from fairtrial.valuation.step_sketches import Sketch, bands, rows_of_band, similarity, sketch
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+ROUNDING = 1e-6
+"""Float32 products of equal vectors miss 1 by less than this."""
+
+
+class DedupOptions(Record, frozen=True):
+    """When a trace repeats another: the least share of common steps, and the least cosine of the vectors."""
+
+    similarity: float = 0.8
+    cosine: float = 0.98
+
+    def check(self) -> None:
+        """Raise UsageError for a limit outside of 0 to 1."""
+        for name, limit in (("--dedup-similarity", self.similarity), ("--dedup-cosine", self.cosine)):
+            if not 0.0 < limit <= 1.0:
+                raise UsageError(f"{name}: must be a number above 0, at most 1, got {limit!r}")
+
+
+class DuplicateFinder:
+    """Compares each trace with the earlier traces that are not duplicates themselves.
+
+    A duplicate is merged into the most similar of them directly. So a chain of small changes never merges two traces
+    that differ much. Traces with different tools are never duplicates. Bands of MinHash signatures find the candidates
+    by their steps, and the exact share of common shingles decides. Vectors are compared exactly, each with all.
+    """
+
+    def __init__(self, options: DedupOptions) -> None:
+        self._options = options
+        self._rows = rows_of_band(options.similarity)
+        self._ids: list[str] = []
+        self._sketches: list[Sketch] = []
+        # Nearly all bands lead to one trace only. A list for each of them would double the memory.
+        self._first_places: dict[int, int] = {}
+        self._more_places: defaultdict[int, list[int]] = defaultdict(list)
+        self._vectors: dict[frozenset[str], _Vectors] = defaultdict(_Vectors)
+
+    def find(self, trace: ReasoningTrace, vector: NDArray[np.float32] | None = None) -> Duplicate | None:
+        """Return what a trace repeats, or None. A trace that repeats nothing is remembered."""
+        actual = sketch(trace)
+        keys = list(bands(actual, self._rows))
+        duplicate = self._by_steps(actual, keys) or self._by_vector(actual.tools, vector)
+        if duplicate is None:
+            self._remember(trace, actual, keys, vector)
+        return duplicate
+
+    def _remember(
+        self, trace: ReasoningTrace, actual: Sketch, keys: list[int], vector: NDArray[np.float32] | None
+    ) -> None:
+        place = len(self._ids)
+        for key in keys:
+            if self._first_places.setdefault(key, place) != place:
+                self._more_places[key].append(place)
+        if vector is not None:
+            self._vectors[actual.tools].add(place, vector)
+        self._ids.append(trace.id)
+        self._sketches.append(actual._replace(signature=actual.signature[:0]))  # only its bands are needed again
+
+    def _by_steps(self, actual: Sketch, keys: list[int]) -> Duplicate | None:
+        # Sorted, so that the earliest of equally similar traces is found, whatever the order of the bands is.
+        first = {self._first_places[key] for key in keys if key in self._first_places}
+        candidates = sorted(first.union(*(self._more_places[key] for key in keys if key in self._more_places)))
+        shares = [
+            (similarity(actual, self._sketches[place]), place)
+            for place in candidates
+            if self._sketches[place].tools == actual.tools
+        ]
+        share, place = max(shares, key=lambda pair: pair[0], default=(0.0, -1))
+        return Duplicate(self._ids[place], "steps", share) if share >= self._options.similarity else None
+
+    def _by_vector(self, tools: frozenset[str], vector: NDArray[np.float32] | None) -> Duplicate | None:
+        if vector is None or tools not in self._vectors:
+            return None
+        place, cosine = self._vectors[tools].nearest(vector)
+        return Duplicate(self._ids[place], "embedding", cosine) if cosine >= self._options.cosine - ROUNDING else None
+
+
+class _Vectors:
+    """Vectors with their places, in an array that grows by doubling."""
+
+    def __init__(self) -> None:
+        self._places: list[int] = []
+        self._rows: Any = None
+
+    def add(self, place: int, vector: NDArray[np.float32]) -> None:
+        import numpy as np
+
+        count = len(self._places)
+        if self._rows is None or count == len(self._rows):
+            grown = np.empty((max(16, 2 * count), len(vector)), dtype=np.float32)
+            grown[:count] = self._rows[:count] if count else 0
+            self._rows = grown
+        self._rows[count] = vector
+        self._places.append(place)
+
+    def nearest(self, vector: NDArray[np.float32]) -> tuple[int, float]:
+        """Return the place of the vector with the largest cosine, and the cosine. Ties go to the earliest."""
+        products = self._rows[: len(self._places)] @ vector
+        best = int(products.argmax())
+        return self._places[best], min(1.0, float(products[best]))

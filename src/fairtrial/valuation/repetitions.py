@@ -1,0 +1,42 @@
+"""Which traces that a Python program holds repeat an earlier trace?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fairtrial.errors import ConfigError, lacks_extra
+from fairtrial.protocols import Embedder
+from fairtrial.records.value_row import Duplicate
+from fairtrial.valuation.chunk import embed_texts
+from fairtrial.valuation.near_duplicates import DedupOptions, DuplicateFinder
+from fairtrial.valuation.single import Valuable, as_reasoning, choose_embedder
+
+
+def find_duplicates(
+    traces: Iterable[Valuable],
+    *,
+    embedder: str | Embedder | None = "none",
+    similarity: float = 0.8,
+    cosine: float = 0.98,
+    confidence: float | None = None,
+    success: bool | None = None,
+) -> tuple[Duplicate | None, ...]:
+    """Return for each trace the earlier trace that it repeats, and why, or None if it repeats nothing.
+
+    Two traces are duplicates if they use the same tools, and if they have at least the share `similarity` of their
+    steps' text in common, or, with an embedder, a cosine of at least `cosine`. For example, `(None, Duplicate(...))`
+    says that the second trace repeats the first trace. `confidence` and `success` are for traces that do not contain
+    them, as in `value`. Raises UsageError for a limit outside of 0 to 1.
+    """
+    options = DedupOptions(similarity=similarity, cosine=cosine)
+    options.check()
+    try:
+        finder = DuplicateFinder(options)
+        reasonings = [as_reasoning(trace, confidence, success) for trace in traces]
+        embed = choose_embedder(embedder)
+        vectors = (
+            [None] * len(reasonings) if embed is None else embed_texts([trace.text for trace in reasonings], embed)
+        )
+        return tuple(finder.find(trace, vector) for trace, vector in zip(reasonings, vectors, strict=True))
+    except ImportError as error:
+        raise ConfigError(lacks_extra("find_duplicates", "select")) from error
