@@ -133,6 +133,18 @@ _HOMES = {
     "with_labels": "fairtrial.api.run_labels",
     "write_recordings": "fairtrial.api.conversations",
     "write_starter": "fairtrial.api.starting",
+    "MOST_OTLP_BYTES": "fairtrial.formats.spans.otlp_requests",
+    "OTLP_PROTOBUF": "fairtrial.formats.spans.otlp_requests",
+    "OTLP_JSON": "fairtrial.formats.spans.otlp_requests",
+    "otlp_success": "fairtrial.formats.spans.otlp_requests",
+    "otlp_failure": "fairtrial.formats.spans.otlp_requests",
+    "unpack_otlp": "fairtrial.formats.spans.otlp_requests",
+    "TooLargeError": "fairtrial.formats.spans.otlp_requests",
+    "Receiver": "fairtrial.api.receiving",
+    "open_receiver": "fairtrial.api.receiving",
+    "plan_receive": "fairtrial.api.reception_plan",
+    "ReceptionPlan": "fairtrial.api.reception_plan",
+    "Forwarder": "fairtrial.platforms.forwarding",
 }
 __all__ = sorted(_HOMES)  # noqa: PLE0605  (names are imported when first used)
 
@@ -186,6 +198,10 @@ if TYPE_CHECKING:
     from fairtrial.api.planning import Plan as Plan
     from fairtrial.api.planning import plan_run as plan_run
     from fairtrial.api.planning import resume as resume
+    from fairtrial.api.receiving import Receiver as Receiver
+    from fairtrial.api.receiving import open_receiver as open_receiver
+    from fairtrial.api.reception_plan import ReceptionPlan as ReceptionPlan
+    from fairtrial.api.reception_plan import plan_receive as plan_receive
     from fairtrial.api.report_cards import report_card as report_card
     from fairtrial.api.reporting import print_cases as print_cases
     from fairtrial.api.reporting import print_comparison as print_comparison
@@ -228,6 +244,13 @@ if TYPE_CHECKING:
     from fairtrial.config.criterion_options import threshold_option as threshold_option
     from fairtrial.config.option import Option as Option
     from fairtrial.formats.conversation.options import TraceOptions as TraceOptions
+    from fairtrial.formats.spans.otlp_requests import MOST_OTLP_BYTES as MOST_OTLP_BYTES
+    from fairtrial.formats.spans.otlp_requests import OTLP_JSON as OTLP_JSON
+    from fairtrial.formats.spans.otlp_requests import OTLP_PROTOBUF as OTLP_PROTOBUF
+    from fairtrial.formats.spans.otlp_requests import TooLargeError as TooLargeError
+    from fairtrial.formats.spans.otlp_requests import otlp_failure as otlp_failure
+    from fairtrial.formats.spans.otlp_requests import otlp_success as otlp_success
+    from fairtrial.formats.spans.otlp_requests import unpack_otlp as unpack_otlp
     from fairtrial.judge.judges import Judges as Judges
     from fairtrial.llm.budget import Budget as Budget
     from fairtrial.llm.endpoint import mixed_sources as mixed_sources
@@ -241,6 +264,7 @@ if TYPE_CHECKING:
     from fairtrial.metrics.entries import find_entry as find_entry
     from fairtrial.mutations.operator import Operator as Operator
     from fairtrial.mutations.table import OPERATORS as OPERATORS
+    from fairtrial.platforms.forwarding import Forwarder as Forwarder
     from fairtrial.reports.calibration_report import calibration_document as calibration_document
     from fairtrial.reports.calibration_report import calibration_tables as calibration_tables
     from fairtrial.reports.judge_check_report import describe_miss as describe_miss

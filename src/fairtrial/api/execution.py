@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
+from contextlib import aclosing, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
-from fairtrial.aggregation import aggregate
 from fairtrial.api.blocking import blocking
 from fairtrial.api.connection import connected
 from fairtrial.api.conversations import check_target, conversations
-from fairtrial.api.planning import Plan, now
+from fairtrial.api.planning import Plan
 from fairtrial.api.run_canaries import trusted
+from fairtrial.api.run_progress import RunProgress, models_of_agent
 from fairtrial.api.stored_runs import Run, open_store, resume_command
 from fairtrial.api.temporary_store import temporary_store
 from fairtrial.api.waves import decision_after
@@ -35,7 +32,7 @@ from fairtrial.records.summary import Summary
 from fairtrial.scoring import score, score_chunk
 
 if TYPE_CHECKING:
-    from fairtrial.store import Lease, Store
+    from fairtrial.store import Store
 
 CHUNK = 64
 PATIENCE = 4
@@ -129,7 +126,7 @@ async def run_plan(
             store.begin(plan.info)
             number = plan.judges.canaries
             connect_trusted = await trusted(connect, plan.cases, number, notes.append) if number else connect
-            progress = _Progress(store, plan.info, lease)
+            progress = RunProgress(store, plan.info, lease)
             with _unfinished(advice):
                 return await _run_stages(
                     plan, connect_trusted, store, ballots, progress, events, resumed=resumed, notes=notes
@@ -150,7 +147,7 @@ async def _run_stages(
     connect: Callable[[PlannedCase], PlannedCase],
     store: Store,
     ballots: Mapping[str, Ballot],
-    progress: _Progress,
+    progress: RunProgress,
     events: RunEvents,
     *,
     resumed: bool,
@@ -161,17 +158,7 @@ async def _run_stages(
     stages = _Stages(plan, connect, store, ballots, events, progress, attempts_to_skip, notes.append)
     async with progress.committed_often():
         decision = await stages.run()
-    totals = _summarize(store, plan.info, ballots)
-    summary = replace(totals, decision=decision, notes=tuple(notes))
-    info = replace(
-        progress.info,
-        finished=now(),
-        verdict=summary.verdict,
-        pass_rate=_pass_rate(summary),
-        models=tuple(stages.models),
-    )
-    store.finish(info, summary)
-    return summary, info
+    return progress.finish(ballots, models=stages.models, decision=decision, notes=notes)
 
 
 @dataclass
@@ -183,7 +170,7 @@ class _Stages:
     store: Store
     ballots: Mapping[str, Ballot]
     events: RunEvents
-    progress: _Progress
+    progress: RunProgress
     attempts_to_skip: set[tuple[int, int]]
     note: Callable[[str], None]
     earlier: dict[tuple[int, int], CaseResult] = field(default_factory=dict)
@@ -220,7 +207,7 @@ class _Stages:
     def _recorded(self) -> Iterator[Pair]:
         for case, recording in self.plan.recorded or ():
             self.store.add_recording(self.plan.info.id, case.position, recording, may_wait=True)
-            self.models |= dict.fromkeys(_models_of(recording))
+            self.models |= dict.fromkeys(models_of_agent(recording))
             yield self.connect(case), recording
 
     async def _recordings(self, attempts: int, *, is_first: bool) -> AsyncIterator[Pair]:
@@ -238,20 +225,8 @@ class _Stages:
             async for case, recording in conversations(plan, cases, self.attempts_to_skip, note=self.note):
                 self.store.add_recording(plan.info.id, case.position, recording)
                 self.events.on_recording(recording)
-                self.models |= dict.fromkeys(_models_of(recording))
+                self.models |= dict.fromkeys(models_of_agent(recording))
                 yield case, recording
-
-
-def _pass_rate(summary: Summary) -> float | None:
-    """Return the share of the cases that passed, or None if all cases only inform."""
-    deciding = {name: n for name, n in summary.case_verdicts.items() if name != Verdict.INFORMATIONAL.value}
-    return deciding.get(Verdict.PASSED.value, 0) / sum(deciding.values()) if deciding else None
-
-
-def _models_of(recording: Recording) -> Iterator[str]:
-    """Yield the models of the agent that a recording names."""
-    for invocation in recording.trace.invocations:
-        yield from (usage.model for usage in invocation.usages or () if usage.model)
 
 
 def _waves(plan: Plan) -> Iterable[int]:
@@ -264,75 +239,12 @@ def _is_out_of_budget(plan: Plan) -> bool:
     return budget is not None and budget.is_used_up
 
 
-def _summarize(store: Store, info: RunInfo, ballots: Mapping[str, Ballot]) -> Summary:
-    """Return the numbers of a run over all its results. Raises StoreError if a result cannot be read."""
-    store.forget_skipped()  # an earlier result that could not be read was replaced meanwhile
-    summary = aggregate(store.results(info.id), ballots.values(), informs=info.informs, rules=info.attempt_rules)
-    if skipped := store.count_skipped():
-        raise StoreError(f"{skipped} of this run cannot be read again")
-    return summary
-
-
 async def _in_processes(pairs: Iterator[Pair], jobs: int) -> AsyncGenerator[CaseResult]:
     """Yield the results of recordings that several processes score, chunk by chunk, in the order of the recordings."""
     for results in ProcessPool(jobs).map(score_chunk, split_into_chunks(pairs, CHUNK)):
         for result in results:
             yield result
         await asyncio.sleep(0)  # lets the other tasks of the run commit, and notice an interruption
-
-
-class _Progress:
-    """The progress of a run. It is stored with the results, because the process may be killed at any moment."""
-
-    def __init__(self, store: Store, info: RunInfo, lease: Lease) -> None:
-        self._store = store
-        self._lease = lease
-        self._info = info
-        self._started = time.monotonic()
-        self._has_new_results = True
-
-    @property
-    def info(self) -> RunInfo:
-        """The run with its duration so far. The duration of a resumed run is the sum of its parts."""
-        seconds = (self._info.seconds or 0.0) + time.monotonic() - self._started
-        return replace(self._info, seconds=round(seconds, 3))
-
-    def add(self, result: CaseResult) -> None:
-        """Add a result to the store."""
-        self._store.add_result(self._info.id, result)
-        self._has_new_results = True
-
-    def commit(self) -> None:
-        """Commit the results that wait, and the duration of the run. Raises StoreError if another process has it."""
-        self._lease.renew()
-        self._store.commit()
-        if self._has_new_results:
-            self._has_new_results = False
-            self._store.begin(self.info)
-
-    @asynccontextmanager
-    async def committed_often(self) -> AsyncIterator[None]:
-        """Commit at regular intervals during the block, also if no new result is ready, and at its end.
-
-        A commit that fails ends the block: an agent would work for a run that cannot keep its replies.
-        """
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                committing = tasks.create_task(self._commit_often())
-                yield
-                committing.cancel()
-        except BaseExceptionGroup as group:
-            error = group.exceptions[0]
-            raise error from error.__cause__
-        finally:
-            self.commit()
-
-    async def _commit_often(self) -> None:
-        from fairtrial.store import SECONDS
-
-        while True:
-            await asyncio.sleep(SECONDS)
-            self.commit()
 
 
 def _finished_attempts(store: Store, run_id: str) -> set[tuple[int, int]]:

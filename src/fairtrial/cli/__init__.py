@@ -25,6 +25,7 @@ COMMANDS = {
     "record": "Run an agent on eval sets, and write its conversations to a file.",
     "scenarios": "Write new scenarios for an agent with a model.",
     "score": "Score recordings of an agent.",
+    "receive": "Receive spans from OpenTelemetry, and score conversations when they are finished.",
     "value": "Compute the value of reasoning traces, and keep the valuable ones.",
     "check": "Check files: name their format and their problems.",
     "expect": "Write an eval set that expects what recordings show.",

@@ -201,7 +201,7 @@ def run_and_report(
     output.reports.refuse_inputs(inputs)
     output.reports.check_baseline(url or DEFAULT_URL)
     with reader_may_leave():
-        _announce(plan, output)
+        announce(plan, output)
     try:
         activity = "scoring" if plan.agent is None else "talking to the agent"
         with (
@@ -227,6 +227,11 @@ def run_and_report(
             command = api.resume_command(plan.info, url)
             click.echo(f"finished attempts are stored; continue with: {command}", err=True)
         return exit_codes.INTERRUPTED
+    return report_run(run, url, output)
+
+
+def report_run(run: Run, url: str | None, output: Output) -> int:
+    """Write the reports of a run, and return the exit code. `url` is its store, or None without a store."""
     show = "" if url is None else flags.show_command(run.info.id, url)
     options = output.reports.options(run, url or DEFAULT_URL, show)
     problems = output.reports.write(run, options)
@@ -246,7 +251,8 @@ def run_and_report(
     return code
 
 
-def _announce(plan: Plan, output: Output) -> None:
+def announce(plan: Plan, output: Output) -> None:
+    """Print the warnings of a plan, and the origin of its criteria."""
     warnings = list(dict.fromkeys(plan.warnings))
     for warning in warnings[:_SHOWN_WARNINGS]:
         click.echo(f"warning: {visible_line(warning)}", err=True)

@@ -6,6 +6,7 @@ from fairtrial.loading.criteria import DEFAULT_CONFIG, Criteria, criteria_for, c
 from fairtrial.loading.documents import TraceDefaults, document_files, documents_of_recordings, iter_documents
 from fairtrial.loading.folders import walk_files
 from fairtrial.loading.matching import (
+    CaseFinder,
     Match,
     MatchedRecordings,
     as_recording,
@@ -41,6 +42,7 @@ __all__ = [
     "DEFAULT_CONFIG",
     "RECORDED",
     "TOOL_MODEL",
+    "CaseFinder",
     "CaseIndex",
     "Criteria",
     "FilePass",

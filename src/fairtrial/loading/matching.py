@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Literal
 
@@ -94,7 +94,11 @@ def match(
     case, or the case itself. With `by="query"`, the recording and its case begin with the same text of the user. `sets`
     holds the id of the eval set of each recording, or "" for a recording of no set.
     """
-    homes = _homes(cases, recordings, by, sets or [_set_of(recorded) for recorded in recordings])
+    finder = CaseFinder(cases, by)
+    sets = sets or [_set_of(recorded) for recorded in recordings]
+    homes = [
+        finder.find(recorded, i, set_id) for i, (recorded, set_id) in enumerate(zip(recordings, sets, strict=True))
+    ]
     pairs = [(case, recorded) for case, recorded in zip(homes, recordings, strict=True) if case is not None]
     answered = {case.position for case, _ in pairs}
     unanswered = [(case, None) for case in cases if case.position not in answered]
@@ -109,39 +113,36 @@ def _set_of(recorded: RecordedInput) -> str:
     return recorded.eval_set if isinstance(recorded, Recording) else ""
 
 
-def _homes(
-    cases: Sequence[PlannedCase], recordings: Sequence[RecordedInput], by: Match, sets: Sequence[str]
-) -> list[PlannedCase | None]:
-    """Return for each recording the case that it answers, or None.
+class CaseFinder:
+    """Finds the case that a recording answers.
 
     Eval sets may share the id of a case. A recording that names its set answers the case of that set. A recording that
     does not name a set answers the first case with its id, or the case that reports call by that id.
     """
-    any_set: dict[str, PlannedCase] = {}
-    by_set: dict[str, dict[str, PlannedCase]] = {"": any_set}
-    for i, case in enumerate(cases):
-        place = _expected_name(case, i, by)
-        by_set.setdefault(case.eval_set, {}).setdefault(place, case)
-        any_set.setdefault(place, case)
-    if by == "query":
-        any_set.pop("", None)  # a text that was not recorded is not an empty text
-    elif by != "order":
-        for case in cases:
-            any_set.setdefault(case.name, case)
-    return [
-        _home(by_set, recorded, _recorded_name(recorded, i, by), set_id if by == "id" else "")
-        for i, (recorded, set_id) in enumerate(zip(recordings, sets, strict=True))
-    ]
 
+    def __init__(self, cases: Sequence[PlannedCase], by: Match = "id") -> None:
+        """Index cases by the property that recordings share with them."""
+        self._by = by
+        any_set: dict[str, PlannedCase] = {}
+        self._by_set: dict[str, dict[str, PlannedCase]] = {"": any_set}
+        for i, case in enumerate(cases):
+            place = _expected_name(case, i, by)
+            self._by_set.setdefault(case.eval_set, {}).setdefault(place, case)
+            any_set.setdefault(place, case)
+        if by == "query":
+            any_set.pop("", None)  # a text that was not recorded is not an empty text
+        elif by != "order":
+            for case in cases:
+                any_set.setdefault(case.name, case)
 
-def _home(
-    by_set: Mapping[str, Mapping[str, PlannedCase]], recorded: RecordedInput, name: str, set_id: str
-) -> PlannedCase | None:
-    namesake = by_set[""].get(name)
-    if not set_id:
-        return namesake
-    of_set = by_set.get(set_id, {}).get(name)
-    return of_set or (namesake if namesake is not None and _may_answer(recorded, namesake.case) else None)
+    def find(self, recorded: RecordedInput, number: int = 0, set_id: str = "") -> PlannedCase | None:
+        """Return the case of a recording, or None. `number` is its place among all recordings."""
+        name = _recorded_name(recorded, number, self._by)
+        namesake = self._by_set[""].get(name)
+        if not set_id or self._by != "id":
+            return namesake
+        of_set = self._by_set.get(set_id, {}).get(name)
+        return of_set or (namesake if namesake is not None and _may_answer(recorded, namesake.case) else None)
 
 
 def _may_answer(recorded: RecordedInput, case: EvalCase) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """The version of these tables. Whoever changes a table adds a module `to_VERSION` to the migrations."""
 
 METADATA = sa.MetaData()
@@ -125,6 +125,19 @@ LABELS = sa.Table(
     sa.Column("weight", sa.Double, nullable=False),
 )
 
+SPANS = sa.Table(
+    "fairtrial_spans",
+    METADATA,
+    sa.Column("number", sa.Integer, primary_key=True),
+    sa.Column("run", sa.Integer, nullable=False),
+    sa.Column("trace_id", sa.String(64), nullable=False),
+    sa.Column("conversation", sa.String(64), nullable=False),
+    sa.Column("body", _BODY, nullable=False),
+    sa.Index("fairtrial_spans_by_trace", "run", "trace_id"),
+    sa.Index("fairtrial_spans_by_conversation", "run", "conversation"),
+)
+"""The spans of a trace that a receiver got in one request. `conversation` is empty until they are scored."""
+
 LEASES = sa.Table(
     "fairtrial_leases",
     METADATA,
@@ -137,5 +150,5 @@ LEASES = sa.Table(
     sa.Column("seen", sa.Double, nullable=False),
 )
 
-OF_RUNS = (CRITERIA, CASES, RECORDINGS, RESULTS, SCORES, REPLIES, BALLOTS, LABELS)
+OF_RUNS = (CRITERIA, CASES, RECORDINGS, RESULTS, SCORES, REPLIES, BALLOTS, LABELS, SPANS)
 """The tables whose rows belong to a run."""

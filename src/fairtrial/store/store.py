@@ -43,6 +43,7 @@ from fairtrial.store.schema import (
     RUNS,
     SCORES,
 )
+from fairtrial.store.span_rows import SpanRows
 from fairtrial.store.statements import Row, replacing, storable
 
 T = TypeVar("T")
@@ -287,6 +288,10 @@ class Store(RunQueries):
     def ballots(self, run_id: str) -> StoredMapping[Ballot]:
         """Return the ballots of a run's judges, by id. Writes commit immediately."""
         return StoredMapping(self._connections, BALLOTS, partial(self._number, run_id), Ballot)
+
+    def spans(self, run_id: str) -> SpanRows:
+        """Return the spans that a receiver got for a run."""
+        return SpanRows(self._connections, self._number(run_id))
 
     def count_skipped(self) -> str:
         """Return how many rows were left out so far because they cannot be read, or an empty string if none was."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
 from fairtrial.formats.conversation.nodes import Node
 from fairtrial.formats.dialects.dialect_table import CONVERSATION_IDS
+from fairtrial.formats.spans.span import Span, SpanItem
 from fairtrial.formats.spans.span_values import structured
 from fairtrial.records.record import Json
 from fairtrial.records.trace import Invocation, Trace
@@ -25,9 +26,21 @@ def conversation_id(nodes: Sequence[Node], attribute: str = "") -> str:
     outermost = sorted(nodes, key=lambda node: (node.depth, *node.order))
     for names in ((attribute,) if attribute else (), CONVERSATION_IDS):
         for attributes in (*(node.span.attributes for node in outermost), *(node.span.resource for node in outermost)):
-            if name := next((name for name in names if attributes.get(name) not in (None, "")), None):
-                return _text(attributes[name])
+            if name := _first_id(attributes, names):
+                return name
     return ""
+
+
+def possible_ids(item: SpanItem, attribute: str = "") -> set[str]:
+    """Return the ids that the conversation of a span may have, before all spans of its trace are there."""
+    sources = [item.attributes if isinstance(item, Span) else item.event.attributes, item.resource]
+    choices = ((attribute,) if attribute else (), CONVERSATION_IDS)
+    return {_first_id(attributes, names) for names in choices for attributes in sources} - {""}
+
+
+def _first_id(attributes: Mapping[str, Json], names: Iterable[str]) -> str:
+    name = next((name for name in names if attributes.get(name) not in (None, "")), None)
+    return "" if name is None else _text(attributes[name])
 
 
 def _text(value: Json) -> str:

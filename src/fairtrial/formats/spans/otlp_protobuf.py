@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Literal
 
 from fairtrial.errors import FormatError, lacks_extra
 from fairtrial.formats.spans.otlp_json import failure_of, kind_name
 from fairtrial.formats.spans.span import LogRecord, Span, SpanEvent, SpanItem
 from fairtrial.records.record import Json
 
+Signal = Literal["traces", "logs"]
+"""The kind of data in a request. A service of OTLP has a path for each."""
 _GROUP = 0x0A
 """The tag of the only field of a request: the spans, or the log records, of a resource."""
 _LENGTH_BYTES = 4
@@ -62,6 +64,29 @@ def _length(data: bytes, position: int) -> tuple[int, int]:
 
 def items(body: bytes, path: str) -> Iterator[SpanItem]:
     """Yield the spans or the log records of a request. Raises FormatError for a body of something else."""
+    spans = [*_spans(_message(body, "traces", path))]
+    if any(_has_ids(span) for span, _, _ in spans):
+        yield from (_span(*span) for span in spans)
+        return
+    records = [*_log_records(_message(body, "logs", path))]
+    if not any(_has_ids(record) for record, _ in records):
+        raise FormatError(path, ["holds no span or log record of OTLP with ids of 16 and 8 bytes"])
+    yield from (_log_record(record, resource) for record, resource in records)
+
+
+def items_of_request(body: bytes, signal: Signal, path: str) -> Iterator[SpanItem]:
+    """Yield the spans or the log records of a request for a signal, also those without ids.
+
+    Raises FormatError for a body of something else.
+    """
+    message = _message(body, signal, path)
+    if signal == "traces":
+        yield from (_span(*span) for span in _spans(message))
+    else:
+        yield from (_log_record(record, resource) for record, resource in _log_records(message))
+
+
+def _message(body: bytes, signal: Signal, path: str) -> Any:
     try:
         from google.protobuf.message import DecodeError
         from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
@@ -69,23 +94,17 @@ def items(body: bytes, path: str) -> Iterator[SpanItem]:
     except ImportError:
         raise FormatError(path, [lacks_extra("OTLP as protobuf", "otlp")]) from None
     try:
-        traces = ExportTraceServiceRequest.FromString(body)
-        spans = [*_spans(traces)]
-        if any(_has_ids(span) for span, _, _ in spans):
-            yield from (_span(*span) for span in spans)
-            return
-        logs = ExportLogsServiceRequest.FromString(body)
+        return (ExportTraceServiceRequest if signal == "traces" else ExportLogsServiceRequest).FromString(body)
     except DecodeError as error:
         raise FormatError(path, [f"is not a whole body of OTLP: {error}"]) from None
-    records = [
-        (record, group.resource)
-        for group in logs.resource_logs
-        for scope_group in group.scope_logs
-        for record in scope_group.log_records
-    ]
-    if not any(_has_ids(record) for record, _ in records):
-        raise FormatError(path, ["holds no span or log record of OTLP with ids of 16 and 8 bytes"])
-    yield from (_log_record(record, _attributes(resource.attributes)) for record, resource in records)
+
+
+def _log_records(request: Any) -> Iterator[tuple[Any, dict[str, Json]]]:
+    for group in request.resource_logs:
+        resource = _attributes(group.resource.attributes)
+        for scope_group in group.scope_logs:
+            for record in scope_group.log_records:
+                yield record, resource
 
 
 def _spans(request: Any) -> Iterator[tuple[Any, str, dict[str, Json]]]:

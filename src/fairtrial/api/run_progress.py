@@ -1,0 +1,119 @@
+"""How far is a run, and what are its numbers at the end? Both are in the store, whatever ends the process."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from fairtrial.aggregation import aggregate
+from fairtrial.api.planning import now
+from fairtrial.errors import StoreError
+from fairtrial.records.attempt import Recording
+from fairtrial.records.ballot import Ballot
+from fairtrial.records.gate import GateDecision
+from fairtrial.records.result import CaseResult, Verdict
+from fairtrial.records.run import RunInfo
+from fairtrial.records.summary import Summary
+
+if TYPE_CHECKING:
+    from fairtrial.store import Lease, Store
+
+
+class RunProgress:
+    """The progress of a run. It is stored with the results, because the process may be killed at any moment."""
+
+    def __init__(self, store: Store, info: RunInfo, lease: Lease) -> None:
+        self._store = store
+        self._lease = lease
+        self._info = info
+        self._started = time.monotonic()
+        self._has_new_results = True
+
+    @property
+    def info(self) -> RunInfo:
+        """The run with its duration so far. The duration of a resumed run is the sum of its parts."""
+        seconds = (self._info.seconds or 0.0) + time.monotonic() - self._started
+        return replace(self._info, seconds=round(seconds, 3))
+
+    def add(self, result: CaseResult) -> None:
+        """Add a result to the store."""
+        self._store.add_result(self._info.id, result)
+        self._has_new_results = True
+
+    def commit(self) -> None:
+        """Commit the results that wait, and the duration of the run. Raises StoreError if another process has it."""
+        self._lease.renew()
+        self._store.commit()
+        if self._has_new_results:
+            self._has_new_results = False
+            self._store.begin(self.info)
+
+    @asynccontextmanager
+    async def committed_often(self) -> AsyncIterator[None]:
+        """Commit at regular intervals during the block, also if no new result is ready, and at its end.
+
+        A commit that fails ends the block: an agent would work for a run that cannot keep its replies.
+        """
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                committing = tasks.create_task(self._commit_often())
+                yield
+                committing.cancel()
+        except BaseExceptionGroup as group:
+            error = group.exceptions[0]
+            raise error from error.__cause__
+        finally:
+            self.commit()
+
+    async def _commit_often(self) -> None:
+        from fairtrial.store import SECONDS
+
+        while True:
+            await asyncio.sleep(SECONDS)
+            self.commit()
+
+    def finish(
+        self,
+        ballots: Mapping[str, Ballot],
+        *,
+        models: Iterable[str],
+        decision: GateDecision | None = None,
+        notes: Sequence[str] = (),
+    ) -> tuple[Summary, RunInfo]:
+        """Store the end of the run, and return its numbers over all its results."""
+        summary = replace(_summarize(self._store, self._info, ballots), decision=decision, notes=tuple(notes))
+        info = replace(
+            self.info,
+            finished=now(),
+            verdict=summary.verdict,
+            pass_rate=_pass_rate(summary),
+            models=tuple(models),
+        )
+        self._store.finish(info, summary)
+        return summary, info
+
+
+def _summarize(store: Store, info: RunInfo, ballots: Mapping[str, Ballot]) -> Summary:
+    """Return the numbers of a run over all its results. Raises StoreError if a result cannot be read."""
+    store.forget_skipped()  # an earlier result that could not be read was replaced meanwhile
+    summary = aggregate(store.results(info.id), ballots.values(), informs=info.informs, rules=info.attempt_rules)
+    if skipped := store.count_skipped():
+        raise StoreError(f"{skipped} of this run cannot be read again")
+    return summary
+
+
+def _pass_rate(summary: Summary) -> float | None:
+    """Return the share of the cases that passed, or None if all cases only inform."""
+    deciding = {name: n for name, n in summary.case_verdicts.items() if name != Verdict.INFORMATIONAL.value}
+    return deciding.get(Verdict.PASSED.value, 0) / sum(deciding.values()) if deciding else None
+
+
+def models_of_agent(recording: Recording) -> Iterator[str]:
+    """Yield the models of the agent that a recording names."""
+    for invocation in recording.trace.invocations:
+        yield from (usage.model for usage in invocation.usages or () if usage.model)

@@ -1,0 +1,37 @@
+"""Which conversation is a trace part of, while its spans still arrive?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fairtrial.formats.conversation.joining import conversation_id
+from fairtrial.formats.conversation.nodes import nodes_of
+from fairtrial.formats.conversation.options import TraceOptions
+from fairtrial.formats.reading import Diagnostics
+from fairtrial.formats.spans.body import spans_of
+from fairtrial.formats.spans.span import SpanItem
+from fairtrial.records.record import Record
+
+
+class TraceState(Record, frozen=True):
+    """A trace so far. `conversation` is the name of its conversation: its id, or else the id of the trace.
+
+    `has_agent` says whether a span is of an agent, a model or a tool. `is_complete` says whether the parent of every
+    span is there.
+    """
+
+    conversation: str
+    has_agent: bool
+    is_complete: bool
+
+
+def state_of_trace(items: Sequence[SpanItem], options: TraceOptions) -> TraceState:
+    """Return the state of the trace that all items belong to."""
+    nodes = nodes_of(spans_of(items, []), Diagnostics(""))
+    ids = {node.span.span_id for node in nodes}
+    name = "" if options.join == "none" else conversation_id(nodes, options.conversation)
+    return TraceState(
+        name or items[0].trace_id,
+        any(node.is_significant for node in nodes),
+        all(not node.span.parent_id or node.span.parent_id in ids for node in nodes),
+    )

@@ -1,0 +1,1 @@
+"""Servers on HTTP: front ends like the command line, on the same `api`."""

@@ -1,0 +1,144 @@
+"""OTLP over HTTP: the requests of exporters, and the answers as the protocol says."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from fairtrial import api
+from fairtrial.errors import FormatError, StoreError
+from fairtrial.text.display import visible_line
+
+MOST_WAITING = 64
+"""Requests that are being stored at once. Others are asked to come again."""
+_RETRY_AFTER = {"Retry-After": "1"}
+_CONTENT_TYPES = (api.OTLP_PROTOBUF, api.OTLP_JSON)
+
+Forward = Callable[[str, bytes, Mapping[str, str]], bool]
+"""Receives the path, the body and the headers of a request. Returns False if it has no room for the request."""
+
+
+class _RefusedError(Exception):
+    """A request is answered with an error."""
+
+    def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.headers = dict(headers or {})
+
+
+@dataclass
+class ReceiverApp:
+    """The requests to a receiver. With a `token`, a request needs it as a bearer token.
+
+    `forward` receives every request unchanged after its data is stored.
+    """
+
+    receiver: api.Receiver
+    token: str = field(default="", repr=False)
+    forward: Forward | None = None
+    waiting: int = 0
+
+    def build(self) -> Starlette:
+        """Return the ASGI application."""
+        paths = {f"/v1/{signal}": self.take for signal in ("traces", "logs", "metrics")}
+        paths["/v1/conversations/{name:path}/end"] = self.end
+        return Starlette(routes=[Route(path, endpoint, methods=["POST"]) for path, endpoint in paths.items()])
+
+    async def take(self, request: Request) -> Response:
+        """Answer a request with spans, log records or metrics. Metrics are accepted, and nothing reads them."""
+        content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        signal = request.url.path.rpartition("/")[2]
+        try:
+            self._check_token(request)
+            _check_content_type(content_type)
+            packed = await _body(request)
+            refused = 0
+            if signal in ("traces", "logs"):
+                refused = await self._store(request, "traces" if signal == "traces" else "logs", packed, content_type)
+        except _RefusedError as error:
+            body = api.otlp_failure(content_type, str(error))
+            answer_type = content_type if content_type in _CONTENT_TYPES else "text/plain"
+            return Response(body, error.status, error.headers, answer_type)
+        except ClientDisconnect:
+            return Response(status_code=400)
+        return Response(api.otlp_success(signal, content_type, refused=refused), media_type=content_type)
+
+    async def end(self, request: Request) -> Response:
+        """Let a conversation be scored now."""
+        try:
+            self._check_token(request)
+        except _RefusedError as error:
+            return Response(str(error), error.status, error.headers, "text/plain")
+        name = request.path_params["name"]
+        if await run_in_threadpool(self.receiver.end, name):
+            return Response(status_code=202)
+        return Response(f"no spans of the conversation {visible_line(name)!r} wait", 404, media_type="text/plain")
+
+    def _check_token(self, request: Request) -> None:
+        """Refuse a request without the token."""
+        given = request.headers.get("authorization", "").encode()
+        if self.token and not hmac.compare_digest(given, f"Bearer {self.token}".encode()):
+            raise _RefusedError(401, "the header Authorization must be 'Bearer TOKEN'", {"WWW-Authenticate": "Bearer"})
+
+    async def _store(
+        self, request: Request, signal: Literal["traces", "logs"], packed: bytes, content_type: str
+    ) -> int:
+        """Store the data of a request, and return the number of refused items."""
+        if self.waiting >= MOST_WAITING:
+            raise _RefusedError(429, "too many requests wait; send this request again", _RETRY_AFTER)
+        self.waiting += 1
+        try:
+            return await run_in_threadpool(self._store_now, request, signal, packed, content_type)
+        finally:
+            self.waiting -= 1
+
+    def _store_now(self, request: Request, signal: Literal["traces", "logs"], packed: bytes, content_type: str) -> int:
+        encoding = request.headers.get("content-encoding", "identity").lower()
+        try:
+            refused = self.receiver.accept(_unpacked(packed, encoding), signal, content_type)
+        except api.TooLargeError as error:
+            raise _RefusedError(413, str(error)) from None
+        except FormatError as error:
+            raise _RefusedError(400, str(error)) from None
+        except StoreError as error:
+            raise _RefusedError(503, f"the store failed: {error}", _RETRY_AFTER) from None
+        headers = {"Content-Type": content_type, "Content-Encoding": encoding}
+        if self.forward is not None and not self.forward(request.url.path, packed, headers):
+            # The sender sends the request again. A span that is stored twice counts once.
+            raise _RefusedError(429, "too many requests wait to be forwarded; send this request again", _RETRY_AFTER)
+        return refused
+
+
+def _check_content_type(content_type: str) -> None:
+    if content_type not in _CONTENT_TYPES:
+        allowed = " or ".join(_CONTENT_TYPES)
+        raise _RefusedError(415, f"the content type must be {allowed}, got {visible_line(content_type)!r}")
+
+
+async def _body(request: Request) -> bytes:
+    """Return the body of a request as it was sent. A body that is too large is refused before all of it is there."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > api.MOST_OTLP_BYTES:
+            raise _RefusedError(
+                413, f"the request is larger than {api.MOST_OTLP_BYTES >> 20} MiB; send smaller batches"
+            )
+    return bytes(body)
+
+
+def _unpacked(packed: bytes, encoding: str) -> bytes:
+    if encoding == "gzip":
+        return api.unpack_otlp(packed)
+    if encoding in ("identity", ""):
+        return packed
+    raise _RefusedError(415, f"the content encoding must be gzip, or none, got {visible_line(encoding)!r}")

@@ -1,0 +1,265 @@
+"""Does a receiver answer as OTLP says, and score each conversation once?"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from opentelemetry.exporter.otlp.proto.http import Compression
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+
+from commands import MATCH, case, eval_set, write
+from fairtrial import Criterion, Trace
+from fairtrial.errors import UsageError
+from fairtrial.records.case import EvalCase
+from receivers import receiving
+from span_files import answer, below, call, messages, otlp, span
+
+
+def replies(trace: Trace, _case: EvalCase) -> bool:
+    """Whether the agent always replied."""
+    return all(invocation.reply for invocation in trace.invocations)
+
+
+_TOKEN = "open-sesame"  # noqa: S105
+REPLIES = [Criterion("replies", replies, 1.0)]
+
+
+def conversation(number: int, name: str, *texts: str, reply: str = "Hi.") -> dict[str, Any]:
+    """A trace with one call of a model, in a conversation."""
+    return call(number, [*texts] or ["Hello?"], reply, **{"session.id": name})
+
+
+def test_a_conversation_is_scored_when_it_is_ended(tmp_path: Path) -> None:
+    """The result has the name of the conversation, and the run holds its recording."""
+    with receiving(tmp_path, None, REPLIES) as running:
+        running.send(otlp(conversation(1, "s-1")))
+        running.end("s-1")
+        result = running.result()
+    assert (result.case_id, result.verdict) == ("s-1", "passed")
+    (recorded,) = [recording for _, recording in running.run.recordings]
+    assert [(own.query, own.reply) for own in recorded.trace.invocations] == [("Hello?", "Hi.")]
+
+
+def test_a_conversation_is_scored_when_nothing_came_for_a_while(tmp_path: Path) -> None:
+    """Without any end."""
+    with receiving(tmp_path, None, REPLIES, idle=0.01) as running:
+        running.send(otlp(conversation(1, "s-1")))
+        assert running.result().case_id == "s-1"
+
+
+def test_a_conversation_waits_for_its_root(tmp_path: Path) -> None:
+    """Children are exported before their parents."""
+    root = span(1, **{"gen_ai.operation.name": "invoke_agent", "session.id": "s-1"})
+    child = below(call(2, ["Hello?"], "Hi."), root)
+    with receiving(tmp_path, None, REPLIES, idle=0) as running:
+        running.send(otlp(child))
+        running.send(otlp(conversation(7, "other")))
+        assert running.result().case_id == "other", "the child was looked at before"
+        running.send(otlp(root))
+        assert running.result().case_id == "s-1"
+
+
+def test_spans_that_come_later_replace_the_result(tmp_path: Path) -> None:
+    """One result for each conversation, which counts all its invocations."""
+    with receiving(tmp_path, None, REPLIES) as running:
+        for number, texts in enumerate((["Hello?"], ["Hello?", "Hi.", "And now?"]), 1):
+            running.send(otlp(conversation(number, "s-1", *texts)))
+            running.end("s-1")
+            running.result()
+    (result,) = running.run.cases
+    assert result.attempt == 1
+    (recording,) = [recording for _, recording in running.run.recordings]
+    assert [invocation.query for invocation in recording.trace.invocations] == ["Hello?", "And now?"]
+
+
+def test_a_restart_goes_on_with_what_waits(tmp_path: Path) -> None:
+    """And scores nothing twice."""
+    with receiving(tmp_path, None, REPLIES) as first:
+        first.send(otlp(conversation(1, "s-1"), conversation(2, "s-2")))
+        first.end("s-1")
+        first.result()
+    assert first.receiver.waiting == 1
+    with receiving(tmp_path, None, REPLIES) as second:
+        second.end("s-1", 404)
+        second.end("s-2")
+        assert second.result().case_id == "s-2"
+    assert second.receiver.run_id == first.receiver.run_id
+    assert second.results.empty()
+    assert [result.case_id for result in second.run.cases] == ["s-1", "s-2"]
+
+
+def test_other_criteria_start_another_run(tmp_path: Path) -> None:
+    """So does `is_new`."""
+    ids: list[str] = []
+    for threshold, is_new in ((1.0, False), (0.5, False), (0.5, True)):
+        with receiving(tmp_path, None, [Criterion("replies", replies, threshold)], is_new=is_new) as running:
+            ids.append(running.receiver.run_id)
+    assert len(set(ids)) == 3
+
+
+def test_conversations_answer_cases_by_id_or_by_the_first_text(tmp_path: Path) -> None:
+    """Several conversations are attempts at a case. Others only meet criteria that need no reference."""
+    evals = write(
+        tmp_path / "shop.evalset.json", eval_set(case("greeting", "Hi.", query="Hello?"), case("bye", "Bye."))
+    )
+    match = write(tmp_path / "config.json", MATCH)
+    with receiving(tmp_path, evals, match) as running:
+        running.send(
+            otlp(
+                conversation(1, "bye", "So long", reply="Bye."),
+                conversation(2, "s-2", "Hello?", reply="Hi."),
+                conversation(3, "s-3", "Hello?", reply="No."),
+                conversation(4, "s-4", "Else?"),
+            )
+        )
+        for name in ("bye", "s-2", "s-3", "s-4"):
+            running.end(name)
+            running.result()
+    verdicts = {(result.case_id, result.attempt): result.outcomes[0].verdict.value for result in running.run.cases}
+    assert verdicts == {
+        ("bye", 1): "passed",
+        ("greeting", 1): "passed",
+        ("greeting", 2): "failed",
+        ("s-4", 1): "not_applicable",
+    }
+
+
+def test_a_sample_is_chosen_by_the_id_of_the_conversation(tmp_path: Path) -> None:
+    """The same conversations after a restart, and spans of others leave nothing that waits."""
+    names = [f"s-{number}" for number in range(40)]
+    chosen: list[set[str]] = []
+    for _ in range(2):
+        with receiving(tmp_path, None, REPLIES, idle=0, sample=0.5, is_new=True) as running:
+            running.send(otlp(*(conversation(number, name) for number, name in enumerate(names, 1))))
+            running.send(otlp(conversation(90, "last")))
+            plan = running.receiver._plan
+            expected = {name for name in (*names, "last") if plan.is_in_sample(name)}
+            chosen.append({running.result().case_id for _ in expected})
+        assert chosen[-1] == expected
+        assert running.receiver.waiting == 0
+    assert 5 < len(chosen[0]) < 35
+
+
+def test_the_answer_has_the_content_type_of_the_request(tmp_path: Path) -> None:
+    """JSON for JSON, protobuf for protobuf, and both count the spans without ids."""
+    broken = {**conversation(1, "s"), "spanId": "00"}
+    with receiving(tmp_path, None, REPLIES) as running:
+        assert running.send(otlp(conversation(1, "s"))).json() == {}
+        partial = running.send(otlp(broken, conversation(2, "s"))).json()["partialSuccess"]
+        assert partial["rejectedSpans"] == "1"
+        assert "8 bytes" in partial["errorMessage"]
+        # A span without ids: resource spans, scope spans, and a span with the name "a".
+        body = bytes([0x0A, 7, 0x12, 5, 0x12, 3, 0x2A, 1, 0x61])
+        response = running.send(body, content_type="application/x-protobuf")
+        assert response.headers["content-type"] == "application/x-protobuf"
+        assert ExportTraceServiceResponse.FromString(response.content).partial_success.rejected_spans == 1
+
+
+UNREADABLE: list[tuple[bytes, dict[str, str], int]] = [
+    (b"{", {}, 400),
+    (b"[]", {}, 400),
+    (b'{"resourceSpans": 5}', {}, 400),
+    (b"\xff\xff", {"content_type": "application/x-protobuf"}, 400),
+    (b"{}", {"content_type": "text/plain"}, 415),
+    (b"{}", {"content_encoding": "br"}, 415),
+    (b"\x1f\x8bnot", {"content_encoding": "gzip"}, 400),
+    (gzip.compress(b" " * (65 << 20), 1), {"content_encoding": "gzip"}, 413),
+]
+
+
+def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    """With the status of the protocol, and nothing is stored."""
+    with receiving(tmp_path, None, REPLIES) as running:
+        for body, headers, status in UNREADABLE:
+            running.send(body, status=status, **headers)
+        assert running.receiver.waiting == 0
+
+
+def test_metrics_are_accepted_and_dropped(tmp_path: Path) -> None:
+    """So that an exporter of everything reports no error."""
+    with receiving(tmp_path, None, REPLIES) as running:
+        assert running.send({"resourceMetrics": []}, path="/v1/metrics").json() == {}
+
+
+def test_log_records_complete_spans(tmp_path: Path) -> None:
+    """The contents of a call come as events, to a path of their own."""
+    record = {
+        "traceId": f"{1:032x}",
+        "spanId": f"{1:016x}",
+        "timeUnixNano": "2000000001000000000",
+        "eventName": "gen_ai.client.inference.operation.details",
+        "attributes": call(1, ["Hello?"], "From a log.")["attributes"],
+    }
+    logs = {"resourceLogs": [{"scopeLogs": [{"logRecords": [record, {"body": {"stringValue": "no trace"}}]}]}]}
+    with receiving(tmp_path, None, REPLIES) as running:
+        running.send(otlp(span(1, **{"session.id": "s-1"})))
+        running.send(logs, path="/v1/logs")
+        running.end("s-1")
+        running.result()
+    (recording,) = [recording for _, recording in running.run.recordings]
+    assert recording.trace.invocations[0].reply == "From a log."
+
+
+def test_a_token_is_needed_if_there_is_one(tmp_path: Path) -> None:
+    """It stands in no answer."""
+    with receiving(tmp_path, None, REPLIES, token=_TOKEN) as running:
+        for wrong in ({}, {"authorization": "Bearer sesame"}):
+            response = running.send(otlp(conversation(1, "s")), status=401, **wrong)
+            assert _TOKEN not in response.text
+        running.end("s", 401)
+        running.send(otlp(conversation(1, "s")), authorization=f"Bearer {_TOKEN}")
+
+
+def test_a_full_forwarder_asks_the_sender_to_come_again(tmp_path: Path) -> None:
+    """With the header that says when."""
+    with receiving(tmp_path, None, REPLIES, forward=lambda *_: False) as running:
+        response = running.send(otlp(conversation(1, "s")), status=429)
+    assert response.headers["retry-after"] == "1"
+
+
+def test_requests_are_forwarded_unchanged(tmp_path: Path) -> None:
+    """Body, path and encoding."""
+    forwarded: list[tuple[Any, ...]] = []
+
+    def keep(*request: Any) -> bool:
+        forwarded.append(request)
+        return True
+
+    packed = gzip.compress(json.dumps(otlp(conversation(1, "s"))).encode())
+    with receiving(tmp_path, None, REPLIES, forward=keep) as running:
+        running.send(packed, content_encoding="gzip")
+    headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+    assert forwarded == [("/v1/traces", packed, headers)]
+
+
+def test_an_exporter_of_opentelemetry_sends_here(tmp_path: Path) -> None:
+    """The real one, as protobuf with gzip. Children end before their parents."""
+    with receiving(tmp_path, None, REPLIES) as running:
+        exporter = OTLPSpanExporter(f"{running.url}/v1/traces", compression=Compression.Gzip)
+        provider = TracerProvider()
+        provider.add_span_processor(SimpleSpanProcessor(exporter))
+        tracer = provider.get_tracer("shop")
+        with tracer.start_as_current_span("agent") as agent:
+            agent.set_attributes({"gen_ai.operation.name": "invoke_agent", "gen_ai.conversation.id": "s-1"})
+            with tracer.start_as_current_span("chat") as chat:
+                chat.set_attribute("gen_ai.operation.name", "chat")
+                chat.set_attribute("gen_ai.input.messages", messages("Where is A-17?"))
+                chat.set_attribute("gen_ai.output.messages", answer("On its way."))
+        provider.shutdown()
+        running.end("s-1")
+        running.result()
+    (recording,) = [recording for _, recording in running.run.recordings]
+    assert [(own.query, own.reply) for own in recording.trace.invocations] == [("Where is A-17?", "On its way.")]
+
+
+def test_something_must_say_what_to_score(tmp_path: Path) -> None:
+    """Nothing is near a receiver that could say it."""
+    with pytest.raises(UsageError, match="--config, or an eval set with --against"):
+        receiving(tmp_path).__enter__()
