@@ -217,6 +217,16 @@ def test_a_token_is_needed_if_there_is_one(tmp_path: Path) -> None:
         running.send(otlp(conversation(1, "s")), authorization=f"Bearer {_TOKEN}")
 
 
+def test_secrets_are_removed_before_spans_are_stored(tmp_path: Path) -> None:
+    """They stand in no file, whether the conversation is scored or not."""
+    secret = "sk-ant-" + "api03-" + "Zq8" * 12
+    with receiving(tmp_path, None, REPLIES) as running:
+        running.send(otlp(conversation(1, "s-1", f"My key is {secret}")))
+        (batch,) = running.receiver._spans.pending()
+    assert "[REDACTED:provider_key]" in str(batch)
+    assert secret not in str(batch)
+
+
 def test_a_full_forwarder_asks_the_sender_to_come_again(tmp_path: Path) -> None:
     """With the header that says when."""
     with receiving(tmp_path, None, REPLIES, forward=lambda *_: False) as running:

@@ -40,7 +40,7 @@ class PendingTraces:
         """Wait so many seconds after the last span of a conversation."""
         self._idle = idle
         self._traces: dict[str, _PendingTrace] = {}
-        self._ended: set[str] = set()
+        self._end_requests: set[str] = set()
         self._busy: set[str] = set()
         self._lock = threading.Lock()
 
@@ -59,7 +59,7 @@ class PendingTraces:
         with self._lock:
             is_known = any(self._may_be_of(name, trace_id, trace) for trace_id, trace in self._traces.items())
             if is_known:
-                self._ended.add(name)
+                self._end_requests.add(name)
             return is_known
 
     def quiet(self, at: float) -> list[str]:
@@ -71,18 +71,18 @@ class PendingTraces:
                 if trace.state is None and (self._is_idle(trace, at) or self._is_ended(trace_id, trace))
             ]
 
-    def look(self, trace_id: str, state: TraceState, looked: float) -> None:
+    def look(self, trace_id: str, state: TraceState, read_time: float) -> None:
         """Note the state of a trace that was read at a time. If spans came meanwhile, nothing is noted."""
         with self._lock:
             trace = self._traces.get(trace_id)
-            if trace is not None and trace.last <= looked:
+            if trace is not None and trace.last <= read_time:
                 trace.state = state
 
-    def drop(self, trace_ids: Iterable[str], looked: float) -> None:
+    def drop(self, trace_ids: Iterable[str], read_time: float) -> None:
         """Forget traces, except those for which spans came after a time."""
         with self._lock:
             for trace_id in trace_ids:
-                if trace_id in self._traces and self._traces[trace_id].last <= looked:
+                if trace_id in self._traces and self._traces[trace_id].last <= read_time:
                     del self._traces[trace_id]
 
     def due(self, at: float) -> list[DueConversation]:
@@ -95,14 +95,16 @@ class PendingTraces:
                     conversations.setdefault(trace.state.conversation, []).append(trace_id)
                 for name in trace.possible_ids:
                     possible.setdefault(name, []).append(trace)
-            finished = [
+            finished_conversations = [
                 DueConversation(name, tuple(trace_ids))
                 for name, trace_ids in conversations.items()
                 if name not in self._busy and self._is_finished(name, trace_ids, possible.get(name, ()), at)
             ]
-            self._ended = {name for name in self._ended if name in self._busy or self._is_to_be_looked_at(name)}
-            self._busy |= {conversation.name for conversation in finished}
-            return finished
+            self._end_requests = {
+                name for name in self._end_requests if name in self._busy or self._is_to_be_looked_at(name)
+            }
+            self._busy |= {conversation.name for conversation in finished_conversations}
+            return finished_conversations
 
     def release(self, name: str) -> None:
         """Note that a conversation is not being scored any more."""
@@ -123,13 +125,13 @@ class PendingTraces:
         return at - trace.last >= self._idle
 
     def _is_ended(self, trace_id: str, trace: _PendingTrace) -> bool:
-        return any(self._may_be_of(name, trace_id, trace) for name in self._ended)
+        return any(self._may_be_of(name, trace_id, trace) for name in self._end_requests)
 
     def _may_be_of(self, name: str, trace_id: str, trace: _PendingTrace) -> bool:
         return name == trace_id or name in trace.possible_ids
 
     def _is_finished(self, name: str, trace_ids: Iterable[str], possible: Iterable[_PendingTrace], at: float) -> bool:
-        if name in self._ended:
+        if name in self._end_requests:
             return True
         own = [self._traces[trace_id] for trace_id in trace_ids]
         if not all(trace.state is not None and trace.state.is_complete for trace in own):

@@ -22,6 +22,7 @@ from fairtrial.errors import FormatError
 from fairtrial.formats.conversation import recordings_of
 from fairtrial.formats.conversation.joining import possible_ids
 from fairtrial.formats.conversation.live_traces import state_of_trace
+from fairtrial.formats.foreign_secrets import without_span_secrets
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.real_tools import with_real_tools
 from fairtrial.formats.spans.otlp_protobuf import Signal
@@ -54,7 +55,7 @@ class Receiver:
         self._spans = store.spans(self._run_id)
         self._pending = PendingTraces(plan.idle)
         self._places = _Places(plan, store)
-        self._taken: dict[Place, tuple[str, list[SpanBatch]]] = {}
+        self._in_scoring: dict[Place, tuple[str, list[SpanBatch]]] = {}
         self._models: dict[str, None] = {}
         self._warnings: dict[str, None] = {}
         self._stopping = threading.Event()
@@ -70,7 +71,7 @@ class Receiver:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What people should know about the spans, for example that spans never ended."""
+        """The problems of the spans, for example that spans never ended."""
         return tuple(self._warnings)
 
     @property
@@ -85,9 +86,9 @@ class Receiver:
         """
         received = read_request(body, signal, content_type)
         traces: dict[str, list[SpanItem]] = defaultdict(list)
-        for item in received.items:
-            traces[item.trace_id].append(item)
         try:
+            for item in received.items:
+                traces[item.trace_id].append(without_span_secrets(item))
             self._spans.add(traces)
         except (ValueError, TypeError, OverflowError) as error:
             raise FormatError("the request", [f"holds a value that cannot be stored: {error}"]) from None
@@ -131,7 +132,7 @@ class Receiver:
         async with connected(every_kind, plan.judges.models, cache, ballots, notes.append) as connect:
             with lease.hold(), self._awakened_by_others():
                 progress = RunProgress(store, plan.info, lease)
-                pairs = self._finished(connect)
+                pairs = self._conversations(connect)
                 async with (
                     progress.committed_often(),
                     aclosing(score(pairs, concurrency=plan.concurrency, ballots=ballots)) as results,
@@ -152,7 +153,7 @@ class Receiver:
         finally:
             self._loop = None
 
-    async def _finished(self, connect: Callable[[PlannedCase], PlannedCase]) -> AsyncIterator[Pair]:
+    async def _conversations(self, connect: Callable[[PlannedCase], PlannedCase]) -> AsyncIterator[Pair]:
         """Yield conversations when they are finished, until the receiver stops."""
         while True:
             self._wake.clear()
@@ -168,25 +169,25 @@ class Receiver:
 
     def _due(self) -> Iterator[Pair]:
         for trace_id in self._pending.quiet(time.monotonic()):
-            looked = time.monotonic()
-            self._look(trace_id, self._spans.of_trace(trace_id), looked)
+            read_time = time.monotonic()
+            self._look(trace_id, self._spans.of_trace(trace_id), read_time)
         for conversation in self._pending.due(time.monotonic()):
             pair = self._take(conversation)
             if pair is not None:
                 yield pair
 
-    def _look(self, trace_id: str, batches: Sequence[SpanBatch], looked: float) -> None:
+    def _look(self, trace_id: str, batches: Sequence[SpanBatch], read_time: float) -> None:
         state = state_of_trace([item for batch in batches for item in batch.items], self._plan.traces)
         is_left_out = any(batch.is_left_out for batch in batches)
         if is_left_out or (state.is_complete and not state.has_agent):
             self._spans.leave_out(batch for batch in batches if batch.is_pending)
-            self._pending.drop([trace_id], looked)
+            self._pending.drop([trace_id], read_time)
         else:
-            self._pending.look(trace_id, state, looked)
+            self._pending.look(trace_id, state, read_time)
 
     def _take(self, due: DueConversation) -> Pair | None:
         """Return a finished conversation with its case, or None if it is not scored."""
-        looked = time.monotonic()
+        read_time = time.monotonic()
         batches = {batch.number: batch for trace_id in due.trace_ids for batch in self._spans.of_trace(trace_id)}
         if not self._plan.is_in_sample(due.name):
             self._spans.leave_out(batches.values())
@@ -199,11 +200,11 @@ class Receiver:
                 self._store.add_cases(self._run_id, [case.expected])
                 self._store.add_recording(self._run_id, case.position, recording)
                 self._models |= dict.fromkeys(models_of_agent(recording))
-                self._taken[case.position, attempt] = (due.name, list(batches.values()))
-                self._pending.drop(due.trace_ids, looked)
+                self._in_scoring[case.position, attempt] = (due.name, list(batches.values()))
+                self._pending.drop(due.trace_ids, read_time)
                 return case, recording
             self._spans.leave_out(batch for batch in batches.values() if batch.is_pending)
-        self._pending.drop(due.trace_ids, looked)
+        self._pending.drop(due.trace_ids, read_time)
         self._pending.release(due.name)
         return None
 
@@ -219,7 +220,7 @@ class Receiver:
         return replace(recording, case_id=name, trace=replace(recording.trace, session_id=name))
 
     def _note_scored(self, result: CaseResult) -> None:
-        name, batches = self._taken.pop((result.position, result.attempt))
+        name, batches = self._in_scoring.pop((result.position, result.attempt))
         self._spans.mark_scored((batch for batch in batches if batch.is_pending), name)
         self._pending.release(name)
         self._awake()  # spans that came meanwhile may wait for this result

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from fairtrial.formats.reading import Diagnostics
+from fairtrial.formats.spans.span import Span, SpanEvent, SpanItem
 from fairtrial.records.attempt import Recording
 from fairtrial.records.record import Json
 from fairtrial.records.trace import Invocation, Message, Thought, ToolCall, Trace
@@ -58,3 +60,22 @@ def _contents_of(invocation: Invocation) -> Iterator[Json]:
                 yield [*_contents(step.inner)]
     if invocation.about is not None:
         yield [agent.instructions for agent in invocation.about.agents]
+
+
+def without_span_secrets(item: SpanItem) -> SpanItem:
+    """Return a span or a log record with `[REDACTED:kind]` in place of each secret. Ids and names stay."""
+    contents = [item.attributes, item.events] if isinstance(item, Span) else item.event
+    if not may_hold_secrets(msgspec.json.encode(contents).decode()):
+        return item
+    if isinstance(item, Span):
+        events = tuple(map(_clean_event, item.events))
+        return replace(item, attributes=_clean(item.attributes), events=events, failure=_clean(item.failure))
+    return replace(item, event=_clean_event(item.event))
+
+
+def _clean_event(event: SpanEvent) -> SpanEvent:
+    return replace(event, attributes=_clean(event.attributes), body=_clean(event.body))
+
+
+def _clean(value: Json) -> Any:
+    return redact_json(value, emails=False)[0]
