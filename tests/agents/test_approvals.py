@@ -64,8 +64,19 @@ def _pydantic_ai() -> Any:
     return Agent(model, name="shop", tools=[get_order, Tool(cancel_order, requires_approval=True)])
 
 
+def _agno() -> Any:
+    pytest.importorskip("agno")
+    from agno.agent import Agent
+    from agno.tools.decorator import tool
+    from agno_shop import ScriptedModel
+
+    tools = [get_order, tool(requires_confirmation=True)(cancel_order)]
+    return Agent(name="shop", model=ScriptedModel(), tools=tools, telemetry=False)
+
+
 AGENTS: dict[str, Callable[[], Any]] = {
     "adk": _adk,
+    "agno": _agno,
     "langchain": _middleware,
     "langchain-per-call": lambda: _middleware(interrupt_mode="per_call"),
     "openai-agents": _openai,

@@ -117,6 +117,22 @@ def _pydantic_ai(seen: list[Any]) -> Iterator[Any]:
 
 
 @contextmanager
+def _agno(seen: list[Any]) -> Iterator[Any]:
+    pytest.importorskip("agno")
+    from agno.agent import Agent
+    from agno_shop import ScriptedModel
+
+    class Seeing(ScriptedModel):
+        async def ainvoke(self, messages: Any, **options: Any) -> Any:
+            user = next(message for message in messages if message.role == "user")
+            picture, link = user.images
+            seen.append([user.content, picture.content, link.url, user.files[0].filename, user.audio[0].content])
+            return await super().ainvoke(messages, **options)
+
+    yield Agent(name="shop", model=Seeing(), telemetry=False)
+
+
+@contextmanager
 def _a2a(seen: list[Any]) -> Iterator[Any]:
     pytest.importorskip("a2a")
     from a2a_shop import A2AServer, Shop
@@ -187,6 +203,7 @@ KINDS: dict[str, tuple[Reaching, Callable[[], list[Any]]]] = {
     "http": (_chat, _chat_parts),
     "a2a": (_a2a, _a2a_parts),
     "adk": (_adk, _adk_parts),
+    "agno": (_agno, lambda: ["What is this?", PIXEL, LINK.uri, "bill.pdf", PIXEL]),
     "langgraph": (_langgraph, _langgraph_parts),
     "openai-agents": (_openai, _openai_parts),
     "pydantic-ai": (_pydantic_ai, _pydantic_parts),

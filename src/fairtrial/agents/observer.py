@@ -1,0 +1,116 @@
+"""What happens in a run of an agent, as wrappers around its models and tools see it?"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from fairtrial.agents.declarations import add_declarations
+from fairtrial.agents.function import in_task
+from fairtrial.agents.plain import plain
+from fairtrial.agents.routing import Answer, route_call
+from fairtrial.agents.stopwatch import Stopwatch
+from fairtrial.protocols import Environment, Item
+from fairtrial.records.record import Json
+from fairtrial.records.trace import AgentDetails, Message, ToolCall, ToolResult
+from fairtrial.text.display import described
+
+
+class Observer:
+    """Reports the items of one conversation. Wrappers around models and tools call it.
+
+    `has_reply` says that the latest step is a message. `error` is the latest exception of a model, which a framework
+    may hide.
+    """
+
+    def __init__(self, environment: Environment | None) -> None:
+        self.environment = environment
+        self.has_reply = False
+        self.error: Exception | None = None
+        self.agents: dict[str, AgentDetails] = {}
+        self._times = Stopwatch()
+        self._report: Callable[[Any], None] = lambda _: None
+        self._open_calls: dict[str, ToolCall] = {}
+        self._numbers = itertools.count(1)
+
+    async def items(self, run: Callable[[], Awaitable[Iterable[Item]]]) -> AsyncGenerator[Item, None]:
+        """Yield the items that a run reports while it runs, the items that it returns, and the times."""
+
+        async def follow() -> AsyncIterator[Item]:
+            for item in await run():
+                yield item
+
+        def start(report: Callable[[Any], None]) -> AsyncIterator[Item]:
+            self._report, self._times, self.error, self.has_reply = report, Stopwatch(), None, False
+            return follow()
+
+        async for item in in_task(start):
+            yield item
+        yield self._times.durations
+
+    def begin_invocation(self) -> None:
+        """Forget the requests of the earlier invocation."""
+        self.agents = {}
+
+    def note(self, *items: Item) -> None:
+        """Report items in their order."""
+        for item in items:
+            if isinstance(item, Message):
+                self.has_reply = True
+            elif isinstance(item, ToolCall):
+                self.has_reply = False
+                self._open_calls[item.id] = item
+            self._report(item)
+
+    def note_result(self, call_id: str, response: Json, *, is_error: bool = False) -> None:
+        """Report the result of a call. The first report of a result counts.
+
+        A framework answers some calls itself, for example calls that a user rejects, or calls of unknown tools. Their
+        results stand in the next request only.
+        """
+        call = self._open_calls.pop(call_id, None)
+        if call is not None:
+            self._report(ToolResult(call.name, response, call_id, call.author, is_error=is_error))
+
+    def note_request(self, name: str, instructions: str, tools: Iterable[dict[str, Json]]) -> None:
+        """Note the request of an agent to its model. The latest instructions count, and all tools."""
+        earlier = self.agents[name].tool_declarations if name in self.agents else ()
+        self.agents[name] = add_declarations(AgentDetails(name, instructions, earlier), tools)
+
+    @contextmanager
+    def model_at_work(self) -> Iterator[None]:
+        """Measure a call of a model, and keep its exception."""
+        key = str(next(self._numbers))
+        self._times.start("model", key)
+        try:
+            yield
+        except Exception as error:
+            self.error = error
+            raise
+        finally:
+            self._times.end("model", key)
+
+    async def answer(
+        self,
+        call: ToolCall,
+        declaration: dict[str, Json],
+        real: Callable[[], Awaitable[Any]],
+        *,
+        as_json: Callable[[Any], Json] = plain,
+    ) -> Answer:
+        """Return the answer of a tool or of the environment, and report it. An exception is reported as the result."""
+        self._times.start("tool", call.id)
+        try:
+            if self.environment is None:
+                answer = Answer(await real(), own=True)
+            else:
+                answer = await route_call(self.environment, call, declaration, real, as_json=as_json)
+        except Exception as error:
+            self.note_result(call.id, {"error": described(error)}, is_error=True)
+            raise
+        finally:
+            self._times.end("tool", call.id)
+        self.note_result(call.id, as_json(answer.value) if answer.own else answer.value)
+        return answer

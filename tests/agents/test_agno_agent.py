@@ -1,0 +1,91 @@
+"""Is an agent of Agno recorded whole?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from kinds import recorded
+from shop import CRITERIA, get_order, saying
+
+import fairtrial
+from fairtrial.records.case import EvalCase, SessionInput
+from fairtrial.records.trace import Thought, ToolResult, Usage
+
+pytestmark = pytest.mark.agents
+pytest.importorskip("agno")
+
+from agno.agent import Agent  # noqa: E402
+from agno.db.in_memory import InMemoryDb  # noqa: E402
+from agno_shop import ScriptedModel, agent  # noqa: E402
+
+TARGET = "agno:agno_shop:agent"
+
+
+def test_state_goes_in_and_comes_out() -> None:
+    """The initial state is that of the session; tools change it, and thoughts and tokens are recorded."""
+    one = recorded(TARGET, "visit", "visit again", session=SessionInput(state={"name": "Kim"}))
+    first, second = one.trace.invocations
+    assert one.trace.final_state is not None
+    assert (one.trace.final_state["name"], one.trace.final_state["visits"]) == ("Kim", 2)
+    assert first.steps is not None
+    assert first.steps[0] == Thought("Who is it?", "shop")
+    assert isinstance(first.steps[2], ToolResult)
+    assert first.steps[2].response == "Kim is here."
+    assert second.usages == (Usage(10, 5, model="scripted"),) * 2
+
+
+@pytest.mark.parametrize("db", [None, InMemoryDb()])
+def test_the_model_sees_the_conversation(db: Any) -> None:
+    """An agent without a database gets the earlier messages; an agent with one reads them itself."""
+    seen: list[list[str]] = []
+
+    class Seeing(ScriptedModel):
+        async def ainvoke(self, messages: Any, **options: Any) -> Any:
+            seen.append([message.get_content_string() for message in messages if message.role != "system"])
+            return await super().ainvoke(messages, **options)
+
+    recorded(Agent(name="shop", model=Seeing(), db=db, add_history_to_context=True, telemetry=False), "one", "two")
+    assert seen == [["one"], ["one", "You said: one", "two"]]
+
+
+def test_a_factory_gives_dependencies() -> None:
+    """They reach the tools, and the agent that the factory returns has no name of its own."""
+
+    def shop_of(run_context: Any) -> str:
+        return str(run_context.dependencies["shop"])
+
+    class Calling(ScriptedModel):
+        async def ainvoke(self, messages: Any, **options: Any) -> Any:
+            response = await super().ainvoke(messages, **options)
+            for call in response.tool_calls:
+                call["function"] = {"name": "shop_of", "arguments": "{}"}
+            return response
+
+    def make(case: EvalCase) -> Any:
+        return Agent(model=Calling(), tools=[shop_of], telemetry=False), {"dependencies": {"shop": case.id}}
+
+    globals()["make"] = make
+    run = fairtrial.evaluate(saying("Where is A-17?", name="corner"), f"agno:{__name__}:make", CRITERIA)
+    ((_, recording),) = run.recordings
+    assert recording.failure is None, recording.failure.traceback
+    results = [step for step in recording.trace.invocations[0].steps or () if isinstance(step, ToolResult)]
+    assert [(result.response, result.author) for result in results] == [("corner", "agent")]
+
+
+def test_a_call_of_an_unknown_tool_has_its_refusal_as_result() -> None:
+    """The framework answers it, and the answer stands in the trace."""
+    (invocation,) = recorded(
+        Agent(name="shop", model=ScriptedModel(), tools=[get_order], telemetry=False), "Cancel B-42"
+    ).trace.invocations
+    results = [step for step in invocation.steps or () if isinstance(step, ToolResult)]
+    assert [result.name for result in results] == ["get_order", "cancel_order"]
+    assert results[1].is_error
+
+
+def test_the_agent_itself_is_not_changed() -> None:
+    """After a run, the agent has the model and the tools that it had."""
+    before = (agent.model, list(agent.tools))
+    recorded(agent, "Where is A-17?")
+    assert (agent.model, list(agent.tools)) == before
+    assert "ainvoke" not in vars(agent.model)
