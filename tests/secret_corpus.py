@@ -6,6 +6,7 @@ Written from the providers' own descriptions of their formats, before the detect
 from __future__ import annotations
 
 import base64
+import html
 import json
 import random
 import string
@@ -13,6 +14,7 @@ import uuid
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from urllib.parse import quote
 
 ALNUM = string.ascii_letters + string.digits
 URLSAFE = ALNUM + "-_"
@@ -93,12 +95,18 @@ def connection_string(rng: random.Random) -> str:
         if scheme == "redis"
         else rng.choice(["app", "root"])
     )
-    return f"{scheme}://{user}:{password(rng)}@db-{rng.randrange(99)}.internal:{rng.randrange(1024, 65000)}/orders"
+    return f"{scheme}://{user}:{word(rng)}@db-{rng.randrange(99)}.internal:{rng.randrange(1024, 65000)}/orders"
+
+
+def word(rng: random.Random) -> str:
+    """A made-up password: letters, digits and signs that a URL need not escape."""
+    return _some(rng, string.ascii_letters, 5) + _some(rng, string.digits, 2) + _some(rng, ALNUM + "!$*_", 7)
 
 
 def password(rng: random.Random) -> str:
-    """A made-up password: letters, digits and signs that a URL need not escape."""
-    return _some(rng, string.ascii_letters, 5) + _some(rng, string.digits, 2) + _some(rng, ALNUM + "!$*_", 7)
+    """A made-up password that begins with a letter, a digit or a sign, as password managers make them."""
+    start = rng.choice(["", "", "$", "%", "(", "{", "<", "!", "#", "^", "~", "+", "@", "7"])
+    return start + word(rng)
 
 
 def email(rng: random.Random) -> str:
@@ -108,6 +116,15 @@ def email(rng: random.Random) -> str:
         ["example.com", "mail.example.co.kr", "sub.domain.example.org", "example.io", "xn--9t4b11yi5a.com"]
     )
     return f"{local}{rng.randrange(100)}@{host}"
+
+
+def _wide(text: str) -> str:
+    """A text in full-width letters."""
+    return "".join(chr(ord(char) + 0xFEE0) if "!" <= char <= "~" else char for char in text)
+
+
+def _base64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
 
 
 def _npm(body: str) -> str:
@@ -269,6 +286,76 @@ PAIRS: dict[str, Callable[[str, str], str]] = {
     "flag": lambda k, v: f"tool --{k} {v} --verbose",
 }
 
+ENCODINGS: dict[str, Callable[[str], str]] = {
+    "xml": html.escape,
+    "url": lambda v: quote(v, safe=""),
+    "url-encoded": lambda v: quote(quote(v, safe=""), safe=""),
+    "json-escaped-url": lambda v: quote(v, safe=""),
+}
+"""How the value is written in a place that does not take every sign."""
+
+SHAPES: dict[str, Callable[[str, str], str]] = {
+    "name-value": lambda k, v: json.dumps({"name": k, "value": v}, ensure_ascii=False),
+    "name-value-in-text": lambda k, v: "env: " + json.dumps([{"value": v, "name": k}], ensure_ascii=False),
+    "name-value-single-quotes": lambda k, v: f"{{'key': '{k}', 'type': 'secret', 'value': '{v}'}}",
+    "name-value-otlp": lambda k, v: json.dumps({"key": k, "value": {"stringValue": v}}, ensure_ascii=False),
+    "name-value-yaml": lambda k, v: f"env:\n  - name: {k}\n    value: {v}\n  - name: PORT\n    value: 80\n",
+    "nested": lambda k, v: json.dumps({k: {"value": v, "version": 3}}, ensure_ascii=False),
+    "nested-twice": lambda k, v: json.dumps({k: {"current": {"plain": v}}}, ensure_ascii=False),
+    "list-of-values": lambda k, v: json.dumps({k: [v]}, ensure_ascii=False),
+    "markdown-bold": lambda k, v: f"- **{k}:** {v}\n- **port**: 5432",
+    "markdown-code": lambda k, v: f"**{k}**: `{v}`",
+    "markdown-row": lambda k, v: f"| setting | value |\n|---|---|\n| {k} | {v} |\n| port | 5432 |",
+    "markdown-column": lambda k, v: f"| user | {k} | port |\n|:---|---|---:|\n| app | {v} | 5432 |",
+    "full-width": lambda k, v: f"{_wide(k)}：{_wide(v)}　です",
+    "json-twice": lambda k, v: json.dumps({"a": json.dumps({"b": json.dumps({k: v})})}),
+    "json-thrice": lambda k, v: json.dumps(json.dumps(json.dumps({"x": {k: v}}, ensure_ascii=False))),
+    "url-json": lambda k, v: "https://example.com/?q=" + quote(json.dumps({k: v}, ensure_ascii=False)),
+    "url-twice": lambda k, v: "https://example.com/?next=" + quote("/a?q=" + quote(json.dumps({k: v}))),
+    "json-url-json": lambda k, v: json.dumps({"url": "/x?f=" + quote(json.dumps({k: v}))}),
+    "base64": lambda k, v: f"payload {_base64(f'{k}={v}')} end",
+    "base64-json": lambda k, v: json.dumps({"data": _base64(json.dumps({"user": "app", k: v}))}),
+    "base64-twice": lambda k, v: f"x: {_base64('data ' + _base64(f'{k}={v}'))}",
+    "base64-url": lambda k, v: f"https://example.com/cb?state={quote(_base64(json.dumps({k: v})))}",
+    "base64-urlsafe": lambda k, v: (
+        f"state={base64.urlsafe_b64encode(json.dumps({k: v}).encode()).decode().rstrip('=')}"
+    ),
+}
+"""Where the name and its value are further apart, or encoded once, twice or thrice."""
+
+ARGUMENTS: dict[str, Callable[[str], str]] = {
+    "argument-list": lambda v: json.dumps(["login", "--password", v]),
+    "argument-list-single-quotes": lambda v: f"subprocess.run(['login', '--api-key', '{v}', '-v'])",
+    "argument-list-short": lambda v: json.dumps(["docker", "login", "-u", "app", "-p", v]),
+    "short-flag": lambda v: f"sshpass -p '{v}' ssh deploy@db.internal",
+    "short-flag-joined": lambda v: f'mysql -h db -u root -p"{v}" orders < dump.sql',
+    "short-flag-docker": lambda v: f'docker login -u app -p "{v}" registry.internal',
+    "short-flag-redis": lambda v: f"redis-cli -h cache -a '{v}' ping",
+    "curl-user": lambda v: f"curl -s -u 'app:{v}' https://api.internal/v1",
+    "netrc": lambda v: f"machine api.internal\n  login app\n  password {v}\n",
+    "netrc-line": lambda v: f"machine api.internal login app password {v}",
+    "korean-pw": lambda v: f"아이디: app / pw: {v}",
+    "english-pw": lambda v: f"user: app, pw: {v}",
+    "underscore-pw": lambda v: f"DB_PW={v}",
+}
+
+TOKENS = {
+    "토큰": ": ",
+    "액세스 토큰": "은 ",
+    "トークン": "：",
+    "アクセストークン": "は",
+    "令牌": "：",
+    "访问令牌": "是",
+}
+COOKIES: dict[str, Callable[[str], str]] = {
+    "cookie-json": lambda v: json.dumps({"Cookie": f"session={v}; lang=ko"}),
+    "cookie-header": lambda v: f"Cookie: theme=dark; sid={v}\nAccept: */*",
+    "set-cookie": lambda v: f"Set-Cookie: connect.sid={v}; Path=/; HttpOnly; Max-Age=3600",
+    "cookie-list": lambda v: json.dumps([["Cookie", f"PHPSESSID={v}"], ["Accept", "*/*"]]),
+    "cookie-har": lambda v: json.dumps({"name": "cookie", "value": f"a=1; SSID={v}"}),
+    "cookie-curl": lambda v: f"curl -H 'Cookie: JSESSIONID={v}' https://api.internal",
+}
+
 SPECIAL_PAIRS: dict[str, tuple[str, Callable[[random.Random], str]]] = {
     "bearer": ("Authorization: Bearer {}", lambda r: _some(r, URLSAFE, 40)),
     "basic": (
@@ -350,6 +437,29 @@ LOOK_ALIKES: dict[str, Callable[[random.Random], str]] = {
             "fetch(url, {credentials: 'same-origin'})",
             "pass: 12, fail: 3, pass=12/15",
             'password: str = ""',
+            "password=$1",
+            "password: $password",
+            "password=$DB_PASSWORD_2",
+            "password=%s",
+            "password=%(password)s",
+            "set PASSWORD=%DB_PASSWORD1%",
+            "password={password}",
+            "password={{ vault.password1 }}",
+            "password: (required)",
+            "password (min. 8 characters)",
+            "token: <your token here>",
+            'password="<password>"',
+            "password = hash_password(password1)",
+            "password=data['password1']",
+            "pwd: /home/runner/work2/app",
+            "cd app && pwd && ls",
+            "mkdir -p build2024/output",
+            "docker run -p 8080:80 nginx",
+            "ssh -p 2222 deploy@host",
+            "pytest -p no:cacheprovider",
+            '["docker", "run", "-p", "8080:80", "nginx"]',
+            '["mkdir", "-p", "build2024"]',
+            "git add -p src/module2.py",
         ]
     ),
     "not-an-email": lambda r: r.choice(
@@ -390,6 +500,45 @@ LOOK_ALIKES: dict[str, Callable[[random.Random], str]] = {
     ),
     "base64-data": lambda r: f"data:image/png;base64,{_some(r, ALNUM + '+/', 200)}",
     "url": lambda r: f"https://example.com/a/{_some(r, ALNUM, 12)}?page={r.randrange(99)}&sort=asc&key=name#top",
+    "schema": lambda r: r.choice(
+        [
+            '{"password": {"type": "string", "description": "The password of the user"}}',
+            '{"name": "password", "type": "string", "required": true}',
+            '{"name": "get_token", "value": 3}',
+            '{"name": "max_tokens", "value": 4096}',
+            '{"token": {"count": 1200, "cost": 0.01}}',
+            '{"name": "city", "value": "Seoul2026x"}',
+            '["--token-limit", "4096"]',
+            '["--output", "report2026.json"]',
+            "| field | type |\n|---|---|\n| password | string |\n| token | string |",
+            "| password | required |\n|---|---|\n| yes | no |",
+        ]
+    ),
+    "cookie-talk": lambda r: r.choice(
+        [
+            "Cookie: theme=dark; lang=ko",
+            "The cookie banner was accepted; cookies: essential only.",
+            "Set-Cookie: lang=en; Path=/; Expires=Wed, 21 Oct 2026 07:28:00 GMT; SameSite=Lax",
+            '{"cookie": "none"}',
+        ]
+    ),
+    "east-asian-tokens": lambda r: r.choice(
+        [
+            f"토큰: {r.randrange(9999)}개, 토큰 한도: 4096",
+            f"トークン数：{r.randrange(9999)}",
+            f"令牌数：{r.randrange(9999)}，令牌已过期。",
+            "토큰이 만료되었습니다.",
+            "トークンの有効期限が切れました。",
+        ]
+    ),
+    "encoded-nothing": lambda r: r.choice(
+        [
+            base64.b64encode(b"The quick brown fox jumps over the lazy dog").decode(),
+            "https://example.com/search?q=" + quote("forgot my password, how do I reset it?"),
+            json.dumps({"a": json.dumps({"b": json.dumps({"path": "C:\\temp\\new", "n": 1})})}),
+            base64.b64encode(json.dumps({"page": 2, "cursor": r.randrange(10**6)}).encode()).decode(),
+        ]
+    ),
     "stack-trace": lambda r: (
         f'File "/app/auth/token.py", line {r.randrange(999)}, in refresh\n    raise TokenError("token: expired")'
     ),
@@ -423,8 +572,20 @@ def _pairs(rng: random.Random) -> Iterator[Example]:
     for language, keys in KEYS.items():
         for key in keys:
             for place, pair in PAIRS.items():
-                secret = password(rng)
+                secret = ENCODINGS.get(place, str)(password(rng))
                 yield Example(f"pair: {language}", place, pair(key, secret), secret)
+            for place, pair in SHAPES.items():
+                secret = password(rng)
+                yield Example(f"shape: {place}", place, pair(key, secret), secret)
+    for place, argument in ARGUMENTS.items():
+        secret = password(rng)
+        yield Example("argument", place, argument(secret), secret)
+    for place, cookie in COOKIES.items():
+        secret = _some(rng, ALNUM, 26)
+        yield Example("cookie", place, cookie(secret), secret)
+    for name, between in TOKENS.items():
+        secret = _some(rng, ALNUM, 32)
+        yield Example("token in East Asian languages", name, f"{name}{between}{secret}", secret)
     for place, (template, make) in SPECIAL_PAIRS.items():
         secret = make(rng)
         yield Example("pair: special", place, template.format(secret), secret)

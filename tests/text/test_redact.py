@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import random
 from typing import Any
@@ -12,7 +13,8 @@ from hypothesis import strategies as st
 
 import secret_corpus
 from fairtrial.text.provider_keys import checksum_fits
-from fairtrial.text.redact import redact, redact_json
+from fairtrial.text.redact import redact
+from fairtrial.text.redact_json import redact_json
 
 POSITIVES = list(secret_corpus.positives(random.Random(2026)))
 NEGATIVES = list(secret_corpus.negatives(random.Random(2027)))
@@ -25,6 +27,18 @@ def test_nothing_is_left_of_a_secret(category: str) -> None:
     """Every secret of a kind is gone from every place where it stood: sentences, JSON, URLs, code, headers."""
     left = [one for one in POSITIVES if one.category == category and one.secret in redact(one.text)[0]]
     assert not left
+
+
+def _long_rest(secret: str, clean: str) -> bool:
+    """Whether six characters of a secret, one after the other, are left of it."""
+    return any(secret[place : place + 6] in clean for place in range(len(secret) - 5))
+
+
+@pytest.mark.parametrize("category", [name for name in CATEGORIES if name.startswith(("pair", "shape", "argument"))])
+def test_no_part_of_a_password_is_left(category: str) -> None:
+    """A password goes whole, whatever signs it begins with: not six characters of it stay in a row."""
+    examples = [one for one in POSITIVES if one.category == category]
+    assert not [one for one in examples if _long_rest(one.secret, redact(one.text)[0])]
 
 
 @pytest.mark.parametrize("category", LOOK_ALIKES)
@@ -129,6 +143,64 @@ def test_every_part_of_a_json_value_is_redacted_with_its_pointer() -> None:
         "nested": {"apiKey": "[REDACTED:pair]", "secrets": ["abcd1234efgh"]},
     }
     assert [one.pointer for one in found] == ["/a~1b/1", "/password", "/jane@example.com", "/nested/apiKey"]
+
+
+HIDDEN = "{9xQ$kz7Lm"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"name": "DB_PASSWORD", "value": HIDDEN},
+        {"value": {"stringValue": HIDDEN}, "key": "db.password"},
+        ["tool", "--password", HIDDEN],
+        ["/usr/bin/docker", "login", "-p", HIDDEN],
+        {"password": {"value": HIDDEN, "version": 3}},
+        {"password": {"current": {"plain": HIDDEN}}},
+        {"headers": {"Cookie": "session=x9Kq2Lm8Zt4v; lang=ko"}},
+        {"headers": [["Set-Cookie", "sid=x9Kq2Lm8Zt4v; Path=/"]]},
+        {"name": "Cookie", "value": "PHPSESSID=x9Kq2Lm8Zt4v"},
+        {"headers": [["X-Api-Key", "x9Kq2Lm8Zt4v"]]},
+    ],
+    ids=lambda value: json.dumps(value)[:30],
+)
+def test_a_value_apart_from_its_name_goes(value: Any) -> None:
+    """The name may stand in another member, in an object around the value, or in the item before the value."""
+    clean, found = redact_json(value)
+    assert HIDDEN not in json.dumps(clean)
+    assert "x9Kq2Lm8Zt4v" not in json.dumps(clean)
+    assert [one.kind for one in found] == ["pair"]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"password": {"type": "string", "description": "of the user, 8 to 64 characters"}},
+        {"required": ["password", "username"]},
+        ["docker", "run", "-p", "8080:80", "nginx"],
+        {"name": "city", "value": "Seoul-2026"},
+        {"Cookie": "theme=dark; lang=ko"},
+        {"token": {"count": 3, "limit": 4096}},
+    ],
+    ids=lambda value: json.dumps(value)[:30],
+)
+def test_a_shape_without_a_secret_stays(value: Any) -> None:
+    """Schemas, lists of field names, ports, other variables, and cookies of a theme are not secrets."""
+    assert redact_json(value) == (value, ())
+
+
+def test_base64_is_cleaned_inside_and_stays_base64() -> None:
+    """Only the secret inside goes: the rest can still be decoded, and the report says which kind it was."""
+    text = base64.b64encode(b'{"user": "app", "password": "x9Kq2Lm8Zt4v"}').decode()
+    clean, found = redact(f"payload={text}")
+    assert base64.b64decode(clean.removeprefix("payload=")) == b'{"user": "app", "password": "[REDACTED:pair]"}'
+    assert [one.kind for one in found] == ["pair"]
+
+
+def test_the_text_around_an_encoded_secret_stays_as_it_was() -> None:
+    """Escapes before and after the secret are not written anew."""
+    text = r'{"a": "\u00e9 {\"password\": \"x9Kq2Lm8Zt4v\", \"b\": \"\/\"}"}'
+    assert redact(text)[0] == text.replace("x9Kq2Lm8Zt4v", "[REDACTED:pair]")
 
 
 def test_members_whose_keys_become_equal_are_all_kept() -> None:

@@ -14,7 +14,8 @@ from fairtrial.formats.spans.span import Span, SpanEvent, SpanItem
 from fairtrial.records.attempt import Recording
 from fairtrial.records.record import Json
 from fairtrial.records.trace import Invocation, Message, Thought, ToolCall, Trace
-from fairtrial.text.redact import may_hold_secrets, redact_json
+from fairtrial.text.redact import may_hold_secrets
+from fairtrial.text.redact_json import redact_json
 
 
 def without_secrets(recording: Recording, reading: Diagnostics) -> Recording:

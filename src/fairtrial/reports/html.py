@@ -27,8 +27,9 @@ from fairtrial.reports.html_summary import summary_html
 from fairtrial.reports.report_table import DEFAULTS, ReportedRun, ReportOptions
 from fairtrial.reports.view import RunReader, comparison_view
 from fairtrial.text.display import visible
-from fairtrial.text.pairs import secret_under
-from fairtrial.text.redact import redact, redact_json
+from fairtrial.text.redact import redact
+from fairtrial.text.redact_json import redact_json
+from fairtrial.text.secret_values import secret_under
 
 CHUNK = 100
 LIMIT = 50_000_000

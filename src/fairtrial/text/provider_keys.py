@@ -8,10 +8,8 @@ from collections.abc import Iterator
 
 from fairtrial.records.record import Record
 
-ESCAPED = r"(?<=\\[nrt])|(?<=\\u00[0-9A-Fa-f]{2})|(?<=%[0-9A-Fa-f]{2})"
-"""The place after a character that is escaped in JSON or in a URL, even if the escape ends in a letter or digit."""
-LEFT = rf"(?:(?<![A-Za-z0-9])|{ESCAPED})"
-"""The place where a key may start: after any character except ASCII letters and digits, or after an escape."""
+LEFT = r"(?<![A-Za-z0-9])"
+"""The place where a key may start: after any character except ASCII letters and digits."""
 RIGHT = r"(?![A-Za-z0-9_-])"
 SHORTEST = 16
 """The length of the shortest keys. Most strings of a trace are shorter."""
@@ -123,16 +121,34 @@ FORMS = (
     KeyForm("age", "AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}"),
 )
 _COMPILED = tuple((form, re.compile(LEFT + f"(?:{form.pattern})" + RIGHT)) for form in FORMS)
+_LITERALS = tuple(dict.fromkeys(form.literal for form in FORMS))
+
+
+def may_find(text: str) -> bool:
+    """Return whether a text has a long word with the literal of a form. This is far faster than the patterns."""
+    words = " ".join([word for word in text.split() if len(word) >= SHORTEST])
+    if not words:
+        return False
+    for literal in _LITERALS:  # noqa: SIM110  # and a loop is faster than a generator
+        if literal in words:
+            return True
+    return False
 
 
 def find(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield start, end and owner of each key in a text.
+    """Yield start, end and owner of each key in a text, without overlaps.
 
     A key whose checksum does not fit has a typing error, or a newer form. It is found too, and its owner says so.
     Placeholders are not found, for example strings of few distinct characters or with `example` in them.
     """
-    if len(text) < SHORTEST:
-        return
+    end = 0
+    for start, stop, detail in sorted(_find_all(text), key=lambda span: (span[0], -span[1])):
+        if start >= end:
+            yield start, stop, detail
+            end = stop
+
+
+def _find_all(text: str) -> Iterator[tuple[int, int, str]]:
     for form, pattern in _COMPILED:
         if form.literal not in text:
             continue

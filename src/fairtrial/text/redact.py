@@ -1,7 +1,7 @@
 """Which secrets does a text or a JSON value contain, and how does it read without them?
 
-These are found: provider keys, JWTs, private keys, passwords in connection strings, secrets in pairs of key and value,
-and e-mail addresses. Other personal data is not found.
+These are found: provider keys, JWTs, private keys, passwords in connection strings, secrets beside their names, and
+e-mail addresses. They are found in JSON inside JSON, in URLs and in base64, too.
 """
 
 from __future__ import annotations
@@ -9,18 +9,21 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache
-from typing import Literal
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal, NamedTuple
 
 import msgspec
 
-from fairtrial.records.record import Json, Record
-from fairtrial.text import pairs, provider_keys
-from fairtrial.text.pointer import escape
+from fairtrial.records.record import Record
+from fairtrial.text import pairs, provider_keys, secret_names, secret_shapes
+from fairtrial.text.layers import SHORTEST_BASE64, decode_layers, find_base64
+from fairtrial.text.secret_values import is_placeholder
 
 Kind = Literal["private_key", "connection_string", "provider_key", "jwt", "pair", "email"]
 Span = tuple[int, int, str]
+
+LAYERS = 4
+"""Secrets are found inside this many encodings, for example in base64 in a URL in JSON in JSON."""
 
 
 class Redaction(Record, frozen=True):
@@ -31,19 +34,29 @@ class Redaction(Record, frozen=True):
     pointer: str = ""
 
 
+class Finder(NamedTuple):
+    """A kind of secret. `may_find` is fast, and false only if `find` would yield nothing."""
+
+    kind: Kind
+    may_find: Callable[[str], bool]
+    find: Callable[[str], Iterator[Span]]
+
+
+class Removal(NamedTuple):
+    """A part of a text that is replaced: by `[REDACTED:kind]`, or by base64 that was cleaned inside."""
+
+    start: int
+    end: int
+    redactions: tuple[Redaction, ...]
+    replacement: str
+
+
 def redact(text: str, *, emails: bool = True) -> tuple[str, tuple[Redaction, ...]]:
-    """Return a text with `[REDACTED:kind]` in place of each secret, and the removed secrets, kind by kind.
+    """Return a text with `[REDACTED:kind]` in place of each secret, and the removed secrets in their order.
 
     Redacting the result again changes nothing. With `emails` false, e-mail addresses stay.
     """
-    redactions: list[Redaction] = []
-    for kind, finder in _FINDERS if emails else _FINDERS_OF_SECRETS:
-        # Most texts hold no secret, so that there is nothing to sort.
-        spans = _disjoint(found) if (found := list(finder(text))) else []
-        for start, end, detail in reversed(spans):
-            text = f"{text[:start]}[REDACTED:{kind}]{text[end:]}"
-            redactions.append(Redaction(kind=kind, detail=detail))
-    return text, tuple(redactions)
+    return redact_with(finders_of(emails=emails), text)
 
 
 def may_hold_secrets(text: str) -> bool:
@@ -51,73 +64,82 @@ def may_hold_secrets(text: str) -> bool:
 
     The text may be the JSON of a value: then the answer is about the value. E-mail addresses do not count.
     """
-    return pairs.names_secret(text) or any(
-        any(finder(text)) for kind, finder in _FINDERS_OF_SECRETS if kind not in ("pair", "email")
-    )
+    return bool(select_finders(_FINDERS_OF_SECRETS, [text]))
 
 
-def redact_json(value: Json, pointer: str = "", *, emails: bool = True) -> tuple[Json, tuple[Redaction, ...]]:
-    """Return a JSON value without secrets, and the removed secrets, each with the pointer of its place.
+def finders_of(*, emails: bool = True) -> tuple[Finder, ...]:
+    """Return the finders of the kinds of secrets, in the order in which they search."""
+    return _FINDERS if emails else _FINDERS_OF_SECRETS
 
-    Strings and keys are redacted as texts. If a key names a secret, its value is removed. Keys that become equal are
-    numbered, so that nothing else is lost. The value must not be nested deeper than the stack allows.
-    With `emails` false, e-mail addresses stay.
+
+def redact_with(finders: Sequence[Finder], text: str, layers: int = LAYERS) -> tuple[str, tuple[Redaction, ...]]:
+    """Return a text without the secrets that some finders find, and the removed secrets in their order."""
+    removals = _find(text, finders, layers)
+    if not removals:
+        return text, ()
+    parts: list[str] = []
+    end = 0
+    for removal in removals:
+        parts += [text[end : removal.start], removal.replacement]
+        end = removal.end
+    return "".join([*parts, text[end:]]), tuple(redaction for removal in removals for redaction in removal.redactions)
+
+
+def select_finders(finders: Sequence[Finder], texts: Sequence[str], layers: int = LAYERS) -> tuple[Finder, ...]:
+    """Return the finders that may find something in any of some texts. For most texts there are none.
+
+    One search through all texts together is far faster than a search through each.
     """
-    if isinstance(value, str):
-        text, redactions = redact(value, emails=emails)
-        return text, tuple(msgspec.structs.replace(redaction, pointer=pointer) for redaction in redactions)
-    if isinstance(value, list):
-        return _joined(redact_json(item, f"{pointer}/{place}", emails=emails) for place, item in enumerate(value))
-    if isinstance(value, dict):
-        return _redact_object(value, pointer, emails=emails)
-    return value, ()
+    text = "\n".join(texts)
+    kinds = {finder.kind for finder in finders if finder.may_find(text)}
+    if layers and len(kinds) < len(finders):
+        inner = [layer.text for part in texts for layer in decode_layers(part)]
+        inner += [run.text for run in find_base64(text)]
+        if inner:
+            kinds |= {finder.kind for finder in select_finders(finders, inner, layers - 1)}
+    return tuple(finder for finder in finders if finder.kind in kinds)
 
 
-def _redact_object(
-    value: dict[str, Json], pointer: str, *, emails: bool
-) -> tuple[dict[str, Json], tuple[Redaction, ...]]:
-    result: dict[str, Json] = {}
-    redactions: list[Redaction] = []
-    for key, inner in value.items():
-        place = f"{pointer}/{escape(key)}"
-        clean_key, key_redactions = _redact_key(key, emails=emails)
-        clean, value_redactions = _redact_member(key, inner, place, emails=emails)
-        unique, number = clean_key, 2
-        while unique in result or (unique != key and unique in value):
-            unique, number = f"{clean_key}#{number}", number + 1
-        result[unique] = clean
-        redactions += [msgspec.structs.replace(redaction, pointer=place) for redaction in key_redactions]
-        redactions += value_redactions
-    return result, tuple(redactions)
+def _find(text: str, finders: Sequence[Finder], layers: int) -> list[Removal]:
+    """Return the removals in a text and in its layers, in order and without overlaps."""
+    removals = _find_plain(text, finders)
+    if layers:
+        for layer in decode_layers(text):
+            removals += [
+                removal._replace(start=layer.outer(removal.start), end=layer.outer(removal.end))
+                for removal in _find(layer.text, finders, layers - 1)
+            ]
+        for run in find_base64(text) if len(text) >= SHORTEST_BASE64 else ():
+            clean, redactions = redact_with(finders, run.text, layers - 1)
+            if redactions:
+                removals.append(Removal(run.start, run.end, redactions, run.encode(clean)))
+    return _merge(removals) if len(removals) > 1 else removals
 
 
-_redact_key = lru_cache(maxsize=4096)(redact)  # few keys occur many times
+def _find_plain(text: str, finders: Sequence[Finder]) -> list[Removal]:
+    """Return the removals in a text as it stands. A later finder does not see the finds of earlier finders."""
+    removals: list[Removal] = []
+    for kind, may_find, find in finders:
+        spans = list(find(text)) if may_find(text) else []
+        for start, end, detail in spans:
+            redaction = Redaction(kind=kind, detail=detail)
+            removals.append(Removal(start, end, (redaction,), f"[REDACTED:{kind}]"))
+        for start, end, _ in spans:
+            # Brackets keep the places of all other characters, and count as a placeholder.
+            text = f"{text[:start]}{'[' * (end - start)}{text[end:]}"
+    return removals
 
 
-def _redact_member(key: str, inner: Json, pointer: str, *, emails: bool) -> tuple[Json, tuple[Redaction, ...]]:
-    if isinstance(inner, list):
-        return _joined(
-            _redact_member(key, item, f"{pointer}/{place}", emails=emails) for place, item in enumerate(inner)
-        )
-    clean, redactions = redact_json(inner, pointer, emails=emails)
-    if redactions or isinstance(inner, dict | bool) or inner is None or not pairs.secret_under(key, str(inner)):
-        return clean, redactions
-    return "[REDACTED:pair]", (Redaction(kind="pair", detail=key, pointer=pointer),)
-
-
-def _joined(items: Iterable[tuple[Json, tuple[Redaction, ...]]]) -> tuple[list[Json], tuple[Redaction, ...]]:
-    """Return the redacted items of a list, and all their redactions in order."""
-    redacted = list(items)
-    return [item for item, _ in redacted], tuple(redaction for _, redactions in redacted for redaction in redactions)
-
-
-def _disjoint(spans: list[Span]) -> list[Span]:
-    """Return spans in order, without the spans that overlap an earlier or longer span."""
-    disjoint: list[Span] = []
-    for span in sorted(spans, key=lambda span: (span[0], -span[1])):
-        if not disjoint or span[0] >= disjoint[-1][1]:
-            disjoint.append(span)
-    return disjoint
+def _merge(removals: list[Removal]) -> list[Removal]:
+    """Return removals in order. Of removals that overlap, the first remains, and reaches to the end of the last."""
+    merged: list[Removal] = []
+    for removal in sorted(removals, key=lambda removal: (removal.start, -removal.end)):
+        if not merged or removal.start >= merged[-1].end:
+            merged.append(removal)
+        elif removal.end > merged[-1].end:
+            first = merged[-1]
+            merged[-1] = Removal(first.start, removal.end, first.redactions, f"[REDACTED:{first.redactions[0].kind}]")
+    return merged
 
 
 _PEM = re.compile(
@@ -132,32 +154,30 @@ _JWT = re.compile(
     provider_keys.LEFT + r"eyJ[A-Za-z0-9_-]{8,2000}\.[A-Za-z0-9_-]{2,20000}(?:\.[A-Za-z0-9_-]{0,20000}){1,3}"
 )
 _EMAIL = re.compile(
-    rf"(?:(?<![A-Za-z0-9._%+\\/-])|(?<=[^:]/)|{provider_keys.ESCAPED})"
+    r"(?:(?<![A-Za-z0-9._%+\\/-])|(?<=[^:]/))"
     r"[A-Za-z0-9](?:[A-Za-z0-9._%+'-]{0,62}[A-Za-z0-9_+-])?"
-    r"(?:@|%40)((?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8})((?:xn--[a-z0-9-]{2,59}|[A-Za-z]{2,24}))"
+    r"@((?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8})((?:xn--[a-z0-9-]{2,59}|[A-Za-z]{2,24}))"
     r"(?![A-Za-z0-9@-])"
 )
+_AT = re.compile(r"@(?<=\S@)[A-Za-z0-9\[]")
 _FILES = frozenset({"png", "jpg", "jpeg", "gif", "webp", "svg", "ico", "js", "ts", "css", "json", "py", "md", "txt"})
 
 
 def _private_keys(text: str) -> Iterator[Span]:
-    if "PRIVATE KEY" in text:
-        for match in _PEM.finditer(text):
-            yield match.start(), match.end(), match["kind"].lower()
+    for match in _PEM.finditer(text):
+        yield match.start(), match.end(), match["kind"].lower()
 
 
 def _connection_strings(text: str) -> Iterator[Span]:
-    if "@" in text and "/" in text:
-        for match in _USERINFO.finditer(text):
-            if not pairs.is_placeholder(match[1]):
-                yield match.start(1), match.end(1), f"password in {match[0].partition(':')[0]}://"
+    for match in _USERINFO.finditer(text):
+        if not is_placeholder(match[1]):
+            yield match.start(1), match.end(1), f"password in {match[0].partition(':')[0]}://"
 
 
 def _jwts(text: str) -> Iterator[Span]:
-    if "eyJ" in text:
-        for match in _JWT.finditer(text):
-            if _is_header(match[0].partition(".")[0]):
-                yield match.start(), match.end(), "JSON web token"
+    for match in _JWT.finditer(text):
+        if _is_header(match[0].partition(".")[0]):
+            yield match.start(), match.end(), "JSON web token"
 
 
 def _is_header(part: str) -> bool:
@@ -168,22 +188,39 @@ def _is_header(part: str) -> bool:
     return isinstance(header, dict) and "alg" in header
 
 
+def _pairs(text: str) -> Iterator[Span]:
+    """Yield the secrets beside their names and in shapes, longer spans first, without overlaps."""
+    end = 0
+    spans = [*secret_shapes.find(text), *pairs.find(text)]
+    for span in sorted(spans, key=lambda span: (span[0], -span[1])):
+        if span[1] > end:
+            yield max(end, span[0]), span[1], span[2]
+            end = span[1]
+
+
+def _may_hold_pairs(text: str) -> bool:
+    return secret_names.has_mark(text) or secret_shapes.may_hold_command(text)
+
+
+def _may_hold_address(text: str) -> bool:
+    return "@" in text and _AT.search(text) is not None
+
+
 def _emails(text: str) -> Iterator[Span]:
-    if "@" in text or "%40" in text:
-        for match in _EMAIL.finditer(text):
-            remote = text[match.end() : match.end() + 1] == ":" and match[0].startswith("git@")
-            if match[2].lower() not in _FILES and not remote:
-                yield match.start(), match.end(), "e-mail address"
+    for match in _EMAIL.finditer(text):
+        remote = text[match.end() : match.end() + 1] == ":" and match[0].startswith("git@")
+        if match[2].lower() not in _FILES and not remote:
+            yield match.start(), match.end(), "e-mail address"
 
 
-_FINDERS: tuple[tuple[Kind, Callable[[str], Iterator[Span]]], ...] = (
-    ("private_key", _private_keys),
-    ("connection_string", _connection_strings),
-    ("provider_key", provider_keys.find),
-    ("jwt", _jwts),
-    ("pair", pairs.find),
-    ("email", _emails),
+_FINDERS = (
+    Finder("private_key", lambda text: "PRIVATE KEY" in text, _private_keys),
+    Finder("connection_string", lambda text: _may_hold_address(text) and ":" in text, _connection_strings),
+    Finder("provider_key", provider_keys.may_find, provider_keys.find),
+    Finder("jwt", lambda text: "eyJ" in text, _jwts),
+    Finder("pair", _may_hold_pairs, _pairs),
+    Finder("email", _may_hold_address, _emails),
 )
 """The finders in their order. A kind of secret that contains other kinds comes before them."""
 
-_FINDERS_OF_SECRETS = tuple((kind, finder) for kind, finder in _FINDERS if kind != "email")
+_FINDERS_OF_SECRETS = tuple(finder for finder in _FINDERS if finder.kind != "email")

@@ -139,7 +139,7 @@ def value_chunk(documents: list[Document], context: ScoringContext, keep_filter:
 
 def redact_document(document: Document) -> tuple[msgspec.Raw, list[RedactionRow]]:
     """Return the JSON object of a document's trace without its secrets, and a row for each secret."""
-    from fairtrial.text.redact import redact_json
+    from fairtrial.text.redact_json import redact_json
 
     trace = parse_document(document)
     assert isinstance(trace, ReasoningTrace)  # noqa: S101  # only a trace has a score, and so can pass the filter

@@ -1,0 +1,266 @@
+"""Which secrets stand further from their names: in objects, lists, tables, cookies, netrc files and command lines?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from fairtrial.text.pairs import BARE
+from fairtrial.text.secret_names import has_mark, kind_of_name
+from fairtrial.text.secret_values import is_bare_secret, is_mixed, is_placeholder, is_quoted_secret
+
+Span = tuple[int, int, str]
+
+NAME_KEYS = frozenset({"name", "key", "header", "field", "variable", "env", "parameter", "param", "label", "k"})
+VALUE_KEYS = frozenset(
+    {
+        "value",
+        "val",
+        "v",
+        "content",
+        "default",
+        "current",
+        "previous",
+        "new",
+        "old",
+        "plain",
+        "plaintext",
+        "raw",
+        "text",
+    }
+    | {"data", "stringvalue", "string_value", "secretvalue", "secret"}
+)
+"""The keys of an object under which the name of a variable and its value stand, in lower case."""
+ATTRIBUTES = frozenset({"path", "expires", "max-age", "domain", "samesite", "priority", "version"})
+PASSWORD_COMMANDS = frozenset(
+    {
+        "sshpass",
+        "mysql",
+        "mysqldump",
+        "mysqladmin",
+        "mariadb",
+        "docker",
+        "podman",
+        "helm",
+        "az",
+        "cf",
+        "mongo",
+        "mongosh",
+    }
+    | {"7z", "htpasswd", "expect", "mongodump", "mongorestore", "influx", "buildah", "skopeo", "crane", "oc"}
+)
+"""The commands whose option -p is a password. Those of `docker run` are ports, which are never taken."""
+
+_STRING = r"(?:\"(?:\\.|[^\"\\\n]){0,400}\"|'(?:\\.|[^'\\\n]){0,400}')"
+_OBJECT = re.compile(
+    rf"\{{(?>[^{{}}\"']{{1,400}}|{_STRING}|\{{(?>[^{{}}\"']{{1,400}}|{_STRING}){{0,40}}\}}){{0,60}}\}}"
+)
+_MEMBER = re.compile(rf"[\"']([\w.-]{{1,40}})[\"']\s*:\s*({_STRING})")
+_NESTED = re.compile(rf"({_STRING})\s*:\s*(?:(\{{)|(\[))")
+_ITEMS = re.compile(_STRING)
+_TOKEN = re.compile(rf"{_STRING}|[{{}}\[\]]")
+_YAML = re.compile(
+    r"^[ \t-]*(?:name|key):[ \t]*[\"']?(?P<name>[\w.-]{1,60})[\"']?[ \t]*\n[ \t]*value:[ \t]*(?P<value>[^\n]{1,400})",
+    re.MULTILINE,
+)
+_FLAGGED = re.compile(rf"[\"'](--?[\w-]{{1,40}})[\"']\s*,\s*({_STRING})")
+_ROW = re.compile(r"^[^\n|]{0,400}\|([^\n]*)\|[ \t]*$", re.MULTILINE)
+_RULE = re.compile(r"[\s|:-]+$")
+_COOKIE = re.compile(
+    r"(?<![\w-])(?:set-)?cookie2?[\"']?\s{0,3}[:=,]\s{0,3}[\"']?(?P<cookies>[^\n\"']{1,4000})", re.IGNORECASE
+)
+_CRUMB = re.compile(r"(?P<name>[^\s=;,:]{1,100})=(?P<value>[^\s;,\"']{1,2000})")
+_SESSION = re.compile(r"sess|sid|auth|token|csrf|jwt|login", re.IGNORECASE)
+_NETRC = re.compile(r"\blogin\s+\S{1,100}\s+(?:password|passwd)\s+(?P<value>\S{1,200})")
+_COMMAND = re.compile(
+    rf"(?<![\w-])(?P<command>{'|'.join(sorted(PASSWORD_COMMANDS))})\b[^\n|;&]{{0,300}}?\s-p[ =]?"
+    rf"(?P<value>{_STRING}|{BARE})"
+)
+_OTHER_COMMANDS = re.compile(
+    r"(?<![\w-])(?:(?:curl|wget|http|https)\b[^\n|]{0,300}?\s(?:-u|--user|--proxy-user)[ =]?[\"']?[^\s:\"']{1,80}:"
+    r"|redis-cli\b[^\n|]{0,300}?\s-a[ =]?[\"']?|(?:unzip|zip)\b[^\n|]{0,300}?\s-P[ =]?[\"']?"
+    r"|ldap\w{3,10}\b[^\n|]{0,300}?\s-w[ =]?[\"']?|-pass(?:in|out)[ =]pass:)"
+    rf"(?P<value>(?<=\")[^\"\n]{{1,200}}|(?<=')[^'\n]{{1,200}}|(?:(?![\"']){BARE}))"
+)
+
+
+def find(text: str) -> Iterator[Span]:
+    """Yield start, end and name of each secret that a shape shows, without the quotes around it."""
+    if has_mark(text):
+        for finder in _NAMED_SHAPES:
+            yield from finder(text)
+    if " -" in text:
+        yield from _commands(text)
+    if '"-' in text or "'-" in text:
+        yield from _argument_lists(text)
+
+
+def may_hold_command(text: str) -> bool:
+    """Return whether a text may hold a command line or an argument list with a secret."""
+    for mark in _COMMAND_MARKS:  # noqa: SIM110  # a loop is faster than a generator
+        if mark in text:
+            return True
+    return False
+
+
+def names_secret(name: str) -> bool:
+    """Return whether a name announces a secret or cookies, for example `DB_PASSWORD` or `Set-Cookie`."""
+    return len(name) <= 80 and (kind_of_name(name) is not None or name.lower() in {"cookie", "set-cookie"})
+
+
+def secret_after_flag(flag: object, value: object, command: object) -> bool:
+    """Return whether an item of an argument list is a secret, because of the item before it and the first item."""
+    if not isinstance(flag, str) or not isinstance(value, str) or not flag.startswith("-"):
+        return False
+    if flag == "-p":
+        return str(command).rsplit("/", 1)[-1] in PASSWORD_COMMANDS and _is_short_flag_secret(value)
+    kind = kind_of_name(flag) if len(flag) <= 40 and "=" not in flag else None
+    return kind is not None and is_quoted_secret(value, password=kind == "password") and not value.startswith("--")
+
+
+def find_cookies(text: str, start: int = 0) -> Iterator[Span]:
+    """Yield the values in the value of a cookie header: those of sessions, and long values that look generated."""
+    for crumb in _CRUMB.finditer(text):
+        name, value = crumb["name"].lower(), crumb["value"]
+        if name in ATTRIBUTES or is_placeholder(value):
+            continue
+        if (_SESSION.search(name) and len(value) >= 4) or (len(value) >= 12 and is_mixed(value)):
+            yield start + crumb.start("value"), start + crumb.end("value"), f"cookie {crumb['name']}"
+
+
+def _cookies(text: str) -> Iterator[Span]:
+    for match in _COOKIE.finditer(text):
+        yield from find_cookies(match["cookies"], match.start("cookies"))
+
+
+def _objects(text: str) -> Iterator[Span]:
+    for match in _OBJECT.finditer(text):
+        members = list(_MEMBER.finditer(match[0]))
+        name = next(
+            (inner[2][1:-1] for inner in members if inner[1].lower() in NAME_KEYS and names_secret(inner[2][1:-1])),
+            None,
+        )
+        if name is not None:
+            yield from _values(members, match.start(), name)
+
+
+def _values(members: list[re.Match[str]], start: int, name: str) -> Iterator[Span]:
+    """Yield the members of an object that hold the secret of a name."""
+    for member in members:
+        place = start + member.start(2) + 1
+        value = member[2][1:-1]
+        if member[1].lower() not in VALUE_KEYS:
+            continue
+        if "cookie" in name.lower():
+            yield from find_cookies(value, place)
+        elif is_quoted_secret(value, password=kind_of_name(name) == "password"):
+            yield place, place + len(value), name
+
+
+def _nested(text: str) -> Iterator[Span]:
+    """Yield the secrets in an object or a list under a telling name: `"password": {"value": "..."}`."""
+    for match in _NESTED.finditer(text):
+        name = match[1][1:-1]
+        if len(name) > 80 or kind_of_name(name) is None:
+            continue
+        inner = text[match.end() - 1 : _close(text, match.end() - 1)]
+        if match[2]:
+            yield from _values(list(_MEMBER.finditer(inner)), match.end() - 1, name)
+        else:
+            yield from _list_items(inner, match.end() - 1, name)
+
+
+def _list_items(inner: str, start: int, name: str) -> Iterator[Span]:
+    if "{" in _ITEMS.sub("", inner):  # a list of objects, each of which has its own names
+        return
+    for item in _ITEMS.finditer(inner):
+        if is_quoted_secret(item[0][1:-1], password=kind_of_name(name) == "password"):
+            yield start + item.start() + 1, start + item.end() - 1, name
+
+
+def _close(text: str, start: int, limit: int = 2000) -> int:
+    """Return the place after the bracket that closes the bracket at `start`, or after `limit` characters."""
+    depth = 0
+    for token in _TOKEN.finditer(text, start, start + limit):
+        if token[0] in "{}[]":
+            depth += 1 if token[0] in "{[" else -1
+        if not depth:
+            return token.end()
+    return start + limit
+
+
+def _yaml(text: str) -> Iterator[Span]:
+    for match in _YAML.finditer(text):
+        if names_secret(match["name"]):
+            yield from _cell(match["value"], match.start("value"), match["name"])
+
+
+def _cell(raw: str, start: int, name: str) -> Iterator[Span]:
+    """Yield the secret in a cell of a table or a line of YAML, without the quotes or backticks around it."""
+    value = raw.strip().strip("`\"'")
+    if value and is_bare_secret(value, password=kind_of_name(name) == "password"):
+        place = start + raw.index(value)
+        yield place, place + len(value), name
+
+
+def _tables(text: str) -> Iterator[Span]:
+    """Yield the secrets in Markdown tables: in the cell after a name, and in the cells below a name."""
+    if "|" not in text:
+        return
+    columns: dict[int, str] = {}
+    header: list[str] = []
+    for row in _ROW.finditer(text):
+        if _RULE.match(row[1]):
+            columns = {place: cell.strip() for place, cell in enumerate(header) if _is_cell_name(cell)}
+            continue
+        cells = row[1].split("|")
+        start = row.start(1)
+        for place, cell in enumerate(cells):
+            name = columns.get(place) or (cells[place - 1].strip() if place and _is_cell_name(cells[place - 1]) else "")
+            if name:
+                yield from _cell(cell, start, name)
+            start += len(cell) + 1
+        header = cells
+
+
+def _is_cell_name(cell: str) -> bool:
+    return len(cell) <= 60 and kind_of_name(cell.strip()) is not None
+
+
+def _netrc(text: str) -> Iterator[Span]:
+    for match in _NETRC.finditer(text):
+        if not is_placeholder(match["value"]):
+            yield *match.span("value"), "password"
+
+
+def _commands(text: str) -> Iterator[Span]:
+    if " -p" in text:
+        for match in _COMMAND.finditer(text):
+            start, end = match.span("value")
+            value = match["value"]
+            if value[0] in "\"'":
+                start, end, value = start + 1, end - 1, value[1:-1]
+            if _is_short_flag_secret(value):
+                yield start, end, f"{match['command']} -p"
+    for match in _OTHER_COMMANDS.finditer(text):
+        if not is_placeholder(match["value"]) and len(match["value"]) >= 4:
+            yield *match.span("value"), "password"
+
+
+def _is_short_flag_secret(value: str) -> bool:
+    """Return whether the value of -p is a password, and not a port such as `8080:80`."""
+    return len(value) >= 4 and not re.fullmatch(r"[\d.:/-]+(?:tcp|udp)?", value) and not is_placeholder(value)
+
+
+def _argument_lists(text: str) -> Iterator[Span]:
+    for match in _FLAGGED.finditer(text):
+        before = text[max(0, match.start() - 200) : match.start()].rpartition("[")[2]
+        command = before.partition(",")[0].strip(" \"'")
+        value = match[2][1:-1]
+        if secret_after_flag(match[1], value, command):
+            yield match.start(2) + 1, match.end(2) - 1, match[1]
+
+
+_COMMAND_MARKS = (" -p", "\n-p\n", " -u", " -a", " -w", " -P", " --user", " --proxy-user", "-pass", '"-', "'-")
+_COMMAND_MARKS = (" -p", "\n-p\n", " -u", " -a", " -w", " -P", " --user", " --proxy-user", "-pass", '"-', "'-")
+_NAMED_SHAPES: tuple[Callable[[str], Iterator[Span]], ...] = (_cookies, _objects, _nested, _yaml, _tables, _netrc)
