@@ -317,7 +317,7 @@ def test_anything_else_says_what_would_be_read(document: Any) -> None:
         ({"evalset_id": "t", "evals": [{"eval_id": "a"}]}, "an eval set {"),
         ({"criterion": {"response_match_score": 1}}, "an EvalConfig {"),
         ({"session_events": [], "app_name": "x", "user_id": "y"}, "a session {"),
-        ([{"question": "hi", "reference": "x", "expected_tool_uses": []}], "an old test file ["),
+        ([{"querys": "hi", "references": "x", "expected_tool_uses": []}], "an old test file ["),
         ({"message": [{"role": "user"}]}, "chat messages {"),
         ([{"rol": "user", "content": "x"}], "chat messages ["),
         ({"case": "a", "traces": {}, "attempt": 1}, "a recording {"),

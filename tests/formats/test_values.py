@@ -119,7 +119,7 @@ def test_lists_of_messages_are_conversations() -> None:
     "values",
     [
         [{"role": "user", "content": "one conversation"}] * 2,
-        [{"query": "old", "messages": []}] * 2,
+        [{"query": "old", "reference": "reply"}] * 2,
         [{"name": "n", "data": []}] * 2,
         [{"task_id": 1, "traj": [], "info": {}, "messages": []}] * 2,
     ],

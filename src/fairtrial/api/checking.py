@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from fairtrial import loading
 from fairtrial.api.simulation import check_names
 from fairtrial.errors import FormatError, OtherContentError, collecting
 from fairtrial.formats.conversation.options import DEFAULTS
+from fairtrial.formats.datasets.column_roles import check_columns
 from fairtrial.formats.dialects.dialect_table import dialect_names
+from fairtrial.formats.reading import NO_COLUMNS
 from fairtrial.formats.recognise import Loaded
 from fairtrial.formats.spans.span import LogRecord
 from fairtrial.llm.model_options import ModelOptions
@@ -18,7 +20,10 @@ from fairtrial.records.record import Record
 from fairtrial.reports.numbers import count
 from fairtrial.simulate.user import check_persona
 
-_PATTERNS = ("*.json", "*.jsonl", "*.pb", "*.gz", "*.eval", "*.traj", "*.parquet", "*config.yaml", "*config.yml")
+_PATTERNS = (
+    *(f"*{suffix}" for suffix in (".json", ".jsonl", ".pb", ".gz", ".eval", ".traj", ".parquet", ".csv", ".tsv")),
+    *("*config.yaml", "*config.yml", "*.evalset.yaml", "*.evalset.yml"),
+)
 
 
 class Checked(Record, frozen=True):
@@ -28,36 +33,38 @@ class Checked(Record, frozen=True):
     content: str
     problems: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
-def check(paths: Sequence[str], *, lenient: bool = False) -> Iterator[Checked]:
+def check(paths: Sequence[str], *, lenient: bool = False, columns: Mapping[str, str] = NO_COLUMNS) -> Iterator[Checked]:
     """Yield each file. A folder stands for all JSON files in it, and `-` for standard input.
 
     A file of a folder that has neither a format nor a name that is known here may belong to something else. That is not
     a problem.
     """
     loading.check_stdin(paths)
+    check_columns(columns)
     for path in map(Path, paths):
         if not path.is_dir():
-            yield _checked(path, lenient=lenient)
+            yield _checked(path, lenient=lenient, columns=columns)
             continue
         files = sorted(loading.walk_files(path, _PATTERNS))
         for file in files:
-            yield _checked(file, lenient=lenient, is_named=loading.has_known_name(file))
+            yield _checked(file, lenient=lenient, columns=columns, is_named=loading.has_known_name(file))
         if not files:
             yield Checked(str(path), "cannot be read", (f"holds no {' or '.join(_PATTERNS)}",))
 
 
-def _checked(path: Path, *, lenient: bool, is_named: bool = True) -> Checked:
+def _checked(path: Path, *, lenient: bool, columns: Mapping[str, str], is_named: bool = True) -> Checked:
     try:
-        part, _ = loading.read_part(path, lenient=lenient)
+        part, _ = loading.read_part(path, lenient=lenient, columns=columns)
         if part.spans and all(isinstance(item, LogRecord) for item in part.spans):
             count_of_logs = count(len(part.spans), "log record")
             return Checked(str(path), f"{part.kind}, {count_of_logs}: they complete the spans of another file")
         loaded = loading.with_conversations([part], DEFAULTS)[0] if part.spans else part
     except OtherContentError as error:
         if not is_named:
-            return Checked(str(path), "JSON of another kind, left out")
+            return Checked(str(path), f"{_content_of(path)} of another kind, left out")
         return Checked(str(path), "cannot be read", error.problems)
     except FormatError as error:
         return Checked(str(path), "cannot be read", error.problems)
@@ -69,13 +76,18 @@ def _checked(path: Path, *, lenient: bool, is_named: bool = True) -> Checked:
                 check_persona(case)
         dialects = dialect_names(part.spans)
         kind = loaded.kind + (f" ({', '.join(dialects)})" if dialects else "")
-        return Checked(str(path), f"{kind}, {_counts(loaded)}", tuple(problems), warnings)
+        notes = tuple(note.removeprefix(f"{path}: ") for note in loaded.notes)
+        return Checked(str(path), f"{kind}, {_counts(loaded)}", tuple(problems), warnings, notes)
     content = f"EvalConfig, criteria: {', '.join(criterion.name for criterion in loaded.config.criteria)}"
     with collecting(problems):
         criteria = loading.criteria_of(loaded.config, origin=str(path), lenient=lenient, allow_code=True)
         warnings = (*warnings, *criteria.warnings)
         check_names(criteria, ModelOptions())
     return Checked(str(path), content, tuple(problem.removeprefix(f"{path}: ") for problem in problems), warnings)
+
+
+def _content_of(path: Path) -> str:
+    return "JSON" if path.suffix == ".json" else "data"
 
 
 def _counts(loaded: Loaded) -> str:

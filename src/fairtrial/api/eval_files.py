@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from fairtrial.api.arguments import Paths, paths_of
 from fairtrial.errors import FormatError, UsageError
 from fairtrial.formats.adk.write import dumps
 from fairtrial.formats.conversation.options import DEFAULTS
+from fairtrial.formats.datasets.column_roles import check_columns
+from fairtrial.formats.reading import NO_COLUMNS
 from fairtrial.formats.recognise import Loaded
 from fairtrial.loading import (
     FilePass,
@@ -26,9 +28,13 @@ from fairtrial.records.case import EvalSet
 _RECORDINGS = "paths must be a path or several paths"
 
 
-def load_eval_set(path: str | Path, *, lenient: bool = False) -> EvalSet:
-    """Return the eval set in a file of any format that fairtrial reads. Raises FormatError with all problems."""
-    loaded, _ = read_file(Path(path), lenient=lenient)
+def load_eval_set(path: str | Path, *, lenient: bool = False, columns: Mapping[str, str] = NO_COLUMNS) -> EvalSet:
+    """Return the eval set in a file of any format that fairtrial reads. Raises FormatError with all problems.
+
+    `columns` names the columns of a table, for example `{"input": "question"}`.
+    """
+    check_columns(columns)
+    loaded, _ = read_file(Path(path), lenient=lenient, columns=columns)
     if loaded.eval_set is None:
         raise FormatError(str(path), [f"holds {loaded.kind}, but an eval set is needed"])
     return loaded.eval_set
@@ -46,20 +52,24 @@ def save_eval_set(eval_set: EvalSet, path: str | Path) -> None:
         raise UsageError(f"{path}: {error.strerror or error}") from None
 
 
-def load_recordings(paths: Paths, *, lenient: bool = False) -> list[Recording]:
+def load_recordings(paths: Paths, *, lenient: bool = False, columns: Mapping[str, str] = NO_COLUMNS) -> list[Recording]:
     """Return the recordings of files, in order. Raises UsageError with the problems of all files."""
-    files = sources(paths_of(paths, _RECORDINGS), lenient=lenient, recorded=True)
+    check_columns(columns)
+    files = sources(paths_of(paths, _RECORDINGS), lenient=lenient, columns=columns, recorded=True)
     return list(map(as_recording, recordings_of(files)))
 
 
-def iter_recordings(paths: Paths, *, lenient: bool = False) -> Iterator[Recording]:
+def iter_recordings(
+    paths: Paths, *, lenient: bool = False, columns: Mapping[str, str] = NO_COLUMNS
+) -> Iterator[Recording]:
     """Yield the recordings of files one after the other. Lists of recordings, such as JSON lines, are never held.
 
     Raises UsageError at the end of a file with broken recordings. The error names the problems of the file.
     """
+    check_columns(columns)
     span_files: list[Loaded] = []
     for file in find_files(paths_of(paths, _RECORDINGS), recorded=True):
-        file_pass = FilePass(file.path, lenient)
+        file_pass = FilePass(file.path, lenient, columns)
         yield from file_pass
         loaded = file_pass.loaded
         if loaded is not None and loaded.spans:

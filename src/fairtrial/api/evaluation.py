@@ -12,6 +12,7 @@ from fairtrial.api.planning import Criteria, plan_run
 from fairtrial.api.score_planning import plan_score
 from fairtrial.api.stored_runs import Run
 from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
+from fairtrial.formats.reading import NO_COLUMNS
 from fairtrial.judge.judges import Judges
 from fairtrial.loading import Match
 from fairtrial.planned_case import Environments, Users
@@ -29,6 +30,7 @@ def evaluate(
     concurrency: int = 8,
     reply_timeout: float | None = None,
     only: Sequence[str] = (),
+    columns: Mapping[str, str] = NO_COLUMNS,
     store: str | None = None,
     judges: Judges | None = None,
     users: Users | None = None,
@@ -42,7 +44,8 @@ def evaluate(
 
     `agent` is a function of the conversation so far, `module:function`, or an object with the protocol `Agent`.
     If `criteria` is None, they are in the `test_config.json` beside each file, or are ADK's defaults. `reply_timeout`
-    is in seconds. `store` is a SQLAlchemy URL. Without a store, the results live as long as the returned run.
+    is in seconds. `columns` names the columns of a table, for example `{"input": "question"}`; others are guessed.
+    `store` is a SQLAlchemy URL. Without a store, the results live as long as the returned run.
 
     `judges` names the models that judge. `users` play the users of scenarios instead of the configuration's
     `user_simulator_config`. `environment` answers tool calls instead of its `environment_simulation_config`. It is a
@@ -61,6 +64,7 @@ def evaluate(
         concurrency=concurrency,
         reply_timeout=reply_timeout,
         only=only,
+        columns=columns,
         judges=judges,
         users=users,
         environment=environment,
@@ -78,6 +82,7 @@ def score(
     concurrency: int = 8,
     jobs: int = 1,
     only: Sequence[str] = (),
+    columns: Mapping[str, str] = NO_COLUMNS,
     store: str | None = None,
     judges: Judges | None = None,
     reuse: str | None = None,
@@ -99,6 +104,7 @@ def score(
         concurrency=concurrency,
         jobs=jobs,
         only=only,
+        columns=columns,
         judges=judges,
         allow_code=allow_code,
         traces=traces,
@@ -115,6 +121,7 @@ async def aevaluate(
     concurrency: int = 8,
     reply_timeout: float | None = None,
     only: Sequence[str] = (),
+    columns: Mapping[str, str] = NO_COLUMNS,
     store: str | None = None,
     judges: Judges | None = None,
     users: Users | None = None,
@@ -134,6 +141,7 @@ async def aevaluate(
         concurrency=concurrency,
         reply_timeout=reply_timeout,
         only=only,
+        columns=columns,
         judges=judges,
         users=users,
         environment=environment,
@@ -151,6 +159,7 @@ async def ascore(
     concurrency: int = 8,
     jobs: int = 1,
     only: Sequence[str] = (),
+    columns: Mapping[str, str] = NO_COLUMNS,
     store: str | None = None,
     judges: Judges | None = None,
     reuse: str | None = None,
@@ -166,6 +175,7 @@ async def ascore(
         concurrency=concurrency,
         jobs=jobs,
         only=only,
+        columns=columns,
         judges=judges,
         allow_code=allow_code,
         traces=traces,

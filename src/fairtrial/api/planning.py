@@ -27,7 +27,8 @@ from fairtrial.config.criterion_options import threshold_of
 from fairtrial.config.eval_config import EvalConfig
 from fairtrial.errors import ConfigError, UsageError
 from fairtrial.formats.adk.config_file import config as read_config
-from fairtrial.formats.reading import Diagnostics
+from fairtrial.formats.datasets.column_roles import check_columns
+from fairtrial.formats.reading import NO_COLUMNS, Diagnostics
 from fairtrial.judge.judges import Judges
 from fairtrial.metrics.custom import check_takes_two
 from fairtrial.metrics.signature import add_signature, signature
@@ -67,7 +68,8 @@ class Plan:
     """A run that has not started yet. All inputs are read and checked.
 
     `recorded` are the recordings to score, in `jobs` processes. If they are None, the run calls `agent`, `attempts`
-    times for each case. With `exit_first` the run stops at the first attempt that does not pass.
+    times for each case. `notes` say how tables were read. With `exit_first` the run stops at the first attempt that
+    does not pass.
     """
 
     info: RunInfo
@@ -79,6 +81,7 @@ class Plan:
     jobs: int = 1
     reply_timeout: float | None = None
     warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     judges: Judges = field(default_factory=Judges)
     gate: SequentialGate | None = None
     exit_first: bool = False
@@ -101,6 +104,7 @@ def plan_run(
     reply_timeout: float | None = None,
     only: Sequence[str] = (),
     lenient: bool = False,
+    columns: Mapping[str, str] = NO_COLUMNS,
     allow_code: bool = False,
     thresholds: Thresholds = NO_THRESHOLDS,
     judges: Judges | None = None,
@@ -110,11 +114,18 @@ def plan_run(
     """Read and check everything that `evaluate` needs. Raises UsageError."""
     attempt_choices = options_in(attempts)
     check_numbers(concurrency=concurrency, reply_timeout=reply_timeout)
+    check_columns(columns)
     only = [only] if isinstance(only, str) else only
     eval_set = eval_set if isinstance(eval_set, EvalSet) else paths_of(eval_set, EVAL_SET)
     judges = judges or Judges()
     loaded_sets, notes = load_sets(
-        eval_set, criteria, thresholds=thresholds, lenient=lenient, allow_code=allow_code, judges=judges
+        eval_set,
+        criteria,
+        thresholds=thresholds,
+        lenient=lenient,
+        columns=columns,
+        allow_code=allow_code,
+        judges=judges,
     )
     cases = loading.select_cases(loading.plan_cases(loaded_sets), loaded_sets, only)
     cases = with_counts(cases, loaded_sets, attempt_choices)
@@ -136,6 +147,7 @@ def plan_run(
         "only": list(only),
         "thresholds": dict(thresholds),
         "lenient": lenient,
+        **({"columns": dict(columns)} if columns else {}),
         "allow_code": allow_code,
         "judge": judges.arguments,
         "attempts": most_attempts,
@@ -152,6 +164,7 @@ def plan_run(
         concurrency=concurrency,
         reply_timeout=reply_timeout,
         warnings=(*notes.warnings, *warnings),
+        notes=notes.notes,
         judges=judges,
     )
 
@@ -198,13 +211,14 @@ def _short(value: Any) -> str:
 class Notes:
     """The origins of cases and criteria, for the run's manifest, and the warnings of their readers.
 
-    `informs` is true if no configuration is of a kind that can state thresholds.
+    `notes` say how tables were read. `informs` is true if no configuration is of a kind that can state thresholds.
     """
 
     eval_sets: tuple[tuple[str, str | None], ...] = ()
     origins: tuple[tuple[str, str | None], ...] = ()
     warnings: tuple[str, ...] = ()
     informs: bool = False
+    notes: tuple[str, ...] = ()
 
 
 def load_sets(
@@ -214,6 +228,7 @@ def load_sets(
     thresholds: Thresholds,
     lenient: bool,
     judges: Judges,
+    columns: Mapping[str, str] = NO_COLUMNS,
     allow_code: bool = False,
 ) -> tuple[list[loading.LoadedSet], Notes]:
     """Return eval sets with their criteria, and notes on both."""
@@ -224,7 +239,7 @@ def load_sets(
         eval_set, digest = as_stored(eval_set, f"the eval set {eval_set.id!r}")
         notes = Notes(((eval_set.id, digest),), ((loaded.origin, loaded.sha256),), loaded.warnings, loaded.informs)
         return with_thresholds([_with_criteria(eval_set, loaded)], thresholds), notes
-    files = loading.sources(eval_set, lenient=lenient)
+    files = loading.sources(eval_set, lenient=lenient, columns=columns)
     sets = [file.loaded.eval_set or EvalSet("") for file in files]
     return load_with_criteria(
         files, criteria, sets, thresholds=thresholds, lenient=lenient, allow_code=allow_code, judges=judges
@@ -268,6 +283,7 @@ def load_with_criteria(
         tuple(dict.fromkeys((criteria.origin, criteria.sha256) for criteria in config_criteria)),
         (*warnings_of(files), *dict.fromkeys(warning for criteria in config_criteria for warning in criteria.warnings)),
         all(criteria.informs for criteria in config_criteria),
+        notes_of(files),
     )
     return with_thresholds(loaded_sets, thresholds), notes
 
@@ -283,6 +299,11 @@ def _with_criteria(
 def warnings_of(files: list[loading.Source]) -> tuple[str, ...]:
     """Return the warnings of the readers of files."""
     return tuple(warning for file in files for warning in file.loaded.warnings)
+
+
+def notes_of(files: Sequence[loading.Source]) -> tuple[str, ...]:
+    """Return the notes of the readers of files, which say how tables were read."""
+    return tuple(note for file in files for note in file.loaded.notes)
 
 
 def _criteria(criteria: Criteria, *, lenient: bool, allow_code: bool, judges: Judges) -> loading.Criteria | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,12 +22,15 @@ from fairtrial.api.planning import (
     load_sets,
     load_with_criteria,
     names_of,
+    notes_of,
     run_info,
     warnings_of,
 )
 from fairtrial.api.text_warnings import text_warnings
 from fairtrial.errors import UsageError
 from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
+from fairtrial.formats.datasets.column_roles import check_columns
+from fairtrial.formats.reading import NO_COLUMNS
 from fairtrial.judge.judges import Judges
 from fairtrial.planned_case import PairedRecordings, PlannedCase, PlannedCases
 from fairtrial.records.attempt import Recording
@@ -66,6 +69,7 @@ def plan_score(
     jobs: int = 1,
     only: Sequence[str] = (),
     lenient: bool = False,
+    columns: Mapping[str, str] = NO_COLUMNS,
     allow_code: bool = False,
     thresholds: Thresholds = NO_THRESHOLDS,
     judges: Judges | None = None,
@@ -74,14 +78,14 @@ def plan_score(
     """Read and check everything that `score` needs. Raises UsageError."""
     check_numbers(concurrency=concurrency, jobs=jobs)
     check_match(match)
+    check_columns(columns)
     only = [only] if isinstance(only, str) else only
     judges = judges or Judges()
     paths, own = recordings_of(recordings)
     if paths is not None and eval_set is not None and not isinstance(eval_set, EvalSet):
         loading.check_stdin([*paths, *paths_of(eval_set, EVAL_SET)])
-    matching = _Matching(
-        criteria, match, tuple(only), thresholds, judges, lenient=lenient, allow_code=allow_code, traces=traces
-    )
+    reading = {"lenient": lenient, "columns": columns}
+    matching = _Matching(criteria, match, tuple(only), thresholds, judges, reading, allow_code, traces)
     if eval_set is not None:
         eval_set = eval_set if isinstance(eval_set, EvalSet) else paths_of(eval_set, EVAL_SET)
         matched = matching.match_against(eval_set, paths, own)
@@ -103,6 +107,7 @@ def plan_score(
         "only": list(only),
         "thresholds": dict(thresholds),
         "lenient": lenient,
+        **({"columns": dict(columns)} if columns else {}),
         "allow_code": allow_code,
         "judge": judges.arguments,
         "traces": without_defaults(traces),
@@ -115,20 +120,21 @@ def plan_score(
         concurrency=concurrency,
         jobs=jobs,
         warnings=warnings,
+        notes=tuple(dict.fromkeys((*matched.notes.notes, *notes_of(matched.files)))),
         judges=judges,
     )
 
 
 @dataclass(frozen=True)
 class _Matching:
-    """How recordings find their cases."""
+    """How recordings find their cases. `reading` are the arguments that every reader of files takes."""
 
     criteria: Criteria
     match: loading.Match
     only: tuple[str, ...]
     thresholds: Thresholds
     judges: Judges
-    lenient: bool
+    reading: Mapping[str, Any]
     allow_code: bool
     traces: TraceOptions
 
@@ -137,7 +143,7 @@ class _Matching:
         """The arguments that every reader of sets takes."""
         return {
             "thresholds": self.thresholds,
-            "lenient": self.lenient,
+            "lenient": self.reading["lenient"],
             "allow_code": self.allow_code,
             "judges": self.judges,
         }
@@ -146,10 +152,10 @@ class _Matching:
         self, eval_set: EvalSet | list[str | Path], paths: list[str | Path] | None, own: Sequence[Recording]
     ) -> _Matched:
         """Match recordings with the cases of an eval set."""
-        files = [] if paths is None else loading.sources(paths, lenient=self.lenient, recorded=True, traces=self.traces)
+        files = [] if paths is None else loading.sources(paths, recorded=True, traces=self.traces, **self.reading)
         if any(source.only for source in files):
             raise UsageError("FILE:case1,case2 chooses cases of an eval set: give it to --against, or use --only")
-        loaded_sets, notes = load_sets(eval_set, self.criteria, **self.settings)
+        loaded_sets, notes = load_sets(eval_set, self.criteria, columns=self.reading["columns"], **self.settings)
         cases = loading.plan_cases(loaded_sets)
         recordings, sets = (_stored(own), None) if paths is None else loading.with_sets(files)
         recorded, unmatched = loading.match(cases, recordings, by=self.match, sets=sets)
@@ -158,8 +164,8 @@ class _Matching:
     def match_files(self, paths: list[str | Path]) -> _Matched:
         """Match the recordings of files with the cases of the same files."""
         if self.match != "id" or self.traces.tool_names:
-            return self._match_whole(loading.sources(paths, lenient=self.lenient, recorded=True, traces=self.traces))
-        files, index = loading.scan_sources(paths, lenient=self.lenient, traces=self.traces)
+            return self._match_whole(loading.sources(paths, recorded=True, traces=self.traces, **self.reading))
+        files, index = loading.scan_sources(paths, traces=self.traces, **self.reading)
         return self._match_whole(files) if index is None else self._stream(files, index)
 
     def match_own(self, own: Sequence[Recording]) -> _Matched:
@@ -185,7 +191,7 @@ class _Matching:
         index.name_cases(loading.RECORDED)
         loading.select_streamed(index, files, self.only)
         cases = loading.StreamedCases(index, [loaded.criteria for loaded in loaded_sets])
-        recorded = loading.StreamedRecordings(files, cases, self.lenient)
+        recorded = loading.StreamedRecordings(files, cases, **self.reading)
         return _Matched(cases, recorded, loaded_sets, notes, False, warnings_of(files), tuple(files))
 
     def _selected(

@@ -20,8 +20,11 @@ from fairtrial.text.display import visible_line
     "--to", type=click.Choice(["adk", "agents-cli"]), help="The format of OUT.  [default: the one that FILE is not in]"
 )
 @flags.lenient
-def convert(file: Path, output: Path, to: Literal["adk", "agents-cli"] | None, lenient: bool) -> None:
-    """Write an eval set of ADK as a dataset of Google's agents-cli, or a dataset as an eval set.
+@flags.columns
+def convert(
+    file: Path, output: Path, to: Literal["adk", "agents-cli"] | None, lenient: bool, columns: dict[str, str]
+) -> None:
+    """Write an eval set of ADK as a dataset of Google's agents-cli, or a dataset or a table as an eval set.
 
     FILE may be - for standard input. Everything that OUT has no place for is named. The command exits with 0, or with 2
     if FILE cannot be read.
@@ -29,17 +32,20 @@ def convert(file: Path, output: Path, to: Literal["adk", "agents-cli"] | None, l
     \b
     fairtrial convert tests/eval/evalsets/basic.evalset.json -o tests/eval/datasets/basic-dataset.json
     fairtrial convert basic-dataset.json -o basic.evalset.json --to adk
+    fairtrial convert questions.csv -o questions.evalset.json --map input=question,expected=answer
     """  # noqa: D301
     from fairtrial import api
 
     refuse_overwriting("--output", output, [file])
-    converted = api.convert(file, to=to, lenient=lenient)
+    converted = api.convert(file, to=to, lenient=lenient, columns=columns)
     try:
         output.write_bytes(converted.content + b"\n")
     except OSError as error:
         raise UsageError(f"--output: cannot write {output}: {error.strerror or error}") from None
     for warning in converted.warnings:
         click.echo(f"warning: {visible_line(warning)}", err=True)
+    for note in converted.notes:
+        click.echo(f"note: {visible_line(note)}", err=True)
     for loss in converted.losses:
         click.echo(f"lost: {visible_line(loss)}", err=True)
     click.echo(f"{output}: {converted.format}")

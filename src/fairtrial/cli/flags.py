@@ -47,6 +47,27 @@ def _read_attempts(ctx: click.Context, option: click.Parameter, values: tuple[st
         raise click.BadParameter(str(error), ctx=ctx, param=option) from None
 
 
+def _read_columns(ctx: click.Context, option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    """Return the values `input=question,reply=answer` of an option as columns by the parts of a case."""
+    columns: dict[str, str] = {}
+    for value in (pair for text in values for pair in text.split(",")):
+        part, equals, column = value.partition("=")
+        if not equals or part.strip() in columns:
+            problem = f"must be PART=COLUMN, each part once, such as input=question,reply=answer; got {value!r}"
+            raise click.BadParameter(problem, ctx=ctx, param=option)
+        columns[part.strip()] = column.strip()
+    return columns
+
+
+columns = click.option(
+    "--map",
+    "columns",
+    multiple=True,
+    metavar="PART=COLUMN,…",
+    callback=_read_columns,
+    help="The columns of a table, such as input=question,reply=answer. Parts: input, expected, expected_calls, reply, "
+    "calls, context, id. Others are guessed.",
+)
 attempts = click.option(
     "--attempts",
     multiple=True,

@@ -259,6 +259,8 @@ def announce(plan: Plan, output: Output) -> None:
     if len(warnings) > _SHOWN_WARNINGS:
         click.echo(f"… and {len(warnings) - _SHOWN_WARNINGS} more warnings; `fairtrial check` lists them all", err=True)
     if not output.quiet:
+        for note in plan.notes:
+            click.echo(f"note: {visible_line(note)}", err=True)
         origins = ", ".join(origin for origin, _ in plan.info.config["criteria"])
         defaults = " (tool_trajectory_avg_score 1.0, response_match_score 0.8)" if origins == "defaults" else ""
         output.terminal.print(visible_line(f"criteria: {origins}{defaults}"), style="dim")

@@ -39,6 +39,7 @@ _SHOWN_FAILURES = 10
     help="An EvalConfig, for its users and environments. Default: the nearest test_config.json.",
 )
 @flags.lenient
+@flags.columns
 @flags.only
 @flags.concurrency
 @call_options
@@ -51,6 +52,7 @@ def record(
     reply_timeout: float | None,
     config: Path | None,
     lenient: bool,
+    columns: dict[str, str],
     only: tuple[str, ...],
     concurrency: int,
     quiet: bool,
@@ -76,13 +78,13 @@ def record(
         reply_timeout=reply_timeout,
         only=list(only),
         lenient=lenient,
+        columns=columns,
         judges=api.Judges(models=models),
     )
     cassette = models.cassette
     inputs = [*inputs_of(plan.info.config), *environment_files, *([cassette] if cassette else [])]
     refuse_overwriting("--output", output, inputs)
-    for warning in plan.warnings:
-        click.echo(f"warning: {visible_line(warning)}", err=True)
+    _announce(plan, quiet=quiet)
     broken_count, agent_broke = 0, False
     notes: list[str] = []
     failures: list[str] = []
@@ -113,6 +115,13 @@ def record(
     for remark in (*failures, *(f"note: {note}" for note in notes)):
         click.echo(visible_line(remark), err=True)
     return _exit_code(broken_count, agent_broke=agent_broke)
+
+
+def _announce(plan: api.Plan, *, quiet: bool) -> None:
+    for warning in plan.warnings:
+        click.echo(f"warning: {visible_line(warning)}", err=True)
+    for note in () if quiet else plan.notes:
+        click.echo(f"note: {visible_line(note)}", err=True)
 
 
 def _exit_code(broken_count: int, *, agent_broke: bool) -> int:

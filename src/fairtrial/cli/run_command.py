@@ -26,6 +26,7 @@ from fairtrial.records.run import RunInfo
     metavar="TARGET",
     help="The agent: module:function, adk:FOLDER, http://HOST/v1, …; docs/how-to/connect-an-agent.md.",
 )
+@flags.columns
 @flags.attempts
 @flags.reply_timeout
 @click.option(
@@ -48,6 +49,7 @@ def run(
     /,
     evalset: tuple[str, ...],
     agent: str | None,
+    columns: dict[str, str],
     attempts: AttemptOptions | None,
     reply_timeout: float | None,
     resume: str | None,
@@ -59,11 +61,13 @@ def run(
 ) -> int:
     """Run an agent on eval sets, and score its conversations.
 
-    EVALSET is a file, a folder (its *.test.json, *.evalset.json, ...), FILE:case1,case2, or - for standard input.
+    EVALSET is a file, a folder (its *.test.json, *.evalset.json, ...), FILE:case1,case2, or - for standard input. A
+    table of CSV, JSON lines, Parquet or YAML is an eval set, too. A line says which column was taken for what.
 
     \b
     fairtrial run evals/ --agent shop.agent:reply
     fairtrial run shop.evalset.json --agent shop.agent:reply --attempts 4 --json results.json
+    fairtrial run questions.csv --agent shop.agent:reply --map input=question,expected=answer
     fairtrial run --resume 20260102-030405-a1b2c3
     fairtrial run evals/ --agent shop.agent:reply --until-decided --at-least 0.8 --attempts 20
 
@@ -81,6 +85,7 @@ def run(
         "only": list(common.only) or None,
         "thresholds": common.thresholds or None,
         "lenient": common.lenient or None,
+        "columns": columns or None,
         "allow_code": common.allow_code or None,
         "reply_timeout": reply_timeout,
     }
@@ -92,7 +97,7 @@ def run(
             raise UsageError(f"--resume {earlier.id}: {problem}: fairtrial run - --resume {earlier.id} < FILE")
     else:
         arguments |= {"only": list(common.only), "thresholds": common.thresholds}
-        arguments |= {"lenient": common.lenient, "allow_code": common.allow_code}
+        arguments |= {"lenient": common.lenient, "columns": columns or None, "allow_code": common.allow_code}
     if not arguments["paths"] or not arguments["agent"]:
         raise click.UsageError("needs at least one EVALSET and --agent TARGET", ctx)
     environment_files = read_environment(agent=arguments["agent"], config=arguments["config"], paths=arguments["paths"])
@@ -112,6 +117,7 @@ def run(
             reply_timeout=arguments["reply_timeout"],
             only=arguments["only"],
             lenient=arguments["lenient"],
+            columns=arguments["columns"] or {},
             allow_code=arguments["allow_code"],
             thresholds=arguments["thresholds"],
             judges=judges_of(judge, earlier.config.get("judge") or {} if earlier else None),

@@ -8,6 +8,7 @@ import click
 
 from fairtrial import api
 from fairtrial.api import Match
+from fairtrial.cli import flags
 from fairtrial.cli.dotenv_files import read_environment
 from fairtrial.cli.judge_flags import judge_options, judges_of
 from fairtrial.cli.output import Common, common_options, run_and_report
@@ -31,6 +32,7 @@ from fairtrial.cli.trace_flags import trace_options, traces_of
     show_default=True,
     help="The number of processes that score. Criteria that ask a model need 1.",
 )
+@flags.columns
 @trace_options
 @judge_options
 @common_options
@@ -39,6 +41,7 @@ def score(
     against: tuple[str, ...],
     match: Match,
     jobs: int,
+    columns: dict[str, str],
     common: Common,
     **options: Any,
 ) -> int:
@@ -47,14 +50,15 @@ def score(
     RECORDED is a file, a folder, or - for standard input: ADK's .evalset_result.json and session files, eval sets that
     were recorded, message lists of OpenAI, Anthropic, Gemini, Bedrock, LangChain, Pydantic AI and the Vercel AI SDK
     (JSON, JSON lines), spans of OpenTelemetry (OTLP as JSON or protobuf, console output, flat lists), and tau-bench
-    results. Several files of spans and log records are one body of data. If a file holds both conversations and
-    expectations, --against is not needed.
+    results. Tables of CSV, JSON lines or Parquet with a column of replies. Several files of spans and log records are
+    one body of data. If a file holds both conversations and expectations, --against is not needed.
 
     \b
     fairtrial score app_shop_1760000000.evalset_result.json
     fairtrial score sessions/ --against shop.evalset.json --match session
     fairtrial score dialogues.jsonl --config efficiency.json --json - | jq .summary
     fairtrial score spans.jsonl logs.jsonl --against shop.evalset.json --match query
+    fairtrial score answers.csv --map input=question,reply=answer,expected=truth
     fairtrial score a_million.jsonl --config efficiency.json --jobs 8
     """  # noqa: D301
     environment_files = read_environment(config=common.config, paths=[*against, *recorded])
@@ -68,6 +72,7 @@ def score(
             jobs=jobs,
             only=common.only,
             lenient=common.lenient,
+            columns=columns,
             allow_code=common.allow_code,
             thresholds=common.thresholds,
             judges=judges_of(options),

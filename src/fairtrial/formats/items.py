@@ -7,10 +7,16 @@ from itertools import chain
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
+from fairtrial.errors import nearest
 from fairtrial.formats import knowledgepulse, messages
 from fairtrial.formats import recordings as own_format
+from fairtrial.formats.adk import legacy
 from fairtrial.formats.chats import dialects
+from fairtrial.formats.chats.responses_items import is_response
+from fairtrial.formats.datasets import case_tables
+from fairtrial.formats.datasets.column_roles import role_of
 from fairtrial.formats.reading import Diagnostics, Place, pointer
+from fairtrial.formats.spans import readers
 from fairtrial.formats.values import NotStreamableError, iter_values
 from fairtrial.records.attempt import Recording
 from fairtrial.records.reasoning import RefusedTrace
@@ -71,14 +77,44 @@ def is_chat(item: Any) -> bool:
     return isinstance(item, list) and bool(item) and dialects.is_message(item[0])
 
 
+def is_table_row(item: Any, reading: Diagnostics) -> bool:
+    """Whether an item is a row of a table: its keys say so, or the user named columns.
+
+    A conversation that holds its own reference, or the reply to it, is a row, too.
+    """
+    if not isinstance(item, dict) or messages.is_tau(item) or is_response(item) or own_or_reasoning(item):
+        return False
+    if reading.columns or case_tables.expects(item):
+        return bool(reading.columns) or case_tables.is_row(item)
+    return case_tables.is_row(item) and not is_chat(item) and not dialects.is_message(item)
+
+
 def iter_recordings(blocks: Iterable[bytes], reading: Diagnostics) -> Iterator[Recording]:
     """Yield the recordings of JSON lines or of a JSON array, and note their errors and warnings in `reading`.
 
     Raises NotStreamableError if the file must be read as a whole, for example because it also holds an eval set. If a
     later part of the file is broken, the error comes after some recordings.
     """
-    values = iter_values(blocks)
+    return iter_value_recordings(iter_values(blocks), reading)
+
+
+def is_old_turn(item: Any) -> bool:
+    """Whether an item is a turn of ADK's old test files, if it stands in an array and not in JSON lines.
+
+    A misspelt key of a turn is a mistake in the turn. A key that only tables have, such as `response`, decides.
+    """
+    if not isinstance(item, dict) or "query" not in item:
+        return False
+    return all(key in legacy.TURN or nearest(key, legacy.TURN) or role_of(key) is None for key in item)
+
+
+def iter_value_recordings(values: Iterator[Any], reading: Diagnostics) -> Iterator[Recording]:
+    """Yield the recordings of decoded values, one after the other, as `iter_recordings` does."""
     first = next(values, None)
+    if is_table_row(first, reading) and readers.reader_of(first) is None and not is_old_turn(first):
+        rows = case_tables.rows_of_json(chain([first], values), reading)
+        yield from case_tables.iter_table_recordings(rows, reading, stem_of(reading.path))
+        return
     item_format = own_or_reasoning(first) or (CHATS if is_chat(first) else None)
     if item_format is None:
         raise NotStreamableError

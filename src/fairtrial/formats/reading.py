@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 from fairtrial.config.spelling import snake
@@ -24,6 +25,9 @@ Names = Mapping[str, str]
 MOST_PROBLEMS = 20
 """A file has at most this many lines of problems."""
 
+NO_COLUMNS: Mapping[str, str] = MappingProxyType({})
+"""No column of a table is named, so that all are guessed."""
+
 _MOST_HINTS = 1000
 """How many unknown keys of a file are compared with the known ones, which takes time."""
 
@@ -34,13 +38,24 @@ _LONGEST_PLACE = 500
 """A longer JSON pointer is cut in messages."""
 
 
+class Line(int):
+    """The number of a line of a table, as the first key of a place."""
+
+    __slots__ = ()
+
+
 def pointer(at: Place) -> str:
-    """Return a place as a JSON pointer (RFC 6901)."""
+    """Return a place as a JSON pointer (RFC 6901). In a table, the line comes first, as in `line 7, /expected`."""
     tokens: list[str] = []
+    line = ""
     while at:
         at, key = at
-        tokens.append(escape(str(key)))
-    return "".join(f"/{token}" for token in reversed(tokens)) or "/"
+        if isinstance(key, Line):
+            line = f"line {key}"
+        else:
+            tokens.append(escape(str(key)))
+    path = "".join(f"/{token}" for token in reversed(tokens))
+    return ", ".join(filter(None, (line, path))) or "/"
 
 
 @lru_cache(maxsize=1024)
@@ -51,11 +66,16 @@ def _hint(key: str, names: tuple[str, ...]) -> str:
 
 
 class Diagnostics:
-    """The errors and warnings of one file so far. `quotes` counts the quotes in the JSON of its eval set."""
+    """The errors, warnings and notes of one file so far. `quotes` counts the quotes in the JSON of its eval set.
 
-    def __init__(self, path: str, *, lenient: bool = False) -> None:
+    `columns` are the columns of a table that the user named, by the parts of a case.
+    """
+
+    def __init__(self, path: str, *, lenient: bool = False, columns: Mapping[str, str] = NO_COLUMNS) -> None:
         self.path = path
         self.lenient = lenient
+        self.columns = columns
+        self.notes: list[str] = []
         self.errors: list[str] = []
         self.warnings: list[str] = []
         self.sessions: dict[bytes, SessionInput] = {}

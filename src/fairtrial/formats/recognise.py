@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 
 from fairtrial.config.eval_config import EvalConfig
 from fairtrial.errors import FormatError, OtherContentError
-from fairtrial.formats import agent_logs, inspect_logs, messages, nearest_format, packed, yaml_text
+from fairtrial.formats import agent_logs, columnar_rows, inspect_logs, messages, nearest_format, packed, yaml_text
 from fairtrial.formats.adk import config_file, evalset, evalset_result, legacy, session
 from fairtrial.formats.adk.write import scenario_json
 from fairtrial.formats.agents_cli import config as agents_cli_config
 from fairtrial.formats.agents_cli import dataset
 from fairtrial.formats.chats import dialects, response_objects
 from fairtrial.formats.chats.responses_items import is_response
-from fairtrial.formats.items import CHATS, ItemFormat, is_chat, own_or_reasoning, stem_of
+from fairtrial.formats.datasets import case_tables, delimited_rows
+from fairtrial.formats.datasets.delimited_rows import Row
+from fairtrial.formats.items import CHATS, ItemFormat, is_chat, is_old_turn, is_table_row, own_or_reasoning, stem_of
 from fairtrial.formats.jsontext import (
     decode,
     decode_documents,
@@ -29,8 +32,8 @@ from fairtrial.formats.jsontext import (
     repaired,
     strict_utf8,
 )
-from fairtrial.formats.reading import MOST_PROBLEMS, Diagnostics, Place
-from fairtrial.formats.spans import otlp_protobuf, parquet_rows, readers
+from fairtrial.formats.reading import MOST_PROBLEMS, NO_COLUMNS, Diagnostics, Place
+from fairtrial.formats.spans import otlp_protobuf, readers
 from fairtrial.formats.spans.span import SpanItem
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase, EvalSet
@@ -47,7 +50,7 @@ class Loaded(Record, frozen=True):
 
     A file of `spans` has no recordings of its own: the spans of several files are one body of data, and a file of log
     records completes the spans of another. `formats.conversation` makes the recordings.
-    `branches` are recordings of the abandoned branches of a session.
+    `branches` are recordings of the abandoned branches of a session. `notes` say how a table was read.
     """
 
     path: str
@@ -58,34 +61,41 @@ class Loaded(Record, frozen=True):
     warnings: tuple[str, ...] = ()
     spans: tuple[SpanItem, ...] = ()
     branches: tuple[Recording, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
-def read(data: bytes, path: str, *, lenient: bool = False) -> Loaded:
+def read(data: bytes, path: str, *, lenient: bool = False, columns: Mapping[str, str] = NO_COLUMNS) -> Loaded:
     """Return the content of a file.
 
     Raises FormatError with every problem found, each with its line and column or its JSON pointer. `lenient` makes
-    misspelt keys a warning.
+    misspelt keys a warning. `columns` are the columns of a table, by the parts of a case.
     """
-    if inspect_logs.is_archive(data) or parquet_rows.is_parquet(data):
-        return _binary(data, path, lenient=lenient)
+    reading = Diagnostics(path, lenient=lenient, columns=columns)
+    if inspect_logs.is_archive(data) or columnar_rows.is_parquet(data) or columnar_rows.is_arrow(path):
+        return _with_diagnostics(_binary(data, reading), reading)
     if packed.is_packed(data):
-        return read(packed.unpacked(data, path), path, lenient=lenient)
+        return read(packed.unpacked(data, path), path, lenient=lenient, columns=columns)
+    if delimited_rows.is_named_so(path):
+        return _with_diagnostics(
+            _table(delimited_rows.rows_of(delimited_rows.blocks_of(data), reading), reading), reading
+        )
     if (bodies := otlp_protobuf.bodies(data)) is not None:
         spans = tuple(item for body in bodies for item in otlp_protobuf.items(body, path))
         return Loaded(path, "OTLP spans (protobuf)", spans=spans)
     data, warnings = strict_utf8(data, path)
-    reading = Diagnostics(path, lenient=lenient)
     reading.warnings += warnings
     is_yaml, strict = path.endswith(yaml_text.SUFFIXES), True
     try:
         loaded = _document(yaml_text.decode(data, path) if is_yaml else members(data), reading)
     except ValueError:
         strict = False
-        reading = Diagnostics(path, lenient=lenient)
+        reading = Diagnostics(path, lenient=lenient, columns=columns)
         lines = decode_lines(data, path)
         lines = decode_documents(data) if lines is None else lines
         if lines is not None:
-            loaded = _document(lines, reading)
+            loaded = _document(lines, reading, are_lines=True)
+        elif delimited_rows.looks_so(data):
+            loaded = _table(delimited_rows.rows_of(delimited_rows.blocks_of(data), reading), reading)
         else:
             value, repairs = repaired(data, path)
             reading.warnings += warnings + repairs
@@ -95,19 +105,25 @@ def read(data: bytes, path: str, *, lenient: bool = False) -> Loaded:
     if not is_yaml and loaded.kind in _BY_HAND and not (has_count and reading.quotes == quote_count(data)):
         for place in duplicate_keys(data, path)[:MOST_PROBLEMS]:
             reading.errors.append(f"{place}: stands there twice; keep one")
-    reading.finish()
-    return msgspec.structs.replace(loaded, warnings=tuple(reading.warnings))
+    return _with_diagnostics(loaded, reading)
 
 
-def _binary(data: bytes, path: str, *, lenient: bool) -> Loaded:
-    """Return the content of an archive, or of the rows of a table."""
-    reading = Diagnostics(path, lenient=lenient)
-    if parquet_rows.is_parquet(data):
-        loaded = _document(parquet_rows.rows_of(data, path), reading)
-    else:
-        loaded = _log(agent_logs.log_in_archive(data, reading), reading)
+def _with_diagnostics(loaded: Loaded, reading: Diagnostics) -> Loaded:
+    """Return the content of a file with its warnings and notes. Raises FormatError if the file has a problem."""
     reading.finish()
-    return msgspec.structs.replace(loaded, warnings=tuple(reading.warnings))
+    return msgspec.structs.replace(loaded, warnings=tuple(reading.warnings), notes=tuple(reading.notes))
+
+
+def _binary(data: bytes, reading: Diagnostics) -> Loaded:
+    """Return the content of an archive, or of the rows of a file of columns."""
+    if inspect_logs.is_archive(data):
+        return _log(agent_logs.log_in_archive(data, reading), reading)
+    return _document(list(columnar_rows.iter_rows(data, reading.path)), reading, are_lines=True)
+
+
+def _table(rows: Iterable[Row], reading: Diagnostics) -> Loaded:
+    table = case_tables.read_table(rows, reading, stem_of(reading.path))
+    return Loaded(reading.path, case_tables.KIND, table.eval_set, table.recordings)
 
 
 def _log(log: agent_logs.AgentLog, reading: Diagnostics) -> Loaded:
@@ -118,17 +134,18 @@ def _value(item: Any) -> Any:
     return decode(memoryview(item)) if isinstance(item, msgspec.Raw) else item
 
 
-def _document(top: Any, reading: Diagnostics) -> Loaded:
+def _document(top: Any, reading: Diagnostics, *, are_lines: bool = False) -> Loaded:
+    """Return the content of a document. `are_lines` says that a list was written as JSON lines."""
     stem = stem_of(reading.path)
     if isinstance(top, dict):
         item_format = own_or_reasoning(top)
         return _items([top], item_format, reading, alone=True) if item_format else _object(top, reading, stem)
     if isinstance(top, list):
         item_format = own_or_reasoning(_value(top[0])) if top else None
-        return _items(top, item_format, reading) if item_format else _array(top, reading, stem)
+        return _items(top, item_format, reading) if item_format else _array(top, reading, stem, are_lines=are_lines)
     if isinstance(top, str) and top.lstrip().startswith("{"):
         # ADK used to write its results as a string of JSON.
-        inner = read(top.encode(), reading.path, lenient=reading.lenient)
+        inner = read(top.encode(), reading.path, lenient=reading.lenient, columns=reading.columns)
         reading.warnings += inner.warnings
         return inner
     raise OtherContentError(reading.path, [f"/: {nearest_format.problem(top)}"])
@@ -170,6 +187,8 @@ def _recorded_object(whole: dict[str, Any], reading: Diagnostics, stem: str) -> 
     for key, read_list in (("scenarios", _scenarios), ("events", _session)):
         if isinstance(whole.get(key), list):
             return read_list(whole, reading, stem)
+    if is_table_row(whole, reading):
+        return _table(case_tables.rows_of_json([whole], reading), reading)
     if dialects.is_request(whole):
         return _messages(whole, reading, stem)
     if messages.is_tau(whole) or is_response(whole):
@@ -296,17 +315,26 @@ def _check_unique(cases: list[EvalCase], at: Place, key: str, reading: Diagnosti
         indexes.setdefault(case.id, i)
 
 
-def _array(top: list[Any], reading: Diagnostics, stem: str) -> Loaded:
+def _array(top: list[Any], reading: Diagnostics, stem: str, *, are_lines: bool = False) -> Loaded:
     items = [_value(item) for item in top]
     first = items[0] if items else None
-    path = reading.path
     if (traces := _traces(items, reading, stem)) is not None:
         return traces
     if messages.is_tau(first):
         tasks, recordings = messages.tau_bench(items, reading)
-        return Loaded(path, "tau-bench results", tasks, recordings)
+        return Loaded(reading.path, "tau-bench results", tasks, recordings)
+    # ADK's old test files are one array, with few keys. JSON lines of queries are a table.
+    is_old_test = not are_lines and is_old_turn(first)
+    if is_table_row(first, reading) and (not is_old_test or reading.columns):
+        return _table(case_tables.rows_of_json(items, reading), reading)
     if is_chat(first):
         return _items(items, CHATS, reading)
+    return _by_hand(items, first, reading, stem)
+
+
+def _by_hand(items: list[Any], first: Any, reading: Diagnostics, stem: str) -> Loaded:
+    """Return the cases or the messages in an array that is none of the lists of tools. Raises FormatError."""
+    path = reading.path
     if isinstance(first, dict):
         if "query" in first:
             case = EvalCase(stem, legacy.conversation(items, (), reading))

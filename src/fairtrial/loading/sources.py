@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatch
 from pathlib import Path
@@ -14,8 +14,11 @@ from msgspec.structs import replace
 
 from fairtrial.errors import FormatError, OtherContentError, UsageError
 from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
+from fairtrial.formats.datasets.case_tables import KIND as TABLE
+from fairtrial.formats.reading import NO_COLUMNS
 from fairtrial.formats.real_tools import with_real_tools
 from fairtrial.formats.recognise import Loaded, read
+from fairtrial.loading.dataset_folders import data_files
 from fairtrial.loading.folders import walk_files
 from fairtrial.loading.session_files import belongs_to_session, with_agents
 from fairtrial.loading.span_files import with_conversations
@@ -23,7 +26,14 @@ from fairtrial.records.case import EvalSet
 from fairtrial.records.record import Record
 from fairtrial.text.display import shortened
 
-_PATTERNS = ("*.test.json", "*.evalset.json", "*_evalset.json", "eval_set.json", "*-dataset.json")
+_PATTERNS = (
+    "*.test.json",
+    "*.evalset.json",
+    "*_evalset.json",
+    "eval_set.json",
+    "*-dataset.json",
+    *(f"*.evalset{suffix}" for suffix in (".yaml", ".yml", ".jsonl", ".csv", ".tsv", ".parquet")),
+)
 CONFIG_NAMES = tuple(
     f"{name}{suffix}"
     for name in ("test_config", "eval_config", "evaluation_config")
@@ -32,7 +42,9 @@ CONFIG_NAMES = tuple(
 """Configurations that are found beside the files that they are for."""
 STDIN = "-"
 """The path that stands for standard input."""
-_RECORDED = tuple(f"*{suffix}" for suffix in (".json", ".jsonl", ".pb", ".gz", ".eval", ".traj", ".parquet"))
+_RECORDED = tuple(
+    f"*{suffix}" for suffix in (".json", ".jsonl", ".pb", ".gz", ".eval", ".traj", ".parquet", ".csv", ".tsv")
+)
 """A folder of recordings is read whole. Files that hold no recordings are named in a warning."""
 _KNOWN_RECORDINGS = (*_PATTERNS, "*.session.json", "*.evalset_result.json", "*.jsonl")
 
@@ -80,20 +92,22 @@ def check_name(path: Path) -> None:
         raise FormatError(ascii(str(path)), ["has a name that is not UTF-8; rename the file"]) from None
 
 
-def read_file(path: Path, *, lenient: bool = False, traces: TraceOptions = DEFAULTS) -> tuple[Loaded, str]:
+def read_file(
+    path: Path, *, lenient: bool = False, columns: Mapping[str, str] = NO_COLUMNS, traces: TraceOptions = DEFAULTS
+) -> tuple[Loaded, str]:
     """Return the content of a file, or of standard input, and the SHA-256 of its bytes. Raises FormatError."""
-    loaded, sha256 = read_part(path, lenient=lenient)
+    loaded, sha256 = read_part(path, lenient=lenient, columns=columns)
     return (with_conversations([loaded], traces)[0] if loaded.spans else loaded), sha256
 
 
-def read_part(path: Path, *, lenient: bool = False) -> tuple[Loaded, str]:
+def read_part(path: Path, *, lenient: bool = False, columns: Mapping[str, str] = NO_COLUMNS) -> tuple[Loaded, str]:
     """Return the content of a file as `read_file` does, but spans are not made into recordings yet."""
     check_name(path)
     try:
         data = sys.stdin.buffer.read() if str(path) == STDIN else with_agents(path, path.read_bytes())
     except OSError as error:
         raise FormatError(str(path), [error.strerror or str(error)]) from None
-    return read(data, str(path), lenient=lenient), hashlib.sha256(data).hexdigest()
+    return read(data, str(path), lenient=lenient, columns=columns), hashlib.sha256(data).hexdigest()
 
 
 @contextmanager
@@ -106,7 +120,12 @@ def no_such_path(given: str | Path) -> Iterator[None]:
 
 
 def sources(
-    paths: Sequence[str | Path], *, lenient: bool = False, recorded: bool = False, traces: TraceOptions = DEFAULTS
+    paths: Sequence[str | Path],
+    *,
+    lenient: bool = False,
+    columns: Mapping[str, str] = NO_COLUMNS,
+    recorded: bool = False,
+    traces: TraceOptions = DEFAULTS,
 ) -> list[Source]:
     """Return the content of the files at paths. In a folder, names decide: `*.evalset.json`, for example.
 
@@ -114,7 +133,7 @@ def sources(
     """
 
     def read_source(file: FoundFile, _number: int) -> Source:
-        loaded, digest = read_part(file.path, lenient=lenient)
+        loaded, digest = read_part(file.path, lenient=lenient, columns=columns)
         check_useful(loaded, recorded=recorded)
         return file.source_of(loaded, digest)
 
@@ -193,10 +212,23 @@ def find_files(paths: Sequence[str | Path], *, recorded: bool) -> Iterator[Found
 
 
 def check_useful(loaded: Loaded, *, recorded: bool) -> None:
-    """Raise FormatError for a file without an eval set. With `recorded`, a file may hold recordings instead."""
-    if loaded.eval_set is None and not (recorded and (loaded.recordings or loaded.spans)):
+    """Raise FormatError for a file without an eval set. With `recorded`, a file may hold recordings instead.
+
+    An eval set alone may have been recorded, but a table without a column of replies was not.
+    """
+    if loaded.kind == TABLE:
+        _check_useful_table(loaded, recorded=recorded)
+    elif loaded.eval_set is None and not (recorded and (loaded.recordings or loaded.spans)):
         requirement = "recordings are" if recorded else "an eval set is"
         raise OtherContentError(loaded.path, [f"holds {loaded.kind}, but {requirement} needed"])
+
+
+def _check_useful_table(loaded: Loaded, *, recorded: bool) -> None:
+    if recorded and not loaded.recordings:
+        advice = "write --map reply=COLUMN, or give the file to --against"
+        raise OtherContentError(loaded.path, [f"holds a table without the agent's replies; {advice}"])
+    if not recorded and loaded.eval_set is None:
+        raise OtherContentError(loaded.path, ["holds a table without the user's messages; write --map input=COLUMN"])
 
 
 def has_known_name(path: Path) -> bool:
@@ -233,6 +265,8 @@ def _files(path: Path, patterns: Sequence[str]) -> list[Path]:
         raise UsageError(f"{path}: no such file or folder")
     if not path.is_dir():
         return [path]
+    if dataset := data_files(path):
+        return dataset
     files = [file for file in sorted(walk_files(path, patterns)) if file.name not in CONFIG_NAMES]
     files = [file for file in files if not belongs_to_session(file)]
     if not files:
@@ -242,7 +276,7 @@ def _files(path: Path, patterns: Sequence[str]) -> list[Path]:
 
 def _omission_notes(path: Path, files: Sequence[Path], *, recorded: bool) -> tuple[str, ...]:
     """Return a warning that names the files of a folder which are neither read nor known to be something else."""
-    if not path.is_dir():
+    if not path.is_dir() or data_files(path):
         return ()
     omitted_files = sorted(
         str(file.relative_to(path))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from fairtrial.errors import FormatError, UsageError
-from fairtrial.formats import inspect_logs
+from fairtrial.formats import columnar_rows, inspect_logs, packed
 from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
-from fairtrial.formats.items import iter_recordings
-from fairtrial.formats.reading import Diagnostics
+from fairtrial.formats.datasets import case_tables, delimited_rows
+from fairtrial.formats.items import iter_recordings, iter_value_recordings, stem_of
+from fairtrial.formats.reading import NO_COLUMNS, Diagnostics
 from fairtrial.formats.recognise import Loaded
 from fairtrial.formats.values import BLOCK, NotStreamableError
 from fairtrial.loading.case_index import AttemptCounter, CaseIndex, IndexedCase
@@ -55,14 +56,16 @@ class FilePass:
 
     path: Path
     lenient: bool = False
+    columns: Mapping[str, str] = field(default_factory=lambda: NO_COLUMNS)
     warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     sha256: str = ""
     loaded: Loaded | None = None
 
     def __iter__(self) -> Iterator[Recording]:
         """Yield the recordings."""
         check_name(self.path)
-        reading = Diagnostics(str(self.path), lenient=self.lenient)
+        reading = Diagnostics(str(self.path), lenient=self.lenient, columns=self.columns)
         hashed = hashlib.sha256()
         count = 0
         try:
@@ -70,25 +73,34 @@ class FilePass:
                 yield recording
                 count += 1
             reading.finish()
-            self.warnings, self.sha256 = tuple(reading.warnings), hashed.hexdigest()
+            self.warnings, self.notes = tuple(reading.warnings), tuple(reading.notes)
+            self.sha256 = hashed.hexdigest()
         except NotStreamableError:
-            self.loaded, self.sha256 = read_part(self.path, lenient=self.lenient)
-            self.warnings = self.loaded.warnings
+            self.loaded, self.sha256 = read_part(self.path, lenient=self.lenient, columns=self.columns)
+            self.warnings, self.notes = self.loaded.warnings, self.loaded.notes
             yield from islice(self.loaded.recordings, count, None)
 
     def _recordings(self, hashed: _Hash, reading: Diagnostics) -> Iterator[Recording]:
-        if not self._is_archive():
-            return iter_recordings(self._blocks(hashed), reading)
-        for _ in self._blocks(hashed):  # an archive is read from its end, so that it is hashed first
-            pass
-        return inspect_logs.iter_archive(self.path, reading)
+        path, start = str(self.path), self._start()
+        is_archive = inspect_logs.is_archive(start)
+        if is_archive or columnar_rows.is_parquet(start) or columnar_rows.is_arrow(path):
+            for _ in self._blocks(hashed):  # an archive is read from its end, so that it is hashed first
+                pass
+            if is_archive:
+                return inspect_logs.iter_archive(self.path, reading)
+            return iter_value_recordings(columnar_rows.iter_rows(self.path, path), reading)
+        if delimited_rows.is_named_so(path) and not packed.is_packed(start):
+            rows = delimited_rows.rows_of(self._blocks(hashed), reading)
+            return case_tables.iter_table_recordings(rows, reading, stem_of(path))
+        return iter_recordings(self._blocks(hashed), reading)
 
-    def _is_archive(self) -> bool:
+    def _start(self) -> bytes:
+        """Return the first bytes of the file, which show whether it is an archive."""
         if not can_read_again(self.path):
-            return False
+            return b""
         with suppress(OSError), self.path.open("rb") as file:  # a file that cannot be read has its problem later
-            return inspect_logs.is_archive(file.read(4))
-        return False
+            return file.read(4)
+        return b""
 
     def _blocks(self, hashed: _Hash) -> Iterator[bytes]:
         if not can_read_again(self.path):
@@ -103,7 +115,11 @@ class FilePass:
 
 
 def scan_sources(
-    paths: Sequence[str | Path], *, lenient: bool = False, traces: TraceOptions = DEFAULTS
+    paths: Sequence[str | Path],
+    *,
+    lenient: bool = False,
+    columns: Mapping[str, str] = NO_COLUMNS,
+    traces: TraceOptions = DEFAULTS,
 ) -> tuple[list[Source], CaseIndex | None]:
     """Return the files at paths, checked but without their recordings, and the index of the cases of the recordings.
 
@@ -114,10 +130,12 @@ def scan_sources(
     index = CaseIndex()
 
     def scan(file: FoundFile, number: int) -> Source:
-        file_pass = FilePass(file.path, lenient)
+        file_pass = FilePass(file.path, lenient, columns)
         for recording in file_pass:
             index.add(number, recording.case_id)
-        loaded = file_pass.loaded or Loaded(str(file.path), "recordings", warnings=file_pass.warnings)
+        loaded = file_pass.loaded or Loaded(
+            str(file.path), "recordings", warnings=file_pass.warnings, notes=file_pass.notes
+        )
         if file_pass.loaded is not None:
             check_useful(loaded, recorded=True)
         if loaded.eval_set is None and not loaded.branches and can_read_again(file.path):
@@ -127,7 +145,7 @@ def scan_sources(
     sources = read_each(paths, scan, recorded=True)
     if all(map(_can_stream, sources)):
         return sources, index
-    whole = [_with_recordings(source, lenient=lenient) if _can_stream(source) else source for source in sources]
+    whole = [_whole(source, lenient=lenient, columns=columns) if _can_stream(source) else source for source in sources]
     return joined_spans(whole, traces), None
 
 
@@ -135,8 +153,8 @@ def _can_stream(source: Source) -> bool:
     return source.loaded.eval_set is None and not source.loaded.recordings and not source.loaded.spans
 
 
-def _with_recordings(source: Source, *, lenient: bool) -> Source:
-    loaded, _ = read_file(Path(source.loaded.path), lenient=lenient)
+def _whole(source: Source, *, lenient: bool, columns: Mapping[str, str]) -> Source:
+    loaded, _ = read_file(Path(source.loaded.path), lenient=lenient, columns=columns)
     return replace(source, loaded=replace(source.loaded, recordings=loaded.recordings))
 
 
@@ -171,6 +189,7 @@ class StreamedRecordings:
     sources: Sequence[Source]
     cases: StreamedCases
     lenient: bool = False
+    columns: Mapping[str, str] = field(default_factory=lambda: NO_COLUMNS)
 
     def __len__(self) -> int:
         return self.cases.index.attempts
@@ -182,7 +201,7 @@ class StreamedRecordings:
         """
         counter = AttemptCounter()
         for number, source in enumerate(self.sources):
-            file_pass = FilePass(Path(source.loaded.path), self.lenient)
+            file_pass = FilePass(Path(source.loaded.path), self.lenient, self.columns)
             for recording in file_pass:
                 case = self.cases.index.find(number, recording.case_id)
                 if case is not None:

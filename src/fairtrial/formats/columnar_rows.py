@@ -1,0 +1,69 @@
+"""Which rows does a file of columns hold? Phoenix writes Parquet, and Hugging Face's `datasets` Parquet and Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from fairtrial.errors import FormatError, lacks_extra
+
+_MAGIC = b"PAR1"
+_BATCH = 4096
+
+
+def is_parquet(data: bytes) -> bool:
+    """Whether the bytes of a file are Parquet."""
+    return data.startswith(_MAGIC)
+
+
+def is_arrow(path: str) -> bool:
+    """Whether a file has the name of an Arrow file."""
+    return path.lower().endswith(".arrow")
+
+
+def iter_rows(source: bytes | Path, path: str) -> Iterator[dict[str, Any]]:
+    """Yield the rows of Parquet or Arrow as plain JSON, times as ISO 8601. Raises FormatError."""
+    try:
+        import pyarrow as pa
+    except ImportError as error:
+        raise FormatError(path, [lacks_extra("a file of Parquet or Arrow", "parquet")]) from error
+    try:
+        for batch in _batches(pa.BufferReader(source) if isinstance(source, bytes) else str(source), path):
+            for row in batch.to_pylist():
+                yield {name: _plain(value) for name, value in row.items()}
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise FormatError(
+            path, [f"is a damaged file of {'Arrow' if is_arrow(path) else 'Parquet'}: {error}"]
+        ) from error
+
+
+def _batches(source: Any, path: str) -> Iterator[Any]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if not is_arrow(path):
+        with pq.ParquetFile(source) as file:
+            yield from file.iter_batches(_BATCH)
+        return
+    opened = pa.memory_map(source) if isinstance(source, str) else source
+    try:
+        stream = pa.ipc.open_stream(opened)
+    except pa.ArrowInvalid:  # `datasets` writes streams, other programs files
+        opened.seek(0)
+        reader = pa.ipc.open_file(opened)
+        yield from (reader.get_batch(i) for i in range(reader.num_record_batches))
+    else:
+        yield from stream
+
+
+def _plain(value: Any) -> Any:
+    """Return a value without members that are null: all rows of a column have the same members."""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return value if isinstance(value, str | int | float | bool | type(None)) else str(value)

@@ -1,0 +1,162 @@
+"""Which cases and recordings does a table hold? One row is one case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, islice
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from fairtrial.errors import OtherContentError
+from fairtrial.formats.datasets.column_roles import (
+    CONTEXT,
+    EXPECTED,
+    EXPECTED_CALLS,
+    INPUT,
+    REPLY,
+    Columns,
+    ColumnsError,
+    choose_columns,
+    holds_cases,
+    is_either,
+    role_of,
+)
+from fairtrial.formats.datasets.delimited_rows import Row
+from fairtrial.formats.datasets.row_cases import RowReader
+from fairtrial.formats.reading import Diagnostics, Place
+from fairtrial.formats.values import NotStreamableError
+from fairtrial.records.attempt import Failure, Recording
+from fairtrial.records.case import EvalCase, EvalSet
+from fairtrial.records.record import Record
+from fairtrial.records.trace import Trace
+
+KIND = "table"
+_SAMPLE = 100
+"""The first rows, from which the columns are guessed."""
+_JSON = ("[", "{")
+_PLURALS = ("s", "conversation", "trajectory", "expectedtooluse", "retrievalcontext")
+_MOST_NAMES = 8
+
+
+class CaseTable(Record, frozen=True):
+    """The content of a table. Without a column of the user's messages, it has recordings only."""
+
+    eval_set: EvalSet | None
+    recordings: tuple[Recording, ...]
+
+
+def is_row(value: Any) -> bool:
+    """Whether a JSON object is a row of a table: the names of its members say so."""
+    return isinstance(value, dict) and holds_cases(value)
+
+
+def expects(value: Any) -> bool:
+    """Whether an object with messages also holds a reference, or the reply to the messages, in a member of its own."""
+    if not isinstance(value, dict):
+        return False
+    roles = ((role_of(name), member) for name, member in value.items() if not is_either(name))
+    return any(
+        role == EXPECTED_CALLS or (role in (EXPECTED, REPLY) and isinstance(member, str)) for role, member in roles
+    )
+
+
+def rows_of_json(values: Iterable[Any], reading: Diagnostics) -> Iterator[Row]:
+    """Yield the rows of JSON objects. A value that is not an object is noted as an error."""
+    for i, value in enumerate(values):
+        if isinstance(value, dict):
+            yield ((), i), value
+        else:
+            reading.wrong_type(((), i), "an object, as the first row is", value)
+
+
+def read_table(rows: Iterable[Row], reading: Diagnostics, stem: str) -> CaseTable:
+    """Return the cases of a table, and the recordings in it. Rows with the same id and the same case are attempts."""
+    columns, remaining = _open(rows, reading)
+    reader = RowReader(columns, stem, reading)
+    cases: dict[str, EvalCase] = {}
+    attempts: dict[str, int] = {}
+    recordings: list[Recording] = []
+    for number, (at, row) in enumerate(remaining, 1):
+        case, recording = reader.case_of(row, number, at)
+        earlier = cases.setdefault(case.id, case)
+        if earlier is not case and (recording is None or replace(earlier, extra=None) != replace(case, extra=None)):
+            reading.error(at, f"has the id {case.id!r} of an earlier row, but another case; ids must be unique")
+        elif recording is not None:
+            attempts[case.id] = attempts.get(case.id, 0) + 1
+            recordings.append(replace(recording, attempt=attempts[case.id]))
+    eval_set = EvalSet(stem, tuple(cases.values())) if columns.has(INPUT) else None
+    return CaseTable(eval_set, tuple(recordings))
+
+
+def iter_table_recordings(rows: Iterable[Row], reading: Diagnostics, stem: str) -> Iterator[Recording]:
+    """Yield the recordings of a table that expects nothing. A row without a reply is a broken recording.
+
+    Raises NotStreamableError if the table also holds expectations.
+    """
+    columns, remaining = _open(rows, reading)
+    if columns.has(EXPECTED, EXPECTED_CALLS, CONTEXT) or not columns.has(REPLY):
+        raise NotStreamableError
+    reader = RowReader(columns, stem, reading)
+    for number, (at, row) in enumerate(remaining, 1):
+        case, recording = reader.case_of(row, number, at)
+        failure = Failure("infrastructure", "the row has no reply")
+        yield recording or Recording(case.id, Trace(case.conversation or ()), failure=failure, ended_by="failure")
+
+
+def _open(rows: Iterable[Row], reading: Diagnostics) -> tuple[Columns, Iterator[tuple[Place, dict[str, Any]]]]:
+    """Return the columns of a table, and its rows. Raises OtherContentError if the columns cannot be chosen."""
+    remaining = ((at, _decoded(row)) for at, row in rows)
+    sample = list(islice(remaining, _SAMPLE))
+    if not sample:
+        reading.finish()
+        raise OtherContentError(reading.path, ["holds no rows"])
+    try:
+        columns = choose_columns([row for _, row in sample], reading.columns)
+    except ColumnsError as error:
+        raise OtherContentError(reading.path, [str(problem) for problem in error.args]) from None
+    reading.notes = [_note(columns, reading.path)]
+    known_names = {name for _, row in sample for name in row}
+    return columns, chain(sample, _checked(remaining, known_names, reading))
+
+
+def _checked(rows: Iterator[Row], known_names: set[str], reading: Diagnostics) -> Iterator[Row]:
+    """Yield rows, and note a column that only later rows have if its name stands for a part of a case."""
+    for at, row in rows:
+        if not row.keys() <= known_names:
+            for name in row.keys() - known_names:
+                known_names.add(name)
+                if (role := role_of(name)) is not None:
+                    problem = f"is a column that the first {_SAMPLE} rows do not have; add it to a row there"
+                    reading.error((at, name), f"{problem}, or rename it (it may be {role})")
+        yield at, row
+
+
+def _decoded(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row whose JSON texts are decoded, in columns whose names say that they hold several values."""
+    return {
+        name: _json(value) if isinstance(value, str) and value.startswith(_JSON) and _may_hold_json(name) else value
+        for name, value in row.items()
+    }
+
+
+def _may_hold_json(name: str) -> bool:
+    return role_of(name) is not None and name.casefold().replace("_", "").replace(" ", "").endswith(_PLURALS)
+
+
+def _json(text: str) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.MsgspecError, RecursionError, ValueError):
+        return text
+
+
+def _note(columns: Columns, path: str) -> str:
+    """Return one line that says which column was taken for what, in the words of `--map`."""
+    other_values = [repr(name) for name in columns.other_columns]
+    more = f", and {len(other_values) - _MOST_NAMES} more" if len(other_values) > _MOST_NAMES else ""
+    note = f"{path}: read with --map {columns}"
+    if not columns.has(EXPECTED, EXPECTED_CALLS):
+        note += "; nothing is expected"
+    return note + (f"; other columns: {', '.join(other_values[:_MOST_NAMES])}{more}" if other_values else "")
