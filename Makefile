@@ -75,7 +75,8 @@ test-postgres: $(VENV)/.ready ## Run the tests that need Postgres: FAIRTRIAL_TES
 test-agents: $(AGENTS:%=test-agents-%) test-agents-adk ## Run the tests that need agent frameworks, one environment each
 
 test-agents-adk: $(PEER)/.ready
-	$(PEER)/bin/pytest -m agents tests/agents/test_adk_agent.py $(EVERY_KIND)
+	@# ADK brings the Google Gen AI SDK.
+	$(PEER)/bin/pytest -m agents tests/agents/test_adk_agent.py tests/agents/test_google_genai_agent.py $(EVERY_KIND)
 
 test-agents-%: .venv-agents/%/.ready
 	.venv-agents/$*/bin/pytest -m agents tests/agents/test_$(subst -,_,$*)_agent.py $(EVERY_KIND)

@@ -88,6 +88,7 @@ KINDS = {
         "agents.lifecycle",
         tools=(*TOOLS, "visit", "transfer_to_cashier"),
     ),
+    "google-genai": Kind(lambda: _at("google-genai:genai_shop:shop"), "google.genai"),
     "agno": Kind(lambda: _at("agno:agno_shop:agent"), "agno", tools=("cancel_order", "get_order", "visit")),
     "pydantic-ai": Kind(lambda: _at("pydantic-ai:pydantic_ai_shop:agent"), "pydantic_ai", tools=(*TOOLS, "visit")),
 }

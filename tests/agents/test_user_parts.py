@@ -117,6 +117,29 @@ def _pydantic_ai(seen: list[Any]) -> Iterator[Any]:
 
 
 @contextmanager
+def _genai(seen: list[Any]) -> Iterator[Any]:
+    pytest.importorskip("google.genai")
+    from genai_shop import client_of, scripted
+
+    def see(request: dict[str, Any]) -> dict[str, Any]:
+        seen.append(request["contents"][0]["parts"])
+        return scripted(request)
+
+    yield client_of(see).aio.chats.create(model="scripted")
+
+
+def _genai_parts() -> list[Any]:
+    url_safe = DATA.translate(str.maketrans("+/", "-_"))
+    return [
+        {"text": "What is this?"},
+        {"inlineData": {"data": url_safe, "mime_type": "image/png"}},
+        {"fileData": {"file_uri": LINK.uri, "mime_type": "image/jpeg"}},
+        {"inlineData": {"data": url_safe, "mime_type": "application/pdf"}},
+        {"inlineData": {"data": url_safe, "mime_type": "audio/wav"}},
+    ]
+
+
+@contextmanager
 def _agno(seen: list[Any]) -> Iterator[Any]:
     pytest.importorskip("agno")
     from agno.agent import Agent
@@ -203,6 +226,7 @@ KINDS: dict[str, tuple[Reaching, Callable[[], list[Any]]]] = {
     "http": (_chat, _chat_parts),
     "a2a": (_a2a, _a2a_parts),
     "adk": (_adk, _adk_parts),
+    "google-genai": (_genai, _genai_parts),
     "agno": (_agno, lambda: ["What is this?", PIXEL, LINK.uri, "bill.pdf", PIXEL]),
     "langgraph": (_langgraph, _langgraph_parts),
     "openai-agents": (_openai, _openai_parts),

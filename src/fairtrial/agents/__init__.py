@@ -37,6 +37,7 @@ KINDS: dict[str, _Kind] = {
     "langgraph-server": _Kind("langgraph_server"),
     "langgraph": _Kind("langgraph", ("langchain_core:Runnable", "langgraph:StateGraph")),
     "openai-agents": _Kind("openai_agents", ("agents:AgentBase",)),
+    "google-genai": _Kind("google_genai", ("google.genai:_BaseChat",)),
     "agno": _Kind("agno", ("agno.agent:Agent",)),
     "pydantic-ai": _Kind("pydantic_ai", ("pydantic_ai:AbstractAgent",)),
 }
