@@ -94,7 +94,17 @@ def test_every_field_of_a_case_counts_or_is_known_not_to() -> None:
     """Whoever adds a field decides whether two cases that differ in it expect the same."""
     not_counted = {
         EvalCase: {"id", "extra", "created"},
-        Invocation: {"id", "usages", "durations", "about", "events", "extra", "created", "unreported_injections"},
+        Invocation: {
+            "id",
+            "usages",
+            "durations",
+            "about",
+            "events",
+            "extra",
+            "created",
+            "unreported_injections",
+            "origin",
+        },
         Message: {"author", "extra", "model"} | TIMES | CAPTURE,
         Thought: {"author", "extra", "model"} | TIMES | CAPTURE,
         ToolCall: {"id", "author", "extra", "model"} | TIMES | CAPTURE,

@@ -145,6 +145,8 @@ _HOMES = {
     "plan_receive": "fairtrial.api.reception_plan",
     "ReceptionPlan": "fairtrial.api.reception_plan",
     "Forwarder": "fairtrial.platforms.forwarding",
+    "pull": "fairtrial.api.pulling",
+    "PullReport": "fairtrial.api.pulling",
 }
 __all__ = sorted(_HOMES)  # noqa: PLE0605  (names are imported when first used)
 
@@ -198,6 +200,8 @@ if TYPE_CHECKING:
     from fairtrial.api.planning import Plan as Plan
     from fairtrial.api.planning import plan_run as plan_run
     from fairtrial.api.planning import resume as resume
+    from fairtrial.api.pulling import PullReport as PullReport
+    from fairtrial.api.pulling import pull as pull
     from fairtrial.api.receiving import Receiver as Receiver
     from fairtrial.api.receiving import open_receiver as open_receiver
     from fairtrial.api.reception_plan import ReceptionPlan as ReceptionPlan

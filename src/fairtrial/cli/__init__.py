@@ -26,6 +26,7 @@ COMMANDS = {
     "scenarios": "Write new scenarios for an agent with a model.",
     "score": "Score recordings of an agent.",
     "receive": "Receive spans from OpenTelemetry, and score conversations when they are finished.",
+    "pull": "Fetch traces from Langfuse, Phoenix, LangSmith, MLflow, Tempo or Jaeger.",
     "value": "Compute the value of reasoning traces, and keep the valuable ones.",
     "check": "Check files: name their format and their problems.",
     "expect": "Write an eval set that expects what recordings show.",

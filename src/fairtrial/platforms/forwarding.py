@@ -34,7 +34,7 @@ class Forwarder:
 
     def __init__(self, url: str, *, wait: Callable[[float], None] = time.sleep) -> None:
         """Send requests to a URL, for example http://collector:4318. Raises UsageError if the URL cannot be used."""
-        headers = _headers_of(os.environ.get(HEADERS, ""))
+        headers = headers_of(os.environ.get(HEADERS, ""), HEADERS)
         self.failures = 0
         self.problem = ""
         self._client = HttpClient("--forward", url, headers, keys=[HEADERS], secrets=list(headers.values()), wait=wait)
@@ -67,12 +67,12 @@ class Forwarder:
                 self.problem = str(error)
 
 
-def _headers_of(text: str) -> dict[str, str]:
-    """Return the headers in a text such as `api-key=abc,team=x`. Values may be percent-encoded."""
+def headers_of(text: str, variable: str) -> dict[str, str]:
+    """Return the headers in the text of a variable, such as `api-key=abc,team=x`. Values may be percent-encoded."""
     headers: dict[str, str] = {}
     for pair in filter(None, map(str.strip, text.split(","))):
         name, separator, value = pair.partition("=")
         if not separator or not name.strip():
-            raise UsageError(f"{HEADERS}: must be name=value pairs with commas between them")
+            raise UsageError(f"{variable}: must be name=value pairs with commas between them")
         headers[name.strip()] = unquote(value.strip())
     return headers

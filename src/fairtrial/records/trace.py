@@ -218,6 +218,17 @@ class About(Record, frozen=True):
     extra: Extra = None
 
 
+class Origin(Record, frozen=True):
+    """The place of an invocation in the traces of its source: its trace, and the root span of its work.
+
+    `response_id` is the id that the provider gave to the last answer of a model. All are empty if they are unknown.
+    """
+
+    trace_id: str
+    span_id: str = ""
+    response_id: str = ""
+
+
 class Invocation(Record, frozen=True):
     """A user's message and everything that the agent did until its reply.
 
@@ -240,6 +251,7 @@ class Invocation(Record, frozen=True):
     extra: Extra = None
     created: float | None = None
     unreported_injections: tuple[ToolResult, ...] = ()
+    origin: Origin | None = None
 
     @property
     def query(self) -> str:

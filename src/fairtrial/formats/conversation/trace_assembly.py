@@ -21,6 +21,7 @@ from fairtrial.records.trace import (
     AgentDetails,
     Invocation,
     Message,
+    Origin,
     Step,
     ToolResult,
     Trace,
@@ -93,7 +94,8 @@ class Assembly:
         if reply is not None:
             reply = self._with_finish_reason(reply, draft)
         usages = tuple(draft.usages) or None
-        return Invocation(draft.user, before, reply, draft.name, usages, durations, created=created)
+        origin = _origin_of(draft)
+        return Invocation(draft.user, before, reply, draft.name, usages, durations, created=created, origin=origin)
 
     def _with_finish_reason(self, reply: Message, draft: Draft) -> Message:
         """Return a reply. If the model was stopped in the middle of it, a warning says so, and the reason is kept."""
@@ -102,6 +104,15 @@ class Assembly:
             return reply
         self._warnings.append(f"a reply was cut off: the model stopped with {last.facts.finish_reason!r}")
         return replace(reply, extra={**(reply.extra or {}), "finish_reason": last.facts.finish_reason})
+
+
+def _origin_of(draft: Draft) -> Origin | None:
+    if not draft.nodes:
+        return None
+    first = min(draft.nodes, key=lambda node: node.order)
+    root = next(reversed([*first.ancestors()]), first)
+    ids = [node.facts.response_id for node in draft.nodes if node.facts.response_id]
+    return Origin(root.span.trace_id, root.span.span_id, ids[-1] if ids else "")
 
 
 def _speaking(nodes: Sequence[Node]) -> set[Node]:

@@ -1,0 +1,78 @@
+"""`fairtrial pull`: fetch traces from a service as recordings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fairtrial import api
+from fairtrial.cli import exit_codes
+from fairtrial.cli.output_files import FileToWrite
+from fairtrial.cli.trace_flags import trace_options, traces_of
+from fairtrial.text.display import visible_line
+
+
+@click.command()
+@click.argument("source")
+@click.option("-o", "--output", metavar="FILE", required=True, type=FileToWrite(), help="The recordings to write.")
+@click.option("--since", default="", metavar="TIME", help="Only traces after a time: 24h, 7d or 2026-01-02T15:04.")
+@click.option("--until", default="", metavar="TIME", help="Only traces before a time.")
+@click.option("--session", default="", metavar="ID", help="Only this conversation.")
+@click.option("--filter", "filter_text", default="", metavar="TEXT", help="A filter in the language of the service.")
+@click.option("--project", default="", metavar="NAME", help="The project, or the experiment of MLflow.")
+@click.option("--url", default="", metavar="URL", help="The address of the service.  [default: from the environment]")
+@trace_options
+@click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
+def pull(
+    source: str,
+    output: Path,
+    since: str,
+    until: str,
+    session: str,
+    filter_text: str,
+    project: str,
+    url: str,
+    quiet: bool,
+    **options: Any,
+) -> int:
+    """Fetch traces from a service, and write them as recordings. Nothing is changed in the service.
+
+    SOURCE is langfuse, phoenix, langsmith, mlflow, or the URL of a trace in Tempo or Jaeger. Keys are read from the
+    variables of the service, for example LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY. If the command is interrupted,
+    the same command goes on after the last page that it has.
+
+    \b
+    fairtrial pull langfuse --since 24h -o traces.jsonl
+    fairtrial pull langsmith --project shop --filter 'eq(name, "agent")' -o traces.jsonl
+    fairtrial pull phoenix --url http://localhost:6006 --session s-1 -o traces.jsonl
+    fairtrial pull http://tempo:3200/api/traces/5b8efff798038103d269b633813fc60c -o trace.jsonl
+    fairtrial score traces.jsonl --against shop.evalset.json --match query
+    """  # noqa: D301
+
+    def show_progress(count: int) -> None:
+        if not quiet:
+            click.echo(f"{count} documents", err=True)
+
+    try:
+        report = api.pull(
+            source,
+            output,
+            since=since,
+            until=until,
+            session=session,
+            filter_text=filter_text,
+            url=url,
+            project=project,
+            traces=traces_of(options),
+            on_page=show_progress,
+        )
+    except KeyboardInterrupt:
+        click.echo("\ninterrupted; the same command goes on after the last page", err=True)
+        return exit_codes.INTERRUPTED
+    for warning in report.warnings:
+        click.echo(f"warning: {visible_line(warning)}", err=True)
+    if not quiet:
+        click.echo(f"{report.recordings} recordings in {output}")
+    return exit_codes.OK

@@ -1,0 +1,90 @@
+"""What can a service do that keeps traces? It gives pages of traces, takes scores, and gives the labels of people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Literal, NamedTuple, Protocol
+
+from fairtrial.records.record import Json, Record
+
+Annotator = Literal["CODE", "LLM", "HUMAN"]
+"""Who gave a score: a program, a language model or a person."""
+
+
+class PullQuery(Record, frozen=True):
+    """The traces that are wanted. Times are in ISO 8601, and empty without a limit.
+
+    `session` is the id of a conversation. `filter` is in the language of the service.
+    """
+
+    since: str = ""
+    until: str = ""
+    session: str = ""
+    filter: str = ""
+
+
+class Page(NamedTuple):
+    """Documents as a reader of spans knows them. `cursor` is the place of the next page, empty after the last page."""
+
+    documents: list[Json]
+    cursor: str
+
+
+class PushedScore(Record, frozen=True):
+    """A score on its way to a service. `id` stays the same when the score is pushed again.
+
+    `value` is None if the criterion could not be scored, and `problem` then says why. `trace_id` and `span_id` are
+    those of the source. `session_id` is empty if the score is about one invocation.
+    """
+
+    id: str
+    name: str
+    trace_id: str
+    span_id: str = ""
+    session_id: str = ""
+    value: float | None = None
+    label: str = ""
+    explanation: str = ""
+    problem: str = ""
+    annotator: Annotator = "CODE"
+    response_id: str = ""
+    conversation_id: str = ""
+    metadata: dict[str, Json] = {}
+    time: int = 0
+
+
+class GivenLabel(Record, frozen=True):
+    """A score that a person gave in a service, for a trace or a span of it, or for a session."""
+
+    name: str
+    value: float
+    author: str = ""
+    note: str = ""
+    at: str = ""
+    trace_id: str = ""
+    span_id: str = ""
+    session_id: str = ""
+
+
+class TraceSource(Protocol):
+    """A service that gives traces."""
+
+    def pages(self, query: PullQuery, cursor: str) -> Iterator[Page]:
+        """Yield the pages from a cursor on. An empty cursor is the first page."""
+        ...
+
+
+class ScoreTarget(Protocol):
+    """A service that takes scores. A score that is pushed twice is there once."""
+
+    def push(self, scores: Iterable[PushedScore]) -> None:
+        """Send scores."""
+        ...
+
+
+class LabelSource(Protocol):
+    """A service in which people give scores."""
+
+    def labels(self, places: Iterable[PushedScore]) -> Iterator[GivenLabel]:
+        """Yield the scores that people gave at the places of scores of a run."""
+        ...

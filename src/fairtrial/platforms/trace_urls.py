@@ -1,0 +1,44 @@
+"""A trace by its URL, in Tempo or in Jaeger."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from urllib.parse import urlsplit
+
+from fairtrial.errors import UsageError
+from fairtrial.platforms.forwarding import headers_of
+from fairtrial.platforms.http_client import HttpClient, checked_url
+from fairtrial.platforms.platform import Page, PullQuery
+
+HEADERS = "FAIRTRIAL_PULL_HEADERS"
+"""The variable with the headers of the request, for example `Authorization=Bearer%20...`."""
+
+
+class TraceUrl:
+    """A URL such as http://tempo:3200/api/traces/ID. Tempo answers with OTLP, and Jaeger in its own form."""
+
+    def __init__(self, url: str, project: str, wait: Callable[[float], None]) -> None:
+        """Prepare a request to the URL. Raises UsageError if it is not a URL."""
+        if project:
+            raise UsageError("--project: a URL is one trace; leave it out")
+        parts = urlsplit(checked_url(url, "SOURCE"))
+        headers = headers_of(os.environ.get(HEADERS, ""), HEADERS)
+        base = f"{parts.scheme}://{parts.netloc}"
+        self._path = parts.path + (f"?{parts.query}" if parts.query else "")
+        self._client = HttpClient(
+            "the trace",
+            base,
+            {"Accept": "application/json", **headers},
+            keys=[HEADERS],
+            secrets=[*headers.values()],
+            wait=wait,
+        )
+
+    def pages(self, query: PullQuery, cursor: str) -> Iterator[Page]:  # noqa: ARG002  (a trace has one page)
+        """Yield the trace. Tempo's second interface puts it into an object."""
+        if query != PullQuery():
+            raise UsageError("pull: a URL is one trace; --since, --until, --session and --filter choose no part")
+        document = self._client.get(self._path)
+        inner = document.get("trace") if isinstance(document, dict) else None
+        yield Page([inner if isinstance(inner, dict) else document], "")
