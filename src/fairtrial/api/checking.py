@@ -59,7 +59,7 @@ def _checked(path: Path, *, lenient: bool, columns: Mapping[str, str], is_named:
     try:
         part, _ = loading.read_part(path, lenient=lenient, columns=columns)
         if part.spans and all(isinstance(item, LogRecord) for item in part.spans):
-            count_of_logs = count(len(part.spans), "log record")
+            count_of_logs = count(sum(1 for _ in part.spans), "log record")
             return Checked(str(path), f"{part.kind}, {count_of_logs}: they complete the spans of another file")
         loaded = loading.with_conversations([part], DEFAULTS)[0] if part.spans else part
     except OtherContentError as error:

@@ -171,7 +171,7 @@ class _Matching:
     def match_own(self, own: Sequence[Recording]) -> _Matched:
         """Make a case for each recording that the caller passes as an object."""
         recordings = _stored(own)
-        loaded_sets, notes = load_sets(_cases_of(recordings), self.criteria, **self.settings)
+        loaded_sets, notes = load_sets(_cases_of(loading.case_ids_of(recordings)), self.criteria, **self.settings)
         cases = loading.plan_cases(loaded_sets)
         recorded, unmatched = loading.match(cases, recordings, by=self.match)
         return self._selected(cases, recorded, loaded_sets, notes, unmatched, [])
@@ -237,11 +237,10 @@ def _expected_of(source: loading.Source) -> EvalSet:
     """Return the expectation in a file of recordings. An eval set alone was itself recorded, and expects nothing."""
     loaded = source.loaded
     if loaded.eval_set is None:
-        return _cases_of(loaded.recordings)
+        return _cases_of(loading.case_ids_of(loaded.recordings))
     return loaded.eval_set if loaded.recordings else loading.without_reference(loaded.eval_set)
 
 
-def _cases_of(recordings: Iterable[Recording]) -> EvalSet:
+def _cases_of(case_ids: Iterable[str]) -> EvalSet:
     """Return cases for recordings, without any expectation."""
-    ids = dict.fromkeys(recording.case_id for recording in recordings)
-    return EvalSet(loading.RECORDED, tuple(EvalCase(case_id) for case_id in ids))
+    return EvalSet(loading.RECORDED, tuple(EvalCase(case_id) for case_id in dict.fromkeys(case_ids)))

@@ -148,14 +148,18 @@ def decode_lines(data: bytes, path: str) -> list[Any] | None:
     values: list[Any] = []
     for number, line in lines:
         try:
-            values.append(decode(line))
-        except ValueError as error:
-            try:
-                text = line.decode()
-            except UnicodeDecodeError:
-                return None
-            raise FormatError(path, [_diagnosis(text, error, first_line=number)]) from None
+            values.append(decode_line(line, number, path))
+        except UnicodeDecodeError:
+            return None
     return values
+
+
+def decode_line(line: bytes, number: int, path: str) -> Any:
+    """Decode a line of JSON lines. Raises FormatError with its place, or UnicodeDecodeError if it is not UTF-8."""
+    try:
+        return decode(line)
+    except ValueError as error:
+        raise FormatError(path, [_diagnosis(line.decode(), error, first_line=number)]) from None
 
 
 def decode_documents(data: bytes) -> list[Any] | None:

@@ -1,13 +1,16 @@
-"""What does a gzip file hold? It is unpacked in memory, up to a limit."""
+"""What does a gzip file hold? It is unpacked up to a limit."""
 
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterable, Iterator
 
 from fairtrial.errors import FormatError
 
 _MAGIC = b"\x1f\x8b"
 _MOST_BYTES = 4 << 30
+_STEP = 1 << 20
+"""So many bytes are unpacked at once, so that a small file cannot fill the memory."""
 _GZIP = 16 + zlib.MAX_WBITS
 
 
@@ -17,27 +20,40 @@ def is_packed(data: bytes) -> bool:
 
 
 def unpacked(data: bytes, path: str) -> bytes:
-    """Return the content of a gzip file, also of several one after the other.
-
-    Raises FormatError if the file is broken, packed twice, or larger than 4 GiB when it is unpacked.
-    """
-    parts: list[bytes] = []
-    size = 0
-    while data:
-        unpacker = zlib.decompressobj(_GZIP)
-        try:
-            parts.append(unpacker.decompress(data, _MOST_BYTES + 1 - size))
-        except zlib.error as error:
-            raise FormatError(path, [f"is not a whole gzip file: {error}"]) from None
-        size += len(parts[-1])
-        if size > _MOST_BYTES:
-            raise FormatError(path, ["is larger than 4 GiB when it is unpacked"])
-        if not unpacker.eof:
-            raise FormatError(path, ["is not a whole gzip file: its end is missing"])
-        data = unpacker.unused_data
-        if data and not data.startswith(_MAGIC):
-            break  # padding after the last member
-    content = b"".join(parts)
+    """Return the content of a gzip file, as `unpacked_blocks` does. Raises FormatError also if it is packed twice."""
+    content = b"".join(unpacked_blocks([data], path))
     if is_packed(content):
         raise FormatError(path, ["is a gzip file inside a gzip file; unpack it once"])
     return content
+
+
+def unpacked_blocks(blocks: Iterable[bytes], path: str) -> Iterator[bytes]:
+    """Yield the content of a gzip file block by block, also of several files one after the other.
+
+    Raises FormatError if the file is broken, or larger than 4 GiB when it is unpacked.
+    """
+    unpacker = zlib.decompressobj(_GZIP)
+    size = 0
+    is_inside = False
+    for block in blocks:
+        rest = block
+        while rest:
+            if not is_inside and rest[:1] != _MAGIC[:1]:
+                return  # padding after the last member
+            try:
+                content = unpacker.decompress(rest, _STEP)
+            except zlib.error as error:
+                raise FormatError(path, [f"is not a whole gzip file: {error}"]) from None
+            size += len(content)
+            if size > _MOST_BYTES:
+                raise FormatError(path, ["is larger than 4 GiB when it is unpacked"])
+            yield content
+            is_inside = not unpacker.eof
+            rest = unpacker.unconsumed_tail if is_inside else unpacker.unused_data
+            unpacker = unpacker if is_inside else zlib.decompressobj(_GZIP)
+    if is_inside:
+        # Output may be left inside, although all input is consumed.
+        while content := unpacker.decompress(b"", _STEP):
+            yield content
+        if not unpacker.eof:
+            raise FormatError(path, ["is not a whole gzip file: its end is missing"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -34,6 +34,7 @@ from fairtrial.formats.jsontext import (
 )
 from fairtrial.formats.reading import MOST_PROBLEMS, NO_COLUMNS, Diagnostics, Place
 from fairtrial.formats.spans import otlp_protobuf, readers
+from fairtrial.formats.spans.large_files import LargeFile
 from fairtrial.formats.spans.span import SpanItem
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase, EvalSet
@@ -49,17 +50,18 @@ class Loaded(Record, frozen=True):
     """The content of a file: an eval set (the expectation), recordings, both, or a configuration.
 
     A file of `spans` has no recordings of its own: the spans of several files are one body of data, and a file of log
-    records completes the spans of another. `formats.conversation` makes the recordings.
+    records completes the spans of another. `formats.conversation` makes the recordings. The recordings in the spans of
+    large files stay on disk.
     `branches` are recordings of the abandoned branches of a session. `notes` say how a table was read.
     """
 
     path: str
     kind: str
     eval_set: EvalSet | None = None
-    recordings: tuple[Recording, ...] = ()
+    recordings: Sequence[Recording] = ()
     config: EvalConfig | None = None
     warnings: tuple[str, ...] = ()
-    spans: tuple[SpanItem, ...] = ()
+    spans: tuple[SpanItem, ...] | LargeFile = ()
     branches: tuple[Recording, ...] = ()
     notes: tuple[str, ...] = ()
 

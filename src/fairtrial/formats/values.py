@@ -35,18 +35,19 @@ def iter_values(blocks: Iterable[bytes]) -> Iterator[Any]:
         start += block
     start = start.removeprefix(codecs.BOM_UTF8)
     if start.lstrip().startswith(b"["):
-        return _items(_Buffer(_chain(start, remaining)))
-    return _lines(_chain(start, remaining))
+        return _items(JsonBuffer(chained(start, remaining)))
+    return _lines(chained(start, remaining))
 
 
-def _chain(start: bytes, blocks: Iterator[bytes]) -> Iterator[bytes]:
+def chained(start: bytes, blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the bytes that were read already, and then the rest."""
     yield start
     yield from blocks
 
 
 def _lines(blocks: Iterator[bytes]) -> Iterator[Any]:
     """Yield the values of JSON lines. The first two lines decide, as they do when the file is read as a whole."""
-    lines = (line for line in _split_lines(blocks) if line.strip())
+    lines = (line for line in split_lines(blocks) if line.strip())
     first, second = next(lines, b""), next(lines, b"")
     if not all(line.startswith(b"{") and line.rstrip().endswith(b"}") for line in (first, second)):
         raise NotStreamableError
@@ -55,7 +56,8 @@ def _lines(blocks: Iterator[bytes]) -> Iterator[Any]:
     yield from map(_strict, lines)
 
 
-def _split_lines(blocks: Iterator[bytes]) -> Iterator[bytes]:
+def split_lines(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the lines of a file, without their ends."""
     rest: list[bytes] = []
     for block in blocks:
         first, *more_lines = block.split(b"\n")
@@ -74,7 +76,7 @@ def _strict(data: bytes) -> Any:
         raise NotStreamableError from error
 
 
-class _Buffer:
+class JsonBuffer:
     """The text of a file from a position on. It grows block by block, and drops the text before the position."""
 
     def __init__(self, blocks: Iterator[bytes]) -> None:
@@ -123,8 +125,15 @@ class _Buffer:
                 return item
 
 
-def _items(buffer: _Buffer) -> Iterator[Any]:
-    """Yield the items of an array."""
+def _items(buffer: JsonBuffer) -> Iterator[Any]:
+    """Yield the items of an array that is the whole file."""
+    yield from array_items(buffer)
+    if buffer.next_character():
+        raise NotStreamableError
+
+
+def array_items(buffer: JsonBuffer) -> Iterator[Any]:
+    """Yield the items of the array at the position, and move behind it."""
     separator = buffer.next_character()
     while separator in ("[", ","):
         buffer.position += 1
@@ -135,5 +144,3 @@ def _items(buffer: _Buffer) -> Iterator[Any]:
     if separator != "]":
         raise NotStreamableError
     buffer.position += 1
-    if buffer.next_character():
-        raise NotStreamableError

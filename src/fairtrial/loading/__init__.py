@@ -29,6 +29,7 @@ from fairtrial.loading.sources import (
     sources,
 )
 from fairtrial.loading.span_files import with_conversations
+from fairtrial.loading.span_spool import case_ids_of
 from fairtrial.loading.streams import (
     RECORDED,
     FilePass,
@@ -54,6 +55,7 @@ __all__ = [
     "StreamedRecordings",
     "TraceDefaults",
     "as_recording",
+    "case_ids_of",
     "check_stdin",
     "check_useful",
     "criteria_for",

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from fairtrial.loading.cases import LoadedSet
 from fairtrial.loading.sources import Source
+from fairtrial.loading.span_spool import SpooledRecording, SpooledRecordings
 from fairtrial.planned_case import Pair, PlannedCase
 from fairtrial.records.attempt import Failure, Recording
 from fairtrial.records.case import EvalCase, EvalSet
@@ -17,8 +18,8 @@ from fairtrial.records.record import Record
 from fairtrial.records.trace import Trace
 
 Match = Literal["id", "session", "query", "order"]
-RecordedInput = Recording | EvalCase
-"""A recording, or a case whose conversation was recorded."""
+RecordedInput = Recording | EvalCase | SpooledRecording
+"""A recording, in memory or on disk, or a case whose conversation was recorded."""
 
 NO_RECORDING = "no recording"
 
@@ -28,7 +29,10 @@ def recordings_of(sources: Sequence[Source]) -> list[RecordedInput]:
     recordings: list[RecordedInput] = []
     for source in sources:
         loaded = source.loaded
-        recordings += loaded.recordings or (loaded.eval_set or EvalSet("")).cases
+        if isinstance(loaded.recordings, SpooledRecordings):
+            recordings += loaded.recordings.references
+        else:
+            recordings += loaded.recordings or (loaded.eval_set or EvalSet("")).cases
     return recordings
 
 
@@ -36,6 +40,8 @@ def as_recording(recorded: RecordedInput) -> Recording:
     """Return a recording, or the conversation of a case as a recording."""
     if isinstance(recorded, Recording):
         return recorded
+    if isinstance(recorded, SpooledRecording):
+        return recorded.read()
     session_id = recorded.session_input.session_id if recorded.session_input else ""
     return Recording(recorded.id, Trace(recorded.conversation or (), session_id))
 
@@ -104,8 +110,13 @@ def match(
     unanswered = [(case, None) for case in cases if case.position not in answered]
     ordered = sorted([*pairs, *unanswered], key=lambda pair: pair[0].position)
     matched = MatchedRecordings(tuple([case for case, _ in ordered]), tuple([recorded for _, recorded in ordered]))
-    strays = [as_recording(recorded) for recorded, case in zip(recordings, homes, strict=True) if case is None]
-    return matched, [f"recording {stray.case_id or stray.trace.session_id!r} belongs to no case" for stray in strays]
+    strays = [_name_of(recorded) for recorded, case in zip(recordings, homes, strict=True) if case is None]
+    return matched, [f"recording {name!r} belongs to no case" for name in strays]
+
+
+def _name_of(recorded: RecordedInput) -> str:
+    recording = as_recording(recorded)
+    return recording.case_id or recording.trace.session_id
 
 
 def _set_of(recorded: RecordedInput) -> str:
@@ -172,7 +183,7 @@ def _recorded_name(recorded: RecordedInput, i: int, by: Match) -> str:
     if by == "query":
         return _first_query(recorded)
     if by == "id":
-        return recorded.case_id if isinstance(recorded, Recording) else recorded.id
+        return recorded.id if isinstance(recorded, EvalCase) else recorded.case_id
     return str(i)
 
 

@@ -18,10 +18,13 @@ from fairtrial.formats.datasets.case_tables import KIND as TABLE
 from fairtrial.formats.reading import NO_COLUMNS
 from fairtrial.formats.real_tools import with_real_tools
 from fairtrial.formats.recognise import Loaded, read
+from fairtrial.formats.spans import large_files
+from fairtrial.formats.spans.large_files import large_file
 from fairtrial.loading.dataset_folders import data_files
 from fairtrial.loading.folders import walk_files
 from fairtrial.loading.session_files import belongs_to_session, with_agents
 from fairtrial.loading.span_files import with_conversations
+from fairtrial.loading.span_spool import SpooledRecordings
 from fairtrial.records.case import EvalSet
 from fairtrial.records.record import Record
 from fairtrial.text.display import shortened
@@ -103,11 +106,19 @@ def read_file(
 def read_part(path: Path, *, lenient: bool = False, columns: Mapping[str, str] = NO_COLUMNS) -> tuple[Loaded, str]:
     """Return the content of a file as `read_file` does, but spans are not made into recordings yet."""
     check_name(path)
+    if (spans := large_file(path)) is not None:
+        return Loaded(str(path), spans.kind, spans=spans), digest_of(path)
     try:
         data = sys.stdin.buffer.read() if str(path) == STDIN else with_agents(path, path.read_bytes())
     except OSError as error:
         raise FormatError(str(path), [error.strerror or str(error)]) from None
     return read(data, str(path), lenient=lenient, columns=columns), hashlib.sha256(data).hexdigest()
+
+
+def digest_of(path: Path) -> str:
+    """Return the SHA-256 of a file that is too large for memory."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @contextmanager
@@ -154,6 +165,8 @@ def joined_spans(sources: list[Source], traces: TraceOptions) -> list[Source]:
 
 
 def _with_real_tools(source: Source, traces: TraceOptions) -> Source:
+    if isinstance(source.loaded.recordings, SpooledRecordings):
+        return source  # the names were set when the recordings were made
     recordings = tuple(with_real_tools(recording, traces.tool_names) for recording in source.loaded.recordings)
     return replace(source, loaded=replace(source.loaded, recordings=recordings))
 
@@ -170,11 +183,16 @@ def read_each(
     Raises FormatError or UsageError with the problems of all files at once.
     """
     contents: list[Source] = []
+    span_bytes = 0
     problems: list[FormatError] = []
     other_files: list[str] = []
     for file in find_files(paths, recorded=recorded):
         try:
-            contents.append(read_source(file, len(contents)))
+            source = read_source(file, len(contents))
+            if isinstance(source.loaded.spans, tuple) and source.loaded.spans and can_read_again(file.path):
+                span_bytes += file.path.stat().st_size
+                source = _without_spans_in_memory(source, file.path) if span_bytes > large_files.LARGE else source
+            contents.append(source)
         except OtherContentError as error:
             if file.is_in_folder:
                 other_files.append(str(file.path))
@@ -191,6 +209,12 @@ def read_each(
     if problems:
         raise UsageError("\n".join(str(problem) for problem in problems))
     return contents
+
+
+def _without_spans_in_memory(source: Source, path: Path) -> Source:
+    """Return a file of spans that reads them again when they are needed. Many small files are as large as one."""
+    spans = large_file(path, limit=0)
+    return source if spans is None else replace(source, loaded=replace(source.loaded, spans=spans))
 
 
 def find_files(paths: Sequence[str | Path], *, recorded: bool) -> Iterator[FoundFile]:

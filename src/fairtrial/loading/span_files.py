@@ -11,6 +11,9 @@ from fairtrial.errors import FormatError
 from fairtrial.formats.conversation import TraceOptions, recordings_of
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.recognise import Loaded
+from fairtrial.formats.spans.large_files import LargeFile
+from fairtrial.loading.span_spool import SpanSpool
+from fairtrial.records.attempt import Recording
 
 _NO_AGENT = (
     "/: holds spans, but none of them is of an agent, a model or a tool in a dialect that is read here; "
@@ -27,7 +30,14 @@ def with_conversations(files: Sequence[Loaded], options: TraceOptions) -> list[L
         return []
     first = files[0]
     reading = Diagnostics(first.path)
-    recordings = recordings_of(chain.from_iterable(loaded.spans for loaded in files), reading, options)
+    recordings: Sequence[Recording]
+    if any(isinstance(loaded.spans, LargeFile) for loaded in files):
+        spool = SpanSpool(options)
+        for loaded in files:
+            spool.add(loaded.spans)
+        recordings = spool.read_recordings(reading)
+    else:
+        recordings = recordings_of(chain.from_iterable(loaded.spans for loaded in files), reading, options)
     if not recordings:
         raise FormatError(first.path, [_NO_AGENT])
     joined = replace(first, recordings=recordings, spans=(), warnings=(*first.warnings, *reading.warnings))

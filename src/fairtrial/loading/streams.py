@@ -19,6 +19,7 @@ from fairtrial.formats.datasets import case_tables, delimited_rows
 from fairtrial.formats.items import iter_recordings, iter_value_recordings, stem_of
 from fairtrial.formats.reading import NO_COLUMNS, Diagnostics
 from fairtrial.formats.recognise import Loaded
+from fairtrial.formats.spans.large_files import large_file
 from fairtrial.formats.values import BLOCK, NotStreamableError
 from fairtrial.loading.case_index import AttemptCounter, CaseIndex, IndexedCase
 from fairtrial.loading.cases import check_globs, matches
@@ -81,6 +82,8 @@ class FilePass:
             yield from islice(self.loaded.recordings, count, None)
 
     def _recordings(self, hashed: _Hash, reading: Diagnostics) -> Iterator[Recording]:
+        if large_file(self.path) is not None:
+            raise NotStreamableError  # spans become recordings together with those of the other files
         path, start = str(self.path), self._start()
         is_archive = inspect_logs.is_archive(start)
         if is_archive or columnar_rows.is_parquet(start) or columnar_rows.is_arrow(path):

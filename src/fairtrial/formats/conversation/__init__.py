@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from fairtrial.formats.conversation.joining import conversation_id, successors
+from fairtrial.formats.conversation.joining import chains, conversation_id, history_keys, successors
 from fairtrial.formats.conversation.nodes import Node, nodes_of
 from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
 from fairtrial.formats.conversation.trace_assembly import Assembly
@@ -17,12 +17,39 @@ from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.body import spans_of
 from fairtrial.formats.spans.span import SpanItem
 from fairtrial.records.attempt import Failure, Recording
+from fairtrial.records.record import Record
 from fairtrial.records.trace import Trace
 
-__all__ = ["DEFAULTS", "TraceOptions", "recordings_of"]
+__all__ = [
+    "DEFAULTS",
+    "Conversation",
+    "TraceOptions",
+    "conversations_of",
+    "joined_message",
+    "recordings_of",
+    "single_conversation",
+]
 
 
-_Conversation = tuple[str, Sequence[Node], Trace]
+class Conversation(Record, frozen=True):
+    """The nodes of a conversation in their order, and its trace. `name` is its id, or empty without an id."""
+
+    name: str
+    nodes: Sequence[Node]
+    trace: Trace
+
+    @property
+    def trace_ids(self) -> tuple[str, ...]:
+        """The ids of the traces of the conversation."""
+        return tuple(dict.fromkeys(node.span.trace_id for node in self.nodes))
+
+    def recording(self, reading: Diagnostics) -> Recording:
+        """Return the recording. It is named by the id of the conversation, or by its first trace."""
+        failure = Failure("agent", self.trace.broken) if self.trace.broken else None
+        trace = replace(with_beginnings(self.trace), session_id=self.name)
+        case_id = self.name or self.nodes[0].span.trace_id
+        recording = Recording(case_id, trace, failure=failure, ended_by="failure" if failure else "script")
+        return without_secrets(recording, reading)
 
 
 def _note_rootless(nodes: Iterable[Node], warnings: list[str]) -> None:
@@ -42,23 +69,35 @@ def recordings_of(
 ) -> tuple[Recording, ...]:
     """Return the conversations in spans and log records, in the order of their start.
 
-    A conversation is named by its id, or by its first trace. Spans that belong to no agent are not in it.
+    Spans that belong to no agent are not in it.
     """
     warnings: list[str] = []
-    nodes = nodes_of(spans_of(items, warnings), reading)
-    _note_rootless(nodes, warnings)
-    conversations: list[_Conversation] = [
-        (name, members, trace)
-        for name, members in _conversations(nodes, options)
-        if (trace := Assembly(members, warnings, nested=options.nested).trace()) is not None
-    ]
+    conversations = conversations_of(items, warnings, reading, options)
     if options.join == "history":
         conversations = _joined(conversations, warnings, options)
     reading.warnings += [f"{reading.path}: {warning}" for warning in dict.fromkeys(warnings)]
-    return tuple(without_secrets(_recording(name, members, trace), reading) for name, members, trace in conversations)
+    return tuple(conversation.recording(reading) for conversation in conversations)
 
 
-def _conversations(nodes: Iterable[Node], options: TraceOptions) -> list[tuple[str, list[Node]]]:
+def conversations_of(
+    items: Iterable[SpanItem], warnings: list[str], reading: Diagnostics, options: TraceOptions
+) -> list[Conversation]:
+    """Return the conversations in spans. Traces that go on with each other by their history are not joined yet."""
+    nodes = nodes_of(spans_of(items, warnings), reading)
+    _note_rootless(nodes, warnings)
+    return [*_assembled(_grouped(nodes, options), warnings, options)]
+
+
+def _assembled(
+    groups: Iterable[tuple[str, Sequence[Node]]], warnings: list[str], options: TraceOptions
+) -> Iterator[Conversation]:
+    for name, members in groups:
+        trace = Assembly(members, warnings, nested=options.nested).trace()
+        if trace is not None:
+            yield Conversation(name, members, trace)
+
+
+def _grouped(nodes: Iterable[Node], options: TraceOptions) -> list[tuple[str, list[Node]]]:
     """Return the nodes of each conversation with its id, which is empty for a trace without an id."""
     traces: dict[str, list[Node]] = defaultdict(list)
     for node in nodes:
@@ -73,42 +112,36 @@ def _conversations(nodes: Iterable[Node], options: TraceOptions) -> list[tuple[s
     return [(name, sorted(members, key=lambda node: node.order)) for (name, _), members in conversations.items()]
 
 
-def _joined(conversations: list[_Conversation], warnings: list[str], options: TraceOptions) -> list[_Conversation]:
+def _joined(conversations: list[Conversation], warnings: list[str], options: TraceOptions) -> list[Conversation]:
     """Join the traces without an id that go on with each other."""
-    unnamed = [conversation for conversation in conversations if not conversation[0]]
-    earlier = successors([trace for _, _, trace in unnamed])
+    unnamed = [conversation for conversation in conversations if not conversation.name]
+    earlier = successors(history_keys(conversation.trace) for conversation in unnamed)
     if not earlier:
         return conversations
-    groups: dict[int, list[int]] = {}
-    for number in range(len(unnamed)):
-        start = number
-        while start in earlier:
-            start = earlier[start]
-        groups.setdefault(start, []).append(number)
-    joined: dict[str, _Conversation | None] = {}
-    for numbers in groups.values():
-        first = unnamed[numbers[0]]
-        members = sorted((node for number in numbers for node in unnamed[number][1]), key=lambda node: node.order)
-        trace = first[2] if len(numbers) == 1 else Assembly(members, [], nested=options.nested).trace()
-        for number in numbers:
-            joined[_first_trace(unnamed[number][1])] = None
-        if trace is not None:
-            joined[_first_trace(first[1])] = ("", members, trace)
-    warnings.append(f"{len(earlier)} traces without a conversation id go on with an earlier trace, by their history")
-    results: list[_Conversation] = []
-    for conversation in conversations:
-        replaced = conversation if conversation[0] else joined[_first_trace(conversation[1])]
-        if replaced is not None:
-            results.append(replaced)
-    return results
+    warnings.append(joined_message(len(earlier)))
+    joined: dict[str, Conversation] = {}
+    for numbers in chains(earlier, len(unnamed)):
+        parts = [unnamed[number] for number in numbers]
+        members = sorted((node for part in parts for node in part.nodes), key=lambda node: node.order)
+        whole = parts if len(parts) == 1 else _assembled([("", members)], [], options)
+        joined |= {_first_trace(parts[0]): conversation for conversation in whole}
+    return [
+        conversation if conversation.name else joined[_first_trace(conversation)]
+        for conversation in conversations
+        if conversation.name or _first_trace(conversation) in joined
+    ]
 
 
-def _first_trace(nodes: Sequence[Node]) -> str:
-    return nodes[0].span.trace_id
+def single_conversation(items: Iterable[SpanItem], reading: Diagnostics, options: TraceOptions) -> Conversation | None:
+    """Return all spans as one conversation without an id, or None if they belong to no agent."""
+    nodes = nodes_of(spans_of(items, []), reading)
+    return next(_assembled([("", nodes)], [], options), None)
 
 
-def _recording(name: str, nodes: Sequence[Node], trace: Trace) -> Recording:
-    failure = Failure("agent", trace.broken) if trace.broken else None
-    trace = replace(with_beginnings(trace), session_id=name)
-    case_id = name or _first_trace(nodes)
-    return Recording(case_id, trace, failure=failure, ended_by="failure" if failure else "script")
+def _first_trace(conversation: Conversation) -> str:
+    return conversation.nodes[0].span.trace_id
+
+
+def joined_message(count: int) -> str:
+    """Return the warning about traces that were joined by their history."""
+    return f"{count} traces without a conversation id go on with an earlier trace, by their history"

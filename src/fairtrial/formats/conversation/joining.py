@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import blake2b
+from typing import NamedTuple
 
 import msgspec
 
@@ -49,33 +51,58 @@ def _text(value: Json) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-def successors(traces: Sequence[Trace]) -> dict[int, int]:
+class HistoryKeys(NamedTuple):
+    """The end of a conversation, or None if nobody knows it, and the ends of what happened before its first call."""
+
+    end: bytes | None
+    before: tuple[bytes, ...]
+
+
+def history_keys(trace: Trace) -> HistoryKeys:
+    """Return the keys by which `successors` knows a trace again. They are short, however long the trace is."""
+    ends = [*_prefixes((*trace.history, *trace.invocations))]
+    return HistoryKeys(ends[-1] if ends else None, tuple(_prefixes(trace.history)))
+
+
+def successors(conversations: Iterable[HistoryKeys]) -> dict[int, int]:
     """Return for each trace that goes on with an earlier one the number of that trace.
 
     A trace goes on with another if its history is all of the conversation of the other: the texts of the user, the
     calls and the last reply. If two traces could go on with the same one, none of them does.
     """
     ends: dict[bytes, int] = {}
-    for number, trace in enumerate(traces):
-        key = next(reversed([*_prefixes((*trace.history, *trace.invocations))]), None)
-        if key is not None:
-            ends[key] = number
     followers: dict[int, list[int]] = defaultdict(list)
-    for number, trace in enumerate(traces):
-        for key in reversed([*_prefixes(trace.history)]):
-            if key in ends and ends[key] < number:
-                followers[ends[key]].append(number)
-                break
+    numbered = list(enumerate(conversations))
+    for number, keys in numbered:
+        if keys.end is not None:
+            ends[keys.end] = number
+    for number, keys in numbered:
+        earlier = next((ends[key] for key in reversed(keys.before) if key in ends and ends[key] < number), None)
+        if earlier is not None:
+            followers[earlier].append(number)
     return {numbers[0]: earlier for earlier, numbers in followers.items() if len(numbers) == 1}
+
+
+def chains(earlier: Mapping[int, int], count: int) -> list[list[int]]:
+    """Return the numbers of the traces that are one conversation, for each conversation in the order of its start."""
+    groups: dict[int, list[int]] = {}
+    for number in range(count):
+        start = number
+        while start in earlier:
+            start = earlier[start]
+        groups.setdefault(start, []).append(number)
+    return list(groups.values())
 
 
 def _prefixes(invocations: Iterable[Invocation]) -> Iterator[bytes]:
     """Yield a key for the conversation until each of its replies. It ends at a text that was not recorded."""
-    items: list[Json] = []
+    conversation = blake2b(digest_size=16)
     for invocation in invocations:
         if invocation.user.withheld:
             return
-        items.append(invocation.user.text)
-        items += [[call.name, call.args] for call in invocation.tool_calls]
+        calls = [[call.name, call.args] for call in invocation.tool_calls]
+        conversation.update(_ENCODER.encode([invocation.user.text, calls]))
         if invocation.reply:
-            yield _ENCODER.encode([items, invocation.reply])
+            prefix = conversation.copy()
+            prefix.update(_ENCODER.encode(invocation.reply))
+            yield prefix.digest()

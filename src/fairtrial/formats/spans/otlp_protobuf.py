@@ -15,6 +15,8 @@ Signal = Literal["traces", "logs"]
 _GROUP = 0x0A
 """The tag of the only field of a request: the spans, or the log records, of a resource."""
 _LENGTH_BYTES = 4
+_LONGEST_BODY = 64 << 20
+"""No exporter sends a longer request."""
 _TRACE_ID_BYTES = 16
 _SPAN_ID_BYTES = 8
 
@@ -49,7 +51,7 @@ def _is_body(data: bytes) -> bool:
     return bool(data) and position == len(data)
 
 
-def _length(data: bytes, position: int) -> tuple[int, int]:
+def _length(data: bytes | bytearray, position: int) -> tuple[int, int]:
     """Return a length of protobuf and the position after it. A length that is cut off runs past the end."""
     length = shift = 0
     while position < len(data) and shift < 64:
@@ -64,14 +66,65 @@ def _length(data: bytes, position: int) -> tuple[int, int]:
 
 def items(body: bytes, path: str) -> Iterator[SpanItem]:
     """Yield the spans or the log records of a request. Raises FormatError for a body of something else."""
+    is_empty = True
+    for item in items_in_part(body, path):
+        is_empty = False
+        yield item
+    if is_empty:
+        raise FormatError(path, ["holds no span or log record of OTLP with ids of 16 and 8 bytes"])
+
+
+def items_in_part(body: bytes, path: str) -> Iterator[SpanItem]:
+    """Yield the spans or the log records of a request, or of a part of a request, which may hold none."""
     spans = [*_spans(_message(body, "traces", path))]
     if any(_has_ids(span) for span, _, _ in spans):
         yield from (_span(*span) for span in spans)
         return
     records = [*_log_records(_message(body, "logs", path))]
-    if not any(_has_ids(record) for record, _ in records):
-        raise FormatError(path, ["holds no span or log record of OTLP with ids of 16 and 8 bytes"])
-    yield from (_log_record(record, resource) for record, resource in records)
+    if any(_has_ids(record) for record, _ in records):
+        yield from (_log_record(record, resource) for record, resource in records)
+
+
+def iter_bodies(blocks: Iterator[bytes], path: str) -> Iterator[bytes]:
+    """Yield the groups of a request, or requests with their lengths before them, from a file read block by block.
+
+    Each group is a body by itself. Raises FormatError if the file ends inside a body.
+    """
+    data = bytearray()
+    has_lengths: bool | None = None
+    for block in blocks:
+        data += block
+        if has_lengths is None:
+            has_lengths = len(data) > _LENGTH_BYTES and not _begins_with_group(data)
+        position = 0
+        while (end := _end_of_body(data, position, has_lengths=has_lengths)) <= len(data) and position < len(data):
+            yield bytes(data[position + (_LENGTH_BYTES if has_lengths else 0) : end])
+            position = end
+        del data[:position]
+    if data:
+        raise FormatError(path, ["is not a whole body of OTLP: its end is missing"])
+
+
+def may_begin_body(start: bytes) -> bool:
+    """Whether a file may hold bodies, as its first bytes say. Texts and other formats seem to have vast lengths."""
+    is_long_enough = len(start) > _LENGTH_BYTES
+    return is_long_enough and (_begins_with_group(start) or int.from_bytes(start[:_LENGTH_BYTES]) < _LONGEST_BODY)
+
+
+def _begins_with_group(data: bytes | bytearray) -> bool:
+    """Whether a file begins with the group of a request: a tag, a length, and the tag of a resource or of spans."""
+    _, position = _length(data, 1)
+    return data[0] == _GROUP and data[position : position + 1] in (b"\x0a", b"\x12")
+
+
+def _end_of_body(data: bytes | bytearray, position: int, *, has_lengths: bool) -> int:
+    """Return the position after the body at a position. It is behind the end of the data if the body is cut off."""
+    if has_lengths:
+        head = data[position : position + _LENGTH_BYTES]
+        is_cut = len(head) < _LENGTH_BYTES
+        return len(data) + 1 if is_cut else position + _LENGTH_BYTES + int.from_bytes(head)
+    length, start = _length(data, position + 1)
+    return start + length
 
 
 def items_of_request(body: bytes, signal: Signal, path: str) -> Iterator[SpanItem]:

@@ -1,0 +1,159 @@
+"""How are the spans of a large file read without holding the file? Document by document, as often as needed."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from fairtrial.errors import FormatError
+from fairtrial.formats import nearest_format, packed
+from fairtrial.formats.jsontext import decode, decode_line
+from fairtrial.formats.spans import otlp_protobuf
+from fairtrial.formats.spans.readers import reader_of
+from fairtrial.formats.spans.span import SpanItem
+from fairtrial.formats.values import BLOCK, JsonBuffer, NotStreamableError, array_items, chained, split_lines
+
+LARGE = 32 << 20
+"""A file with more bytes is large. In memory, its spans would take more than 200 MB."""
+_RATIO = 8
+"""A gzip file with OTLP is about so many times larger when it is unpacked."""
+_LONGEST_LINE = 64 << 20
+"""A first line that is longer is not a line of JSON lines, but a document without line ends."""
+_PROTOBUF = "OTLP spans (protobuf)"
+_ARRAYS = ("resourceSpans", "resource_spans", "resourceLogs", "resource_logs", "batches", "spans", "data")
+_ARRAY = re.compile(rf'\{{\s*"(?:{"|".join(_ARRAYS)})"\s*:\s*\[')
+_BEFORE_MEMBER = ("{", ",")
+
+
+class LargeFile:
+    """The spans of a large file. Each iteration reads the file again. `kind` is the form of the spans."""
+
+    def __init__(self, path: Path, kind: str) -> None:
+        self.path = path
+        self.kind = kind
+
+    def __iter__(self) -> Iterator[SpanItem]:
+        """Yield the spans and the log records. Raises FormatError for a file that is broken somewhere."""
+        if self.kind == _PROTOBUF:
+            for body in otlp_protobuf.iter_bodies(_blocks(self.path), str(self.path)):
+                yield from otlp_protobuf.items_in_part(body, str(self.path))
+            return
+        for place, document in enumerate(_documents(self.path)):
+            reader = reader_of(document)
+            if reader is None:
+                described = nearest_format.described(document)
+                raise FormatError(str(self.path), [f"/{place}: must be {self.kind}, as the first is, got {described}"])
+            yield from reader.items(document)
+
+
+def large_file(path: Path, *, limit: int | None = None) -> LargeFile | None:
+    """Return the spans of a large file, or None if the file is small or holds something else.
+
+    A file is large if it has more than `limit` bytes, or more than `LARGE` bytes if there is no limit.
+    """
+    with suppress(OSError, FormatError, NotStreamableError):  # the reader of whole files says what is wrong
+        if not path.is_file():
+            return None
+        with path.open("rb") as file:
+            is_packed = packed.is_packed(file.read(2))
+        if path.stat().st_size * (_RATIO if is_packed else 1) <= (LARGE if limit is None else limit):
+            return None
+        if _is_protobuf(path):
+            return LargeFile(path, _PROTOBUF)
+        reader = reader_of(next(_documents(path), None))
+        return None if reader is None else LargeFile(path, reader.name)
+    return None
+
+
+def _is_protobuf(path: Path) -> bool:
+    start = next(_blocks(path), b"")
+    if not otlp_protobuf.may_begin_body(start):
+        return False
+    with suppress(FormatError, StopIteration):
+        body = next(otlp_protobuf.iter_bodies(_blocks(path), str(path)))
+        return next(otlp_protobuf.items_in_part(body, str(path)), None) is not None
+    return False
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
+    """Yield the content of a file, unpacked if it is packed."""
+    try:
+        with path.open("rb") as file:
+            first = file.read(BLOCK)
+            blocks = chain([first], iter(lambda: file.read(BLOCK), b""))
+            yield from packed.unpacked_blocks(blocks, str(path)) if packed.is_packed(first) else blocks
+    except OSError as error:
+        raise FormatError(str(path), [error.strerror or str(error)]) from None
+
+
+def _documents(path: Path) -> Iterator[Any]:
+    """Yield the JSON documents of a file: lines, items of an array, or documents one after the other."""
+    blocks = _blocks(path)
+    start = b""
+    for block in blocks:
+        start += block
+        if b"\n" in start.strip() or len(start) > _LONGEST_LINE:
+            break
+    start = start.removeprefix(codecs.BOM_UTF8).lstrip()
+    if _is_line(start.partition(b"\n")[0]):
+        yield from _lines(chained(start, blocks), str(path))
+        return
+    try:
+        yield from _parts(JsonBuffer(chained(start, blocks)))
+    except ValueError:
+        problem = "is not strict JSON from some place on; read a smaller part of it to see where"
+        raise FormatError(str(path), [problem]) from None
+
+
+def _is_line(line: bytes) -> bool:
+    try:
+        return isinstance(decode(line), dict)
+    except ValueError:
+        return False
+
+
+def _lines(blocks: Iterator[bytes], path: str) -> Iterator[Any]:
+    for number, line in enumerate(split_lines(blocks), 1):
+        if line.strip():
+            try:
+                yield decode_line(line, number, path)
+            except UnicodeDecodeError as error:
+                raise FormatError(path, [f"line {number}: is not UTF-8 text: {error.reason}"]) from None
+
+
+def _parts(buffer: JsonBuffer) -> Iterator[Any]:
+    """Yield the items of an array, or documents one after the other.
+
+    An object that begins with an array of spans gives an object for each item of the array. For example,
+    `{"resourceSpans": [A, B]}` gives `{"resourceSpans": [A]}` and `{"resourceSpans": [B]}`.
+    """
+    if buffer.next_character() == "[":
+        yield from array_items(buffer)
+    while buffer.next_character():
+        if _ARRAY.match(buffer.text, buffer.position):
+            yield from _members(buffer)
+        else:
+            yield decode(buffer.next_item().encode("utf-8", "surrogatepass"))
+
+
+def _members(buffer: JsonBuffer) -> Iterator[Any]:
+    """Yield the items of the arrays of spans in the object at the position. Other members are skipped."""
+    while buffer.next_character() in _BEFORE_MEMBER:
+        buffer.position += 1
+        buffer.next_character()
+        key = decode(buffer.next_item().encode())
+        if buffer.next_character() != ":":
+            raise NotStreamableError
+        buffer.position += 1
+        if buffer.next_character() == "[" and key in _ARRAYS:
+            yield from ({key: [item]} for item in array_items(buffer))
+        else:
+            buffer.next_item()
+    if buffer.next_character() != "}":
+        raise NotStreamableError
+    buffer.position += 1

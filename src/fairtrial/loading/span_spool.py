@@ -1,0 +1,193 @@
+"""Where are the spans of large files while they become conversations? In a temporary database, not in memory."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from typing import overload
+
+import msgspec
+from msgspec.structs import replace
+
+from fairtrial.formats.conversation import (
+    Conversation,
+    TraceOptions,
+    conversations_of,
+    joined_message,
+    single_conversation,
+)
+from fairtrial.formats.conversation.joining import HistoryKeys, chains, conversation_id, history_keys, successors
+from fairtrial.formats.conversation.nodes import nodes_of
+from fairtrial.formats.dialects.dialect_table import CONVERSATION_IDS
+from fairtrial.formats.reading import Diagnostics
+from fairtrial.formats.real_tools import with_real_tools
+from fairtrial.formats.spans.body import spans_of
+from fairtrial.formats.spans.span import LogRecord, Span, SpanItem
+from fairtrial.records.attempt import Recording
+
+_SCHEMA = """
+CREATE TABLE items (place INTEGER PRIMARY KEY, trace TEXT, is_log INTEGER, outline BLOB, item BLOB);
+CREATE TABLE traces (id TEXT PRIMARY KEY, conversation TEXT, start INTEGER, place INTEGER) WITHOUT ROWID;
+CREATE TABLE recordings (place INTEGER PRIMARY KEY, case_id BLOB, recording BLOB);
+"""
+_ITEMS = "SELECT is_log, item FROM items WHERE trace IN (SELECT value FROM json_each(?)) ORDER BY place"
+_OUTLINES = "SELECT is_log, outline FROM items WHERE trace IN (SELECT value FROM json_each(?)) ORDER BY place"
+_MOST_WARNINGS = 20
+"""So many warnings of a large body are shown. Each conversation may have its own."""
+
+
+class SpanSpool:
+    """The spans of a body of data in a temporary database. It holds as many in memory as one conversation has."""
+
+    def __init__(self, options: TraceOptions) -> None:
+        self._options = options
+        self._id_names = {*CONVERSATION_IDS, options.conversation}
+        # SQLite keeps a database without a name in a temporary file, which it deletes itself. A run reads recordings
+        # in the thread of its event loop, while they were written in another thread.
+        self._connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        self._connection.execute("PRAGMA cache_size = -16000")  # 16 MB
+        self._connection.executescript(_SCHEMA)
+        self._connection.execute("BEGIN")
+        self._count = 0
+
+    def add(self, items: Iterable[SpanItem]) -> None:
+        """Add spans and log records. Log records outside of every trace belong to no conversation."""
+        insert = "INSERT INTO items (place, trace, is_log, outline, item) VALUES (?, ?, ?, ?, ?)"
+        for item in items:
+            if not item.trace_id and isinstance(item, LogRecord):
+                continue
+            encoded, outline = msgspec.json.encode(item), msgspec.json.encode(self._outline(item))
+            row = (self._count, item.trace_id, isinstance(item, LogRecord), outline, encoded)
+            self._connection.execute(insert, row)
+            self._count += 1
+
+    def _outline(self, item: SpanItem) -> SpanItem:
+        """Return the part of a span that decides which conversation it belongs to."""
+        resource = {name: value for name, value in item.resource.items() if name in self._id_names}
+        holder = item.event if isinstance(item, LogRecord) else item
+        attributes = {name: value for name, value in holder.attributes.items() if name in self._id_names}
+        if isinstance(item, LogRecord):
+            return replace(item, resource=resource, event=replace(item.event, attributes=attributes, body=None))
+        return Span(
+            item.trace_id,
+            item.span_id,
+            item.parent_id,
+            start=item.start,
+            end=item.end,
+            attributes=attributes,
+            resource=resource,
+        )
+
+    def read_recordings(self, reading: Diagnostics) -> SpooledRecordings:
+        """Return the recordings of the conversations in the spans, in the order of their start."""
+        self._name_traces()
+        warnings: dict[str, None] = {}
+        unnamed: list[tuple[int, tuple[str, ...], HistoryKeys]] = []
+        for place, trace_ids in enumerate(self._conversations()):
+            found: list[str] = []
+            for conversation in conversations_of(self._items(trace_ids), found, reading, self._options):
+                self._keep(place, conversation, reading)
+                if not conversation.name and self._options.join == "history":
+                    unnamed.append((place, conversation.trace_ids, history_keys(conversation.trace)))
+            warnings |= dict.fromkeys(found)
+        shown = [*warnings][:_MOST_WARNINGS]
+        if len(warnings) > _MOST_WARNINGS:
+            shown.append(f"{len(warnings) - _MOST_WARNINGS} more warnings of this kind")
+        shown += self._join(unnamed, reading)
+        reading.warnings += [f"{reading.path}: {warning}" for warning in shown]
+        self._connection.executescript("DROP TABLE items; DROP TABLE traces;")
+        return SpooledRecordings(self._connection)
+
+    def _name_traces(self) -> None:
+        """Find the conversation of each trace. Its spans may stand anywhere in the files."""
+        self._connection.execute("CREATE INDEX by_trace ON items (trace)")
+        insert = "INSERT INTO traces (id, conversation, start, place) VALUES (?, ?, ?, ?)"
+        query = "SELECT trace, min(place) FROM items GROUP BY trace"
+        for trace_id, place in self._connection.execute(query).fetchall():
+            spans = spans_of(self._items([trace_id], _OUTLINES), [])
+            nodes = nodes_of(spans, Diagnostics(""))
+            name = "" if self._options.join == "none" else conversation_id(nodes, self._options.conversation)
+            start = min(span.start for span in spans)
+            # A trace without an id is a conversation of its own. An id and a trace may have the same text.
+            group = f"id {name}" if name else f"trace {trace_id}"
+            self._connection.execute(insert, (trace_id, group, start, place))
+        self._connection.execute("CREATE INDEX by_conversation ON traces (conversation)")
+
+    def _conversations(self) -> Iterator[list[str]]:
+        """Yield the ids of the traces of each conversation."""
+        groups = "SELECT conversation FROM traces GROUP BY conversation ORDER BY min(start), min(place)"
+        members = "SELECT id FROM traces WHERE conversation = ?"
+        for (conversation,) in self._connection.execute(groups).fetchall():
+            yield [trace_id for (trace_id,) in self._connection.execute(members, (conversation,))]
+
+    def _items(self, trace_ids: Sequence[str], query: str = _ITEMS) -> Iterator[SpanItem]:
+        """Yield the items of traces, in the order of the files."""
+        for is_log, item in self._connection.execute(query, (msgspec.json.encode(trace_ids),)):
+            yield msgspec.json.decode(item, type=LogRecord) if is_log else msgspec.json.decode(item, type=Span)
+
+    def _keep(self, place: int, conversation: Conversation, reading: Diagnostics) -> None:
+        recording = with_real_tools(conversation.recording(reading), self._options.tool_names)
+        row = (place, recording.case_id.encode("utf-8", "surrogatepass"), msgspec.json.encode(recording))
+        self._connection.execute("INSERT OR REPLACE INTO recordings VALUES (?, ?, ?)", row)
+
+    def _join(self, unnamed: Sequence[tuple[int, tuple[str, ...], HistoryKeys]], reading: Diagnostics) -> list[str]:
+        """Join the traces without an id that go on with each other, and return a warning if there are any."""
+        earlier = successors(keys for _, _, keys in unnamed)
+        for numbers in chains(earlier, len(unnamed)):
+            places = [unnamed[number][0] for number in numbers]
+            if len(places) == 1:
+                continue
+            delete = "DELETE FROM recordings WHERE place = ?"
+            self._connection.executemany(delete, [(place,) for place in places])
+            trace_ids = [trace_id for number in numbers for trace_id in unnamed[number][1]]
+            joined = single_conversation(self._items(trace_ids), Diagnostics(reading.path), self._options)
+            if joined is not None:
+                self._keep(places[0], joined, reading)
+        return [joined_message(len(earlier))] if earlier else []
+
+
+class SpooledRecording:
+    """A recording that stays in a temporary database until somebody needs it."""
+
+    def __init__(self, connection: sqlite3.Connection, place: int, case_id: str) -> None:
+        self.case_id = case_id
+        self._connection = connection
+        self._place = place
+
+    def read(self) -> Recording:
+        """Return the recording."""
+        query = "SELECT recording FROM recordings WHERE place = ?"
+        (encoded,) = self._connection.execute(query, (self._place,)).fetchone()
+        return msgspec.json.decode(encoded, type=Recording)
+
+
+class SpooledRecordings(Sequence[Recording]):
+    """Recordings in a temporary database, in their order. Each access reads its recording again."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        query = "SELECT place, case_id FROM recordings ORDER BY place"
+        self.references = tuple(
+            SpooledRecording(connection, place, case_id.decode("utf-8", "surrogatepass"))
+            for place, case_id in connection.execute(query)
+        )
+
+    def __len__(self) -> int:
+        return len(self.references)
+
+    @overload
+    def __getitem__(self, index: int) -> Recording: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Recording]: ...
+
+    def __getitem__(self, index: int | slice) -> Recording | Sequence[Recording]:
+        """Return the recording at a place, or the recordings in a part."""
+        if isinstance(index, slice):
+            return [reference.read() for reference in self.references[index]]
+        return self.references[index].read()
+
+
+def case_ids_of(recordings: Sequence[Recording]) -> Iterator[str]:
+    """Yield the case id of each recording. Recordings on disk are not read for that."""
+    holders = recordings.references if isinstance(recordings, SpooledRecordings) else recordings
+    return (holder.case_id for holder in holders)
