@@ -33,7 +33,7 @@ CREATE TABLE recordings (place INTEGER PRIMARY KEY, case_id BLOB, recording BLOB
 _ITEMS = "SELECT is_log, item FROM items WHERE trace IN (SELECT value FROM json_each(?)) ORDER BY place"
 _OUTLINES = "SELECT is_log, outline FROM items WHERE trace IN (SELECT value FROM json_each(?)) ORDER BY place"
 _MOST_WARNINGS = 20
-"""So many warnings of a large body are shown. Each conversation may have its own."""
+"""So many warnings of a large body are listed. Each conversation may have its own."""
 
 
 class SpanSpool:
@@ -84,17 +84,17 @@ class SpanSpool:
         warnings: dict[str, None] = {}
         unnamed: list[tuple[int, tuple[str, ...], HistoryKeys]] = []
         for place, trace_ids in enumerate(self._conversations()):
-            found: list[str] = []
-            for conversation in conversations_of(self._items(trace_ids), found, reading, self._options):
+            of_group: list[str] = []
+            for conversation in conversations_of(self._items(trace_ids), of_group, reading, self._options):
                 self._keep(place, conversation, reading)
                 if not conversation.name and self._options.join == "history":
                     unnamed.append((place, conversation.trace_ids, history_keys(conversation.trace)))
-            warnings |= dict.fromkeys(found)
-        shown = [*warnings][:_MOST_WARNINGS]
+            warnings |= dict.fromkeys(of_group)
+        messages = [*warnings][:_MOST_WARNINGS]
         if len(warnings) > _MOST_WARNINGS:
-            shown.append(f"{len(warnings) - _MOST_WARNINGS} more warnings of this kind")
-        shown += self._join(unnamed, reading)
-        reading.warnings += [f"{reading.path}: {warning}" for warning in shown]
+            messages.append(f"{len(warnings) - _MOST_WARNINGS} more warnings of this kind")
+        messages += self._join(unnamed, reading)
+        reading.warnings += [f"{reading.path}: {warning}" for warning in messages]
         self._connection.executescript("DROP TABLE items; DROP TABLE traces;")
         return SpooledRecordings(self._connection)
 

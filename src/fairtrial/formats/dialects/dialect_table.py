@@ -99,7 +99,7 @@ def facts_of(span: Span, reading: Diagnostics) -> Facts:
 
 def _facts_of(span: Span, reading: Diagnostics) -> Facts:
     """Return what the dialects read. Attributes that a limit cut off, or that are too long, are as good as absent."""
-    missing = {name: reason for name, value in sorted(span.attributes.items()) if (reason := _gap_in(name, value))}
+    missing = {name: reason for name, value in span.attributes.items() if (reason := _gap_in(name, value))}
     facts = NOTHING
     for dialect in dialects_of(span):
         if not missing:
@@ -108,12 +108,14 @@ def _facts_of(span: Span, reading: Diagnostics) -> Facts:
         whole = {name: value for name, value in span.attributes.items() if name not in missing}
         if dialect.is_span(rest := replace(span, attributes=whole)):
             facts = combined(facts, dialect.read(rest, reading))
-    return replace(facts, missing=next(iter(missing.values()))) if missing and facts is not NOTHING else facts
+    return replace(facts, missing=missing[min(missing)]) if missing and facts is not NOTHING else facts
 
 
 def _gap_in(name: str, value: Json) -> str:
     """Return the reason for which an attribute is not read, or an empty text."""
     if not isinstance(value, str):
+        if not isinstance(value, dict | list):
+            return ""
         return f"the attribute {name} is nested deeper than {MOST_DEPTH} levels" if is_too_deep(value) else ""
     if len(value) > LONGEST_TEXT:
         return f"the attribute {name} is longer than 16 MiB; record shorter texts where the agent runs"

@@ -15,7 +15,7 @@ _SCOPE_SPANS = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans", "ins
 _SCOPE_LOGS = ("scopeLogs", "scope_logs", "instrumentationLibraryLogs")
 _SCOPE = ("scope", "instrumentationLibrary", "instrumentation_library")
 _KINDS = ("", "internal", "server", "client", "producer", "consumer")
-_DROPPED = (("droppedAttributesCount", "dropped_attributes_count"), ("droppedEventsCount", "dropped_events_count"))
+_DROPPED = ("droppedAttributesCount", "dropped_attributes_count", "droppedEventsCount", "dropped_events_count")
 _FAILED = (2, "STATUS_CODE_ERROR", "ERROR", "StatusCode.ERROR", "2")
 
 
@@ -64,12 +64,8 @@ def span(raw: dict[str, Any], scope: str = "", resource: dict[str, Json] | None 
 
 def dropped_count(raw: dict[str, Any]) -> int:
     """Return how many attributes and events of a span the SDK dropped, the attributes of its events included."""
-    counts = [
-        whole_number(_member(holder, camel, snake)) or 0
-        for holder in (raw, *_objects(raw, ("events",)))
-        for camel, snake in _DROPPED
-    ]
-    return sum(counts)
+    count = sum(whole_number(raw[name]) or 0 for name in _DROPPED if name in raw)
+    return count + sum(dropped_count(event) for event in _objects(raw, ("events",)))
 
 
 def failure_of(code: Any, message: Any) -> str:
