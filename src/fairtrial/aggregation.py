@@ -7,7 +7,6 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from functools import reduce
-from itertools import groupby
 from typing import Any, get_args
 
 from fairtrial.metrics.entries import CATALOG
@@ -59,40 +58,73 @@ def aggregate(
     Memory grows with the number of cases, by at most 32 bytes a case and criterion. Of the attempts, only those of one
     case are held.
     """
-    tallies: dict[str, _CriterionTally] = {}
-    run = _RunTally()
-    for _, group in groupby(results, key=lambda result: result.position):
-        evidence: list[AttemptEvidence] = []
-        rule = ALL
-        for result in group:
-            verdicts = [outcome.verdict for outcome in result.outcomes]
-            verdict = result.verdict_of(verdicts)
-            run.add(result, verdict)
-            rule = rules.of(result.eval_set, result.case_id)
-            evidence.append(evidence_of(result, verdict, rule))
-            for outcome, verdict in zip(result.outcomes, verdicts, strict=True):
-                if outcome.criterion not in tallies:
-                    tallies[outcome.criterion] = _CriterionTally(outcome.criterion)
-                tallies[outcome.criterion].add(result, outcome, verdict)
-        run.close_case(rule, evidence)
-        for tally in tallies.values():
+    builder = SummaryBuilder(rules)
+    for result in results:
+        builder.add(result)
+    return builder.summary(ballots, informs=informs)
+
+
+class SummaryBuilder:
+    """The numbers of a run so far, from its results in file order, with the attempts of a case one after another.
+
+    `is_in_file_order` is false as soon as a result comes too late. The numbers then say nothing about the run.
+    """
+
+    def __init__(self, rules: AttemptRules) -> None:
+        self.count = 0
+        self.is_in_file_order = True
+        self._rules = rules
+        self._run = _RunTally()
+        self._tallies: dict[str, _CriterionTally] = {}
+        self._place = (-1, 0)
+        self._rule = ALL
+        self._evidence: list[AttemptEvidence] = []
+
+    def add(self, result: CaseResult) -> None:
+        """Count the result of one attempt."""
+        place = (result.position, result.attempt)
+        self.is_in_file_order = self.is_in_file_order and place > self._place
+        if self._evidence and result.position != self._place[0]:
+            self._close_case()
+        self._place = place
+        self.count += 1
+        verdicts = [outcome.verdict for outcome in result.outcomes]
+        verdict = result.verdict_of(verdicts)
+        self._run.add(result, verdict)
+        self._rule = self._rules.of(result.eval_set, result.case_id)
+        self._evidence.append(evidence_of(result, verdict, self._rule))
+        for outcome, verdict in zip(result.outcomes, verdicts, strict=True):
+            if outcome.criterion not in self._tallies:
+                self._tallies[outcome.criterion] = _CriterionTally(outcome.criterion)
+            self._tallies[outcome.criterion].add(result, outcome, verdict)
+
+    def _close_case(self) -> None:
+        self._run.close_case(self._rule, self._evidence)
+        for tally in self._tallies.values():
             tally.close_case()
-    unapplied = [name for name, tally in tallies.items() if tally.gates and not tally.applicable]
-    # The always computed criteria have values without being asked for, so that their values do not count here.
-    has_value = any(tally.has_value and name not in _ALWAYS_COMPUTED for name, tally in tallies.items())
-    verdict, reasons = run.verdict(unapplied, informs=informs, has_value=has_value)
-    judge = reduce(_sum, (ballot.model_usage for ballot in ballots), None)
-    return Summary(
-        verdict,
-        tuple(tally.summary() for tally in tallies.values()),
-        {verdict.value: run.cases[verdict] for verdict in Verdict if run.cases[verdict]},
-        {side: run.invalid[side] for side in get_args(FaultSide) if run.invalid[side]},
-        tuple(reasons),
-        RunUsage(run.agent, judge, run.simulator, run.environment),
-        pass_k_table(run.passes),
-        case_verdicts={verdict.value: run.by_case[verdict] for verdict in Verdict if run.by_case[verdict]},
-        attempt_rules=tuple(run.rules),
-    )
+        self._evidence.clear()
+
+    def summary(self, ballots: Iterable[Ballot] = (), *, informs: bool = False) -> Summary:
+        """Return the numbers of all results. After this call, no result can be added."""
+        if self._evidence:
+            self._close_case()
+        run, tallies = self._run, self._tallies
+        unapplied = [name for name, tally in tallies.items() if tally.gates and not tally.applicable]
+        # The always computed criteria have values without being asked for, so that their values do not count here.
+        has_value = any(tally.has_value and name not in _ALWAYS_COMPUTED for name, tally in tallies.items())
+        verdict, reasons = run.verdict(unapplied, informs=informs, has_value=has_value)
+        judge = reduce(_sum, (ballot.model_usage for ballot in ballots), None)
+        return Summary(
+            verdict,
+            tuple(tally.summary() for tally in tallies.values()),
+            {verdict.value: run.cases[verdict] for verdict in Verdict if run.cases[verdict]},
+            {side: run.invalid[side] for side in get_args(FaultSide) if run.invalid[side]},
+            tuple(reasons),
+            RunUsage(run.agent, judge, run.simulator, run.environment),
+            pass_k_table(run.passes),
+            case_verdicts={verdict.value: run.by_case[verdict] for verdict in Verdict if run.by_case[verdict]},
+            attempt_rules=tuple(run.rules),
+        )
 
 
 class _RunTally:

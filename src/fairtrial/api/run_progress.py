@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from fairtrial.aggregation import aggregate
+from fairtrial.aggregation import SummaryBuilder, aggregate
 from fairtrial.api.planning import now
 from fairtrial.errors import StoreError
 from fairtrial.records.attempt import Recording
@@ -33,6 +33,7 @@ class RunProgress:
         self._info = info
         self._started = time.monotonic()
         self._has_new_results = True
+        self._builder = SummaryBuilder(info.attempt_rules)
 
     @property
     def info(self) -> RunInfo:
@@ -41,8 +42,9 @@ class RunProgress:
         return replace(self._info, seconds=round(seconds, 3))
 
     def add(self, result: CaseResult) -> None:
-        """Add a result to the store."""
+        """Add a result to the store and to the numbers."""
         self._store.add_result(self._info.id, result)
+        self._builder.add(result)
         self._has_new_results = True
 
     def commit(self) -> None:
@@ -86,7 +88,7 @@ class RunProgress:
         notes: Sequence[str] = (),
     ) -> tuple[Summary, RunInfo]:
         """Store the end of the run, and return its numbers over all its results."""
-        summary = replace(_summarize(self._store, self._info, ballots), decision=decision, notes=tuple(notes))
+        summary = replace(self._summarize(ballots), decision=decision, notes=tuple(notes))
         info = replace(
             self.info,
             finished=now(),
@@ -97,14 +99,18 @@ class RunProgress:
         self._store.finish(info, summary)
         return summary, info
 
-
-def _summarize(store: Store, info: RunInfo, ballots: Mapping[str, Ballot]) -> Summary:
-    """Return the numbers of a run over all its results. Raises StoreError if a result cannot be read."""
-    store.forget_skipped()  # an earlier result that could not be read was replaced meanwhile
-    summary = aggregate(store.results(info.id), ballots.values(), informs=info.informs, rules=info.attempt_rules)
-    if skipped := store.count_skipped():
-        raise StoreError(f"{skipped} of this run cannot be read again")
-    return summary
+    def _summarize(self, ballots: Mapping[str, Ballot]) -> Summary:
+        """Return the numbers of the run over all its results. Raises StoreError if a result cannot be read."""
+        store, info = self._store, self._info
+        # Results that were counted on their way need not be read again. Models answer out of order, and a resumed run
+        # or a gate has earlier results. Then the store is read in file order.
+        if self._builder.is_in_file_order and self._builder.count == store.count_results(info.id):
+            return self._builder.summary(ballots.values(), informs=info.informs)
+        store.forget_skipped()  # an earlier result that could not be read was replaced meanwhile
+        summary = aggregate(store.results(info.id), ballots.values(), informs=info.informs, rules=info.attempt_rules)
+        if skipped := store.count_skipped():
+            raise StoreError(f"{skipped} of this run cannot be read again")
+        return summary
 
 
 def _pass_rate(summary: Summary) -> float | None:
