@@ -11,14 +11,11 @@ from typing import TYPE_CHECKING
 
 from fairtrial.api.blocking import blocking
 from fairtrial.api.connection import connected
-from fairtrial.api.conversations import check_target, conversations
 from fairtrial.api.planning import Plan
-from fairtrial.api.run_canaries import trusted
 from fairtrial.api.run_progress import RunProgress, models_of_agent
 from fairtrial.api.stored_runs import Run, open_store, resume_command
 from fairtrial.api.temporary_store import temporary_store
 from fairtrial.api.waves import decision_after
-from fairtrial.batch.executors import ProcessPool, split_into_chunks
 from fairtrial.errors import StoreError
 from fairtrial.judge.ballot_costs import Reusable
 from fairtrial.llm.call_cache import CallCache
@@ -119,13 +116,19 @@ async def run_plan(
         cache = CallCache(cache.replies, Reusable(store.replies(earlier), store.ballots(earlier)))
     ballots = store.ballots(plan.info.id)
     lease = store.lease(plan.info.id)
-    await check_target(plan.agent)
+    if plan.agent is not None:
+        from fairtrial.api.conversations import check_target
+
+        await check_target(plan.agent)
     notes: list[str] = []
     async with connected(plan.cases, plan.judges.models, cache, ballots, notes.append) as connect:
         with lease.hold():
             store.begin(plan.info)
-            number = plan.judges.canaries
-            connect_trusted = await trusted(connect, plan.cases, number, notes.append) if number else connect
+            connect_trusted = connect
+            if number := plan.judges.canaries:
+                from fairtrial.api.run_canaries import trusted
+
+                connect_trusted = await trusted(connect, plan.cases, number, notes.append)
             progress = RunProgress(store, plan.info, lease)
             with _unfinished(advice):
                 return await _run_stages(
@@ -221,6 +224,8 @@ class _Stages:
             for pair in self._recorded():
                 yield pair
         if plan.agent is not None:
+            from fairtrial.api.conversations import conversations
+
             cases = map(self.connect, plan.cases)
             async for case, recording in conversations(plan, cases, self.attempts_to_skip, note=self.note):
                 self.store.add_recording(plan.info.id, case.position, recording)
@@ -241,6 +246,8 @@ def _is_out_of_budget(plan: Plan) -> bool:
 
 async def _in_processes(pairs: Iterator[Pair], jobs: int) -> AsyncGenerator[CaseResult]:
     """Yield the results of recordings that several processes score, chunk by chunk, in the order of the recordings."""
+    from fairtrial.batch.executors import ProcessPool, split_into_chunks
+
     for results in ProcessPool(jobs).map(score_chunk, split_into_chunks(pairs, CHUNK)):
         for result in results:
             yield result

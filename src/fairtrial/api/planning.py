@@ -20,7 +20,6 @@ from fairtrial.api.attempt_planning import Attempts, options_in, rules_of, with_
 from fairtrial.api.criterion_thresholds import NO_THRESHOLDS, Thresholds, with_thresholds
 from fairtrial.api.model_warnings import model_warnings
 from fairtrial.api.repository import commit_of_folder
-from fairtrial.api.simulation import check_names, check_parts, check_reachable, with_environments, with_users
 from fairtrial.api.text_warnings import text_warnings
 from fairtrial.config.attempt_options import AttemptOptions
 from fairtrial.config.criterion_options import threshold_of
@@ -112,6 +111,8 @@ def plan_run(
     environment: Environments | Mapping[str, Any] | None = None,
 ) -> Plan:
     """Read and check everything that `evaluate` needs. Raises UsageError."""
+    from fairtrial.api.simulation import check_names, check_parts, check_reachable, with_environments, with_users
+
     attempt_choices = options_in(attempts)
     check_numbers(concurrency=concurrency, reply_timeout=reply_timeout)
     check_columns(columns)

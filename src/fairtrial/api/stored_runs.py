@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from fairtrial.aggregation import aggregate
-from fairtrial.api.calibrations import calibrations
-from fairtrial.api.flaky_causes import flaky_causes
 from fairtrial.errors import RunNotPassedError
 from fairtrial.measured_run import Measure, MeasuredRun, measure_run
 from fairtrial.records.attempt import Recording
@@ -205,6 +203,8 @@ class Run:
 
     def flaky_causes(self, positions: Collection[int]) -> Mapping[int, Cause]:
         """Return who makes the attempts of flaky cases differ, by the positions of the cases."""
+        from fairtrial.api.flaky_causes import flaky_causes
+
         return flaky_causes(self._store, self.info.id, positions)
 
     def waves(self, measures: Mapping[str, Measure], number: int) -> WaveTable:
@@ -219,6 +219,8 @@ class Run:
     @cached_property
     def calibrations(self) -> tuple[Calibration, ...]:
         """How far its judges may be believed, for each criterion that was judged or labelled. Computed once."""
+        from fairtrial.api.calibrations import calibrations
+
         return tuple(calibrations(self._store, self.info, self.summary))
 
     def add_label(self, label: Label) -> None:

@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 from fairtrial.config.option import Option, options_of
 from fairtrial.errors import ConfigError, nearest
 from fairtrial.llm.model import DEFAULT_MODEL
-from fairtrial.metrics.adaptive_quality import GeneralQuality, InstructionFollowing, TextQuality
-from fairtrial.metrics.conversation import TaskSuccess, ToolUseQuality, TrajectoryQuality
-from fairtrial.metrics.efficiency import InferenceCallCount, InvocationDuration, TokenUsage, ToolCallCount
-from fairtrial.metrics.final_state import FinalStateMatch
-from fairtrial.metrics.grounding import Grounding, Hallucinations
-from fairtrial.metrics.reasoning_value import ReasoningValue
-from fairtrial.metrics.response import ResponseMatch
-from fairtrial.metrics.response_evaluation import ResponseEvaluation
-from fairtrial.metrics.response_judged import FinalResponseMatch
-from fairtrial.metrics.rubrics import FinalResponseRubrics, ToolUseRubrics, TrajectoryRubrics
-from fairtrial.metrics.safety import Safety
 from fairtrial.metrics.shared_options import INTERIM, shared_options
-from fairtrial.metrics.simulator import UserSimulatorQuality
-from fairtrial.metrics.trajectory import ToolTrajectory
-from fairtrial.metrics.vertex_metrics import VertexCoherence, VertexConversation, VertexSafety
 from fairtrial.records.score import Range
 from fairtrial.simulate.user_options import STOP_SIGNAL
 
@@ -30,12 +17,24 @@ _COUNT = Range(0.0, None)
 _AMOUNT = Range(0.0, None, logarithmic=True)
 
 
+def _import_metric(path: str) -> type:
+    """Return the metric of a path such as "safety:Safety". A metric is imported only if a run needs it."""
+    module, name = path.split(":")
+    metric: type = getattr(importlib.import_module(f"fairtrial.metrics.{module}"), name)
+    return metric
+
+
 @dataclass(frozen=True)
 class VertexMetric:
     """A criterion at Vertex AI's evaluation service: the service's name of it, and the metric that asks the service."""
 
     name: str
-    metric: type
+    metric_path: str
+
+    @property
+    def metric(self) -> type:
+        """The metric that asks the service."""
+        return _import_metric(self.metric_path)
 
 
 @dataclass(frozen=True)
@@ -52,13 +51,18 @@ class CatalogEntry:
     needs: str
     unit: str
     simulated_user: str
-    metric: type
+    metric_path: str
     range: Range = field(default_factory=Range)
     lower_is_better: bool = False
     sample: Any = 1.0
     always_computed: bool = False
     vertex: VertexMetric | None = None
     measured_in: str = ""
+
+    @property
+    def metric(self) -> type:
+        """The metric."""
+        return _import_metric(self.metric_path)
 
     @property
     def judged(self) -> bool:
@@ -95,7 +99,7 @@ CATALOG: dict[str, CatalogEntry] = {
             "expected calls",
             "invocation (or conversation)",
             "only with scope: conversation and expected calls on the case",
-            ToolTrajectory,
+            "trajectory:ToolTrajectory",
             sample={"threshold": 1.0, "match_type": "IN_ORDER"},
         ),
         CatalogEntry(
@@ -106,7 +110,7 @@ CATALOG: dict[str, CatalogEntry] = {
             "reference",
             "invocation",
             "no",
-            ResponseMatch,
+            "response:ResponseMatch",
             sample=0.8,
         ),
         CatalogEntry(
@@ -116,7 +120,7 @@ CATALOG: dict[str, CatalogEntry] = {
             "reference, judge",
             "invocation",
             "no",
-            FinalResponseMatch,
+            "response_judged:FinalResponseMatch",
             sample={"threshold": 0.8, "judge_model_options": _JUDGE},
         ),
         CatalogEntry(
@@ -126,7 +130,7 @@ CATALOG: dict[str, CatalogEntry] = {
             "rubrics, judge",
             "invocation",
             "yes",
-            FinalResponseRubrics,
+            "rubrics:FinalResponseRubrics",
             sample={"threshold": 0.8, "judge_model_options": _JUDGE, "rubrics": _RUBRICS},
         ),
         CatalogEntry(
@@ -136,7 +140,7 @@ CATALOG: dict[str, CatalogEntry] = {
             "rubrics, judge",
             "invocation",
             "yes",
-            ToolUseRubrics,
+            "rubrics:ToolUseRubrics",
             sample={
                 "threshold": 1.0,
                 "judge_model_options": _JUDGE,
@@ -155,7 +159,7 @@ CATALOG: dict[str, CatalogEntry] = {
             "rubrics, judge",
             "conversation",
             "yes",
-            TrajectoryRubrics,
+            "rubrics:TrajectoryRubrics",
             sample={"threshold": 0.8, "judge_model_options": _JUDGE, "rubrics": _RUBRICS},
         ),
         CatalogEntry(
@@ -165,7 +169,7 @@ CATALOG: dict[str, CatalogEntry] = {
             "judge",
             "invocation",
             "yes",
-            GeneralQuality,
+            "adaptive_quality:GeneralQuality",
             sample={"threshold": 0.8, "judge_model_options": _JUDGE},
         ),
         CatalogEntry(
@@ -175,7 +179,7 @@ CATALOG: dict[str, CatalogEntry] = {
             "judge",
             "invocation",
             "yes",
-            TextQuality,
+            "adaptive_quality:TextQuality",
             sample={"threshold": 0.8, "judge_model_options": _JUDGE},
         ),
         CatalogEntry(
@@ -185,7 +189,7 @@ CATALOG: dict[str, CatalogEntry] = {
             "judge",
             "invocation",
             "yes",
-            InstructionFollowing,
+            "adaptive_quality:InstructionFollowing",
             sample={"threshold": 0.8, "judge_model_options": _JUDGE},
         ),
         CatalogEntry(
@@ -195,7 +199,7 @@ CATALOG: dict[str, CatalogEntry] = {
             "judge",
             "reply, by sentence",
             "yes",
-            Hallucinations,
+            "grounding:Hallucinations",
             sample={"threshold": 0.8, "judge_model_options": _JUDGE, "evaluate_intermediate_nl_responses": True},
         ),
         CatalogEntry(
@@ -205,7 +209,7 @@ CATALOG: dict[str, CatalogEntry] = {
             "context, judge",
             "reply, by sentence",
             "yes",
-            Grounding,
+            "grounding:Grounding",
             sample={"threshold": 0.8, "judge_model_options": _JUDGE},
         ),
         CatalogEntry(
@@ -215,9 +219,9 @@ CATALOG: dict[str, CatalogEntry] = {
             "judge or Vertex",
             "invocation",
             "yes",
-            Safety,
+            "safety:Safety",
             sample=0.8,
-            vertex=VertexMetric("safety_v1", VertexSafety),
+            vertex=VertexMetric("safety_v1", "vertex_metrics:VertexSafety"),
         ),
         CatalogEntry(
             "per_turn_user_simulator_quality_v1",
@@ -226,7 +230,7 @@ CATALOG: dict[str, CatalogEntry] = {
             "scenario, judge",
             "user message, and the stop",
             "only",
-            UserSimulatorQuality,
+            "simulator:UserSimulatorQuality",
             sample={"threshold": 1.0, "judge_model_options": _JUDGE, "stop_signal": STOP_SIGNAL},
         ),
         CatalogEntry(
@@ -236,9 +240,9 @@ CATALOG: dict[str, CatalogEntry] = {
             "judge or Vertex",
             "conversation",
             "yes",
-            TaskSuccess,
+            "conversation:TaskSuccess",
             sample=0.8,
-            vertex=VertexMetric("multi_turn_task_success_v1", VertexConversation),
+            vertex=VertexMetric("multi_turn_task_success_v1", "vertex_metrics:VertexConversation"),
         ),
         CatalogEntry(
             "multi_turn_trajectory_quality_v1",
@@ -247,9 +251,9 @@ CATALOG: dict[str, CatalogEntry] = {
             "judge or Vertex",
             "conversation",
             "yes",
-            TrajectoryQuality,
+            "conversation:TrajectoryQuality",
             sample=0.8,
-            vertex=VertexMetric("multi_turn_trajectory_quality_v1", VertexConversation),
+            vertex=VertexMetric("multi_turn_trajectory_quality_v1", "vertex_metrics:VertexConversation"),
         ),
         CatalogEntry(
             "multi_turn_tool_use_quality_v1",
@@ -258,9 +262,9 @@ CATALOG: dict[str, CatalogEntry] = {
             "judge or Vertex",
             "conversation",
             "yes",
-            ToolUseQuality,
+            "conversation:ToolUseQuality",
             sample=0.8,
-            vertex=VertexMetric("multi_turn_tool_use_quality_v1", VertexConversation),
+            vertex=VertexMetric("multi_turn_tool_use_quality_v1", "vertex_metrics:VertexConversation"),
         ),
         CatalogEntry(
             "response_evaluation_score",
@@ -269,10 +273,10 @@ CATALOG: dict[str, CatalogEntry] = {
             "reference, judge or Vertex",
             "invocation",
             "no",
-            ResponseEvaluation,
+            "response_evaluation:ResponseEvaluation",
             range=Range(1.0, 5.0),
             sample=4.0,
-            vertex=VertexMetric("coherence", VertexCoherence),
+            vertex=VertexMetric("coherence", "vertex_metrics:VertexCoherence"),
         ),
         CatalogEntry(
             "final_state_match_v1",
@@ -282,7 +286,7 @@ CATALOG: dict[str, CatalogEntry] = {
             "final_session_state",
             "conversation",
             "yes",
-            FinalStateMatch,
+            "final_state:FinalStateMatch",
             sample=1.0,
         ),
         CatalogEntry(
@@ -292,7 +296,7 @@ CATALOG: dict[str, CatalogEntry] = {
             "-",
             "invocation",
             "yes",
-            ToolCallCount,
+            "efficiency:ToolCallCount",
             _COUNT,
             lower_is_better=True,
             always_computed=True,
@@ -305,7 +309,7 @@ CATALOG: dict[str, CatalogEntry] = {
             "-",
             "invocation",
             "yes",
-            InferenceCallCount,
+            "efficiency:InferenceCallCount",
             _COUNT,
             lower_is_better=True,
             always_computed=True,
@@ -318,7 +322,7 @@ CATALOG: dict[str, CatalogEntry] = {
             "-",
             "invocation",
             "yes",
-            TokenUsage,
+            "efficiency:TokenUsage",
             _AMOUNT,
             lower_is_better=True,
             always_computed=True,
@@ -331,7 +335,7 @@ CATALOG: dict[str, CatalogEntry] = {
             "-",
             "invocation",
             "yes",
-            InvocationDuration,
+            "efficiency:InvocationDuration",
             _AMOUNT,
             lower_is_better=True,
             always_computed=True,
@@ -345,7 +349,7 @@ CATALOG: dict[str, CatalogEntry] = {
             "confidence and success",
             "conversation",
             "yes",
-            ReasoningValue,
+            "reasoning_value:ReasoningValue",
             sample={"threshold": 0.75, "confidence": 0.8, "success": True},
         ),
     )
