@@ -5,12 +5,13 @@ VERTEX := .venv-vertex
 PYTEST8 := .venv-pytest8
 BIN := $(VENV)/bin
 TAU_BENCH := ../shared/data/tau-bench/gpt-4o-airline.json
-AGENTS := a2a agno langgraph openai pydantic-ai
+AGENTS := a2a agno langgraph openai pydantic-ai strands
 AGENTS_a2a := a2a-sdk[http-server] uvicorn
 AGENTS_agno := agno
 AGENTS_langgraph := langchain langgraph
 AGENTS_openai := openai-agents
 AGENTS_pydantic-ai := pydantic-ai-slim
+AGENTS_strands := strands-agents
 EVERY_KIND := $(filter-out %_agent.py,$(wildcard tests/agents/test_*.py))
 # Most of what is installed is never imported: what is, Python compiles at its first import, and keeps.
 unexport PYTHONDONTWRITEBYTECODE

@@ -89,6 +89,7 @@ KINDS = {
         tools=(*TOOLS, "visit", "transfer_to_cashier"),
     ),
     "google-genai": Kind(lambda: _at("google-genai:genai_shop:shop"), "google.genai"),
+    "strands": Kind(lambda: _at("strands:strands_shop:shop"), "strands", tools=(*TOOLS, "visit", "ask_user")),
     "agno": Kind(lambda: _at("agno:agno_shop:agent"), "agno", tools=("cancel_order", "get_order", "visit")),
     "pydantic-ai": Kind(lambda: _at("pydantic-ai:pydantic_ai_shop:agent"), "pydantic_ai", tools=(*TOOLS, "visit")),
 }

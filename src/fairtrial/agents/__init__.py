@@ -38,6 +38,7 @@ KINDS: dict[str, _Kind] = {
     "langgraph": _Kind("langgraph", ("langchain_core:Runnable", "langgraph:StateGraph")),
     "openai-agents": _Kind("openai_agents", ("agents:AgentBase",)),
     "google-genai": _Kind("google_genai", ("google.genai:_BaseChat",)),
+    "strands": _Kind("strands", ("strands:Agent",)),
     "agno": _Kind("agno", ("agno.agent:Agent",)),
     "pydantic-ai": _Kind("pydantic_ai", ("pydantic_ai:AbstractAgent",)),
 }

@@ -1,0 +1,257 @@
+"""How does a session talk to an agent of Strands? With an invocation for each message, observed by hooks."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from fairtrial.agents.factories import AgentSource
+from fairtrial.agents.observer import Observer
+from fairtrial.agents.plain import as_text, plain
+from fairtrial.agents.user_parts import content_of, kind_of
+from fairtrial.errors import UsageError
+from fairtrial.formats.messages import response_of
+from fairtrial.importing import import_extra, import_object
+from fairtrial.protocols import Environment, Item
+from fairtrial.records.case import EvalCase
+from fairtrial.records.record import Json
+from fairtrial.records.trace import About, Message, Part, Thought, ToolCall, Usage
+
+EXTRA = "agents-strands"
+_ONE_CONVERSATION = (
+    "an agent of Strands holds its conversation, so that each conversation needs an agent of its own; "
+    "name a function that makes the agent"
+)
+
+
+def agent_at(target: str) -> StrandsAgent:
+    """Return the agent at `strands:MODULE:FACTORY`, a function that makes an agent. Raises UsageError."""
+    import_extra("strands", EXTRA)
+    path = target.partition(":")[2]
+    return StrandsAgent(path, _source(import_object(path, path)))
+
+
+def agent_around(thing: Any) -> StrandsAgent:
+    """Raise UsageError, because an agent cannot be shared by conversations."""
+    raise UsageError(f"agent: {_ONE_CONVERSATION}, for example strands:my_module:make_agent, got {thing!r}")
+
+
+def _source(thing: Any) -> AgentSource:
+    source = AgentSource(thing, _is_agent, "a strands.Agent", ("invocation_state",))
+    if not source.is_factory:
+        raise UsageError(_ONE_CONVERSATION)
+    return source
+
+
+def _is_agent(thing: Any) -> bool:
+    return hasattr(thing, "stream_async") and hasattr(thing, "hooks") and not inspect.isclass(thing)
+
+
+@dataclass(frozen=True, slots=True)
+class StrandsAgent:
+    """A function that makes an agent of Strands for each conversation. The case gives the agent its initial state."""
+
+    path: str
+    source: AgentSource = field(repr=False)
+
+    def refuses_parts(self, parts: Sequence[Part]) -> str:
+        """Return why a message cannot hold the parts. The models have no place for sounds, and for few URLs."""
+        if any(kind_of(part) == "audio" for part in parts):
+            return "an agent of Strands takes no sounds"
+        if any(part.uri and not part.uri.startswith("s3:") for part in parts):
+            return "an agent of Strands takes the URLs of S3 only; give the data of other files"
+        return ""
+
+    @asynccontextmanager
+    async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[StrandsSession]:
+        """Open a conversation."""
+        async with self.source.open(case) as (agent, options):
+            for key, value in (copy.deepcopy(case.session_input.state) if case.session_input else {}).items():
+                agent.state.set(key, value)
+            yield StrandsSession(agent, options, Observer(environment))
+
+
+class StrandsSession:
+    """One conversation, with an agent of its own."""
+
+    def __init__(self, agent: Any, options: dict[str, Any], observer: Observer) -> None:
+        self._agent = agent
+        self._options = options
+        self._observer = observer
+        self._name = "agent" if agent.name in (None, "Strands Agents") else str(agent.name)
+        self._interrupts: list[Any] = []
+        agent.model = _observed_model(agent.model, self._name, observer)
+        events = import_extra("strands.hooks", EXTRA)
+        agent.hooks.add_callback(events.MessageAddedEvent, self._note_message)
+        agent.hooks.add_callback(events.BeforeToolCallEvent, self._route_tool)
+
+    @property
+    def about(self) -> About:
+        """The instructions and tools in the requests of the latest invocation, and the state of the agent."""
+        state = plain(self._agent.state.get())
+        return About(tuple(self._observer.agents.values()), state if isinstance(state, dict) and state else None)
+
+    async def send(self, message: str, parts: Sequence[Part] = ()) -> AsyncIterator[Item]:
+        """Invoke the agent. If a tool has interrupted the agent with a question, the message is the answer."""
+        self._observer.begin_invocation()
+        prompt: Any = [{"text": message}, *map(_sent_part, parts)]
+        if self._interrupts:
+            prompt = [
+                {"interruptResponse": {"interruptId": interrupt.id, "response": message}}
+                for interrupt in self._interrupts
+            ]
+
+        async def run() -> list[Item]:
+            try:
+                result = await self._agent.invoke_async(prompt, **self._options)
+            except Exception as error:
+                # The framework wraps the exception of a model in its own.
+                if self._observer.error is not None and error is not self._observer.error:
+                    raise self._observer.error from error.__cause__
+                raise
+            self._interrupts = list(result.interrupts or ())
+            if self._interrupts:
+                questions = [interrupt.reason or interrupt.name for interrupt in self._interrupts]
+                return [Message("\n".join(map(as_text, questions)), self._name)]
+            if result.structured_output is not None:
+                return [Message(as_text(result.structured_output), self._name)]
+            return [] if self._observer.has_reply else [Message(str(result).strip(), self._name)]
+
+        async with aclosing(self._observer.items(run)) as items:
+            async for item in items:
+                yield item
+
+    def _note_message(self, event: Any) -> None:
+        """Note the steps of a message of the model, and the results that the framework wrote itself."""
+        for block in event.message["content"]:
+            if "toolResult" in block:
+                result = block["toolResult"]
+                self._observer.note_result(
+                    str(result["toolUseId"]), _response(result["content"]), is_error=result.get("status") == "error"
+                )
+        if event.message["role"] == "assistant":
+            self._observer.note(*_steps(event.message["content"], self._name))
+
+    def _route_tool(self, event: Any) -> None:
+        if event.selected_tool is not None:
+            event.selected_tool = _routed_tool(event.selected_tool, self._name, self._observer)
+
+
+def _sent_part(part: Part) -> dict[str, Any]:
+    kind = {"file": "document"}.get(kind_of(part), kind_of(part))
+    source = {"location": {"type": "s3", "uri": part.uri}} if part.uri else {"bytes": content_of(part)}
+    block: dict[str, Any] = {"format": part.mime_type.rpartition("/")[2] or "txt", "source": source}
+    if kind == "document":
+        block["name"] = part.name.rpartition(".")[0] or part.name or "file"
+        block["format"] = {"plain": "txt", "markdown": "md"}.get(block["format"], block["format"])
+    return {kind: block}
+
+
+def _steps(content: list[dict[str, Any]], author: str) -> list[Item]:
+    """Return the steps in the blocks of a message. Adjacent texts become one message."""
+    steps: list[Item] = []
+    texts = [block["text"] for block in content if "text" in block]
+    for block in content:
+        if "reasoningContent" in block:
+            text = (block["reasoningContent"].get("reasoningText") or {}).get("text")
+            steps += [Thought(text, author)] if text else []
+    calls = [block["toolUse"] for block in content if "toolUse" in block]
+    if "".join(texts) or not calls:
+        steps.append(Message("".join(texts), author))
+    steps += [ToolCall(call["name"], plain(call["input"]), str(call["toolUseId"]), author) for call in calls]
+    return steps
+
+
+def _response(content: list[dict[str, Any]]) -> Json:
+    """Return the answer of a tool from its blocks. A text that holds a JSON object or array is decoded."""
+    values = [
+        block["json"] if "json" in block else response_of(str(block["text"])) if "text" in block else plain(block)
+        for block in content
+    ]
+    return plain(values[0] if len(values) == 1 else values)
+
+
+def _observed_model(model: Any, author: str, observer: Observer) -> Any:
+    """Return a copy of a model that reports its requests and its tokens."""
+    copied = copy.copy(model)
+
+    async def stream(
+        messages: Any, tool_specs: Any = None, system_prompt: Any = None, **more: Any
+    ) -> AsyncGenerator[Any, None]:
+        observer.note_request(author, str(system_prompt or ""), map(_declaration, tool_specs or ()))
+        with observer.model_at_work():
+            async for event in model.stream(messages, tool_specs, system_prompt, **more):
+                usage = event.get("metadata", {}).get("usage") if isinstance(event, dict) else None
+                if usage:
+                    config = model.get_config()
+                    name = config.get("model_id", "") if isinstance(config, dict) else ""
+                    cached = usage.get("cacheReadInputTokens")
+                    observer.note(Usage(usage["inputTokens"], usage["outputTokens"], None, cached, str(name)))
+                yield event
+
+    copied.stream = stream
+    return copied
+
+
+def _declaration(spec: Any) -> dict[str, Json]:
+    schema = spec.get("inputSchema") or {}
+    return {
+        "name": spec["name"],
+        "description": spec.get("description", ""),
+        "parameters_json_schema": plain(schema.get("json", schema)),
+    }
+
+
+def _routed_tool(tool: Any, author: str, observer: Observer) -> Any:
+    """Return a tool that asks the environment, if there is one, and reports its result.
+
+    The class is defined in this function, because its base class is that of Strands, which is imported late.
+    """
+    base: Any = import_extra("strands.types.tools", EXTRA).AgentTool
+    result_event: Any = import_extra("strands.types._events", EXTRA).ToolResultEvent
+
+    class RoutedTool(base):  # type: ignore[misc]
+        tool_name = property(lambda _: tool.tool_name)
+        tool_spec = property(lambda _: tool.tool_spec)
+        tool_type = property(lambda _: tool.tool_type)
+
+        async def stream(self, tool_use: Any, invocation_state: Any, **more: Any) -> AsyncGenerator[Any, None]:
+            call = ToolCall(tool_use["name"], plain(tool_use["input"]), str(tool_use["toolUseId"]), author)
+
+            async def real() -> Any:
+                last = None
+                async for last in tool.stream(tool_use, invocation_state, **more):
+                    if type(last).__name__ == "ToolInterruptEvent":
+                        raise _ToolInterrupt(last)
+                return last.get("tool_result", last) if isinstance(last, dict) else last
+
+            try:
+                answer = await observer.answer(call, _declaration(tool.tool_spec), real, as_json=_result_json)
+            except _ToolInterrupt as stop:
+                yield stop.event
+                return
+            if answer.own:
+                yield result_event(answer.value)
+            else:
+                content = [
+                    {"json": answer.value} if isinstance(answer.value, dict) else {"text": as_text(answer.value)}
+                ]
+                yield result_event({"toolUseId": call.id, "status": "success", "content": content})
+
+    return RoutedTool()
+
+
+class _ToolInterrupt(BaseException):
+    """A tool asks a question instead of giving a result."""
+
+    def __init__(self, event: Any) -> None:
+        super().__init__()
+        self.event = event
+
+
+def _result_json(result: Any) -> Json:
+    return _response(result["content"]) if isinstance(result, dict) and "content" in result else plain(result)

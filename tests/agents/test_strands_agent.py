@@ -1,0 +1,124 @@
+"""Is an agent of Strands recorded whole?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from kinds import recorded
+from shop import CRITERIA, Outage, saying
+
+import fairtrial
+from fairtrial.agents import agent_of
+from fairtrial.errors import UsageError
+from fairtrial.records.case import SessionInput
+from fairtrial.records.trace import Invocation, Message, Part, ToolCall, ToolResult
+
+pytestmark = pytest.mark.agents
+pytest.importorskip("strands")
+
+from strands import Agent  # noqa: E402
+from strands_shop import ScriptedModel, shop  # noqa: E402
+
+TARGET = "strands:strands_shop:shop"
+SEEN: list[Any] = []
+
+
+def test_state_goes_in_and_comes_out() -> None:
+    """The initial state is the state of the agent, and tools change it."""
+    one = recorded(TARGET, "visit", "visit again", session=SessionInput(state={"name": "Kim"}))
+    first, _ = one.trace.invocations
+    assert one.trace.final_state == {"name": "Kim", "visits": 2}
+    assert first.steps is not None
+    result = first.steps[1]
+    assert isinstance(result, ToolResult)
+    assert result.response == "Kim is here."
+
+
+def test_an_interrupt_is_answered_by_the_next_message() -> None:
+    """A question of a tool is the reply, and the answer becomes the result of the tool."""
+    first, second = recorded(TARGET, "question", "the large one").trace.invocations
+    assert first.reply == "Which size?"
+    assert [type(step) for step in first.steps or ()] == [ToolCall]
+    assert [step.response for step in second.steps or () if isinstance(step, ToolResult)] == [
+        "The user wants the large one."
+    ]
+
+
+def test_an_agent_that_holds_one_conversation_is_refused() -> None:
+    """Conversations would share its messages."""
+    with pytest.raises(UsageError, match="each conversation needs an agent of its own"):
+        agent_of(shop())
+
+
+def test_a_call_of_an_unknown_tool_has_its_refusal_as_result() -> None:
+    """The framework answers it."""
+    (invocation,) = recorded(f"strands:{__name__}:toolless", "Where is A-17?").trace.invocations
+    results = [step for step in invocation.steps or () if isinstance(step, ToolResult)]
+    assert [(result.name, result.is_error) for result in results] == [("get_order", True)]
+
+
+def toolless() -> Any:
+    """An agent without tools."""
+    return Agent(model=ScriptedModel(), callback_handler=None)
+
+
+class Seeing(ScriptedModel):
+    """A model that tells what it was shown."""
+
+    async def stream(self, messages: Any, *more: Any, **options: Any) -> Any:
+        """Note the message of the user."""
+        SEEN.append(messages[0]["content"][1:])
+        async for event in super().stream(messages, *more, **options):
+            yield event
+
+
+def seeing() -> Any:
+    """An agent that tells what it was shown."""
+    return Agent(model=Seeing(), callback_handler=None)
+
+
+def showing(*parts: Part) -> fairtrial.EvalSet:
+    """A user who shows something."""
+    case = fairtrial.EvalCase("shown", (Invocation(Message("What is this?", parts=parts)),))
+    return fairtrial.EvalSet("shown", (case,))
+
+
+def test_pictures_and_papers_reach_the_model() -> None:
+    """As the blocks of Strands, with the data."""
+    SEEN.clear()
+    parts = (Part("image/png", data="AAAA"), Part("application/pdf", data="AAAA", name="bill.pdf"))
+    ((_, one),) = fairtrial.evaluate(showing(*parts), f"strands:{__name__}:seeing", CRITERIA).recordings
+    assert one.failure is None
+    picture, paper = SEEN[0]
+    assert picture == {"image": {"format": "png", "source": {"bytes": b"\0\0\0"}}}
+    assert paper == {"document": {"format": "pdf", "name": "bill", "source": {"bytes": b"\0\0\0"}}}
+
+
+@pytest.mark.parametrize("part", [Part("audio/wav", data="AAAA"), Part("image/png", "https://example.com/a.png")])
+def test_parts_without_a_place_are_refused(part: Part) -> None:
+    """The case is refused before anything runs."""
+    with pytest.raises(UsageError, match="an agent of Strands takes"):
+        fairtrial.evaluate(showing(part), TARGET, CRITERIA)
+
+
+def test_an_outage_of_the_provider_is_not_the_agents() -> None:
+    """The status of the exception counts, though the framework wraps it."""
+    ((_, one),) = fairtrial.evaluate(saying("hello"), f"strands:{__name__}:down", CRITERIA).recordings
+    assert one.failure is not None
+    assert one.failure.side == "infrastructure"
+
+
+class Down(ScriptedModel):
+    """A model whose provider is down."""
+
+    async def stream(self, *_: Any, **__: Any) -> Any:
+        """Fail as a client of the provider does."""
+        Outage.begin(501)
+        Outage.note_call()
+        yield {}
+
+
+def down() -> Any:
+    """An agent whose provider is down."""
+    return Agent(model=Down(), callback_handler=None)
