@@ -17,6 +17,7 @@ BENCHES = (
     "trajectory",
     "loading",
     "value",
+    "selection",
     "judge",
     "conversations",
     "intervals",

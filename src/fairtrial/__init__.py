@@ -99,6 +99,7 @@ _HOMES = {
     "Safety": "fairtrial.metrics.safety",
     "Scenario": "fairtrial.records.case",
     "Score": "fairtrial.records.score",
+    "SelectedTrace": "fairtrial.records.trace_selection",
     "Session": "fairtrial.protocols",
     "SessionInput": "fairtrial.records.case",
     "SimulatedToolError": "fairtrial.errors",
@@ -120,6 +121,7 @@ _HOMES = {
     "ToolUseRubrics": "fairtrial.metrics.rubrics",
     "Trace": "fairtrial.records.trace",
     "TraceOptions": "fairtrial.formats.conversation.options",
+    "TraceSelection": "fairtrial.records.trace_selection",
     "TraceValue": "fairtrial.valuation.trace_value",
     "TrajectoryQuality": "fairtrial.metrics.conversation",
     "TrajectoryRubrics": "fairtrial.metrics.rubrics",
@@ -146,6 +148,7 @@ _HOMES = {
     "report_card": "fairtrial.api.report_cards",
     "save_eval_set": "fairtrial.api.eval_files",
     "score": "fairtrial.api.evaluation",
+    "select": "fairtrial.api.selecting",
     "value": "fairtrial.valuation.single",
 }
 # Names are imported when they are first used, so that `import fairtrial` stays light. The names are written out for
@@ -229,6 +232,7 @@ __all__ = [
     "Safety",
     "Scenario",
     "Score",
+    "SelectedTrace",
     "Session",
     "SessionInput",
     "SimulatedToolError",
@@ -251,6 +255,7 @@ __all__ = [
     "ToolUseRubrics",
     "Trace",
     "TraceOptions",
+    "TraceSelection",
     "TraceValue",
     "TrajectoryQuality",
     "TrajectoryRubrics",
@@ -278,6 +283,7 @@ __all__ = [
     "route_call",
     "save_eval_set",
     "score",
+    "select",
     "value",
 ]
 
@@ -298,6 +304,7 @@ if TYPE_CHECKING:
     from fairtrial.api.gating import gate as gate
     from fairtrial.api.mutating import mutate as mutate
     from fairtrial.api.report_cards import report_card as report_card
+    from fairtrial.api.selecting import select as select
     from fairtrial.api.size_planning import plan as plan
     from fairtrial.api.stored_runs import Run as Run
     from fairtrial.api.stored_runs import open_run as open_run
@@ -404,6 +411,8 @@ if TYPE_CHECKING:
     from fairtrial.records.trace import ToolResult as ToolResult
     from fairtrial.records.trace import Trace as Trace
     from fairtrial.records.trace import Usage as Usage
+    from fairtrial.records.trace_selection import SelectedTrace as SelectedTrace
+    from fairtrial.records.trace_selection import TraceSelection as TraceSelection
     from fairtrial.records.value_row import Duplicate as Duplicate
     from fairtrial.valuation.novelty import VectorCache as VectorCache
     from fairtrial.valuation.repetitions import find_duplicates as find_duplicates

@@ -89,6 +89,7 @@ from fairtrial import (
     Safety,
     Scenario,
     Score,
+    SelectedTrace,
     Session,
     SessionInput,
     SimulatedToolError,
@@ -111,6 +112,7 @@ from fairtrial import (
     ToolUseRubrics,
     Trace,
     TraceOptions,
+    TraceSelection,
     TraceValue,
     TrajectoryQuality,
     TrajectoryRubrics,
@@ -138,6 +140,7 @@ from fairtrial import (
     route_call,
     save_eval_set,
     score,
+    select,
     value,
 )
 from fairtrial.testing import ScriptedAgent, ScriptedEnvironment, ScriptedModel, ScriptedUsers
@@ -361,6 +364,11 @@ def main(folder: Path) -> list[str]:
 
     repetitions: tuple[Duplicate | None, ...] = find_duplicates([Trace((EXPECTED,))], confidence=0.9, success=True)
     assert repetitions == (None,)
+    selection: TraceSelection = select(
+        [Trace((EXPECTED,))], budget=1, by="value", embedder="none", confidence=0.9, success=True
+    )
+    selected: SelectedTrace = selection.traces[0]
+    assert selected.rank == 1
     worth: TraceValue = value(Trace((EXPECTED, PHOTO)), embedder="none", confidence=0.9, success=True)
     problems: tuple[str, ...] = ()
     try:

@@ -99,6 +99,7 @@ _HOMES = {
     "print_plan": "fairtrial.api.reporting",
     "print_run": "fairtrial.api.reporting",
     "print_selection": "fairtrial.api.reporting",
+    "print_traces": "fairtrial.reports.selection_report",
     "print_verdict": "fairtrial.api.reporting",
     "problem_places": "fairtrial.api.case_places",
     "QUESTIONS": "fairtrial.metrics.entries",
@@ -124,6 +125,9 @@ _HOMES = {
     "scenarios": "fairtrial.api.new_scenarios",
     "scenarios_file": "fairtrial.api.new_scenarios",
     "score": "fairtrial.api.evaluation",
+    "select": "fairtrial.api.selecting",
+    "select_files": "fairtrial.api.selecting",
+    "selection_document": "fairtrial.reports.selection_report",
     "shared_cache": "fairtrial.valuation.single",
     "store_option": "fairtrial.api.stored_runs",
     "threshold_option": "fairtrial.config.criterion_options",
@@ -221,6 +225,8 @@ if TYPE_CHECKING:
     from fairtrial.api.run_labels import with_labels as with_labels
     from fairtrial.api.run_views import numbers_of as numbers_of
     from fairtrial.api.score_planning import plan_score as plan_score
+    from fairtrial.api.selecting import select as select
+    from fairtrial.api.selecting import select_files as select_files
     from fairtrial.api.size_planning import plan as plan
     from fairtrial.api.starting import EXAMPLES as EXAMPLES
     from fairtrial.api.starting import write_starter as write_starter
@@ -283,6 +289,8 @@ if TYPE_CHECKING:
     from fairtrial.reports.report_table import REPORTS as REPORTS
     from fairtrial.reports.report_table import Report as Report
     from fairtrial.reports.report_table import ReportOptions as ReportOptions
+    from fairtrial.reports.selection_report import print_traces as print_traces
+    from fairtrial.reports.selection_report import selection_document as selection_document
     from fairtrial.reports.trust_report import encode_document as encode_document
     from fairtrial.simulate.degradation import DEGRADATIONS as DEGRADATIONS
     from fairtrial.store import DEFAULT_URL as DEFAULT_URL

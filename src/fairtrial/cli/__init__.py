@@ -30,6 +30,7 @@ COMMANDS = {
     "receive": "Receive spans from OpenTelemetry, and score conversations when they are finished.",
     "pull": "Fetch traces from Langfuse, Phoenix, LangSmith, MLflow, Tempo or Jaeger.",
     "value": "Compute the value of reasoning traces, and keep the valuable ones.",
+    "select": "Select the best traces of a set, by value and by coverage.",
     "check": "Check files: name their format and their problems.",
     "expect": "Write an eval set that expects what recordings show.",
     "convert": "Write an eval set in another format.",

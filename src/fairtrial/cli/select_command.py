@@ -1,0 +1,64 @@
+"""`fairtrial select`: which traces are the best of their set?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fairtrial.cli import exit_codes
+from fairtrial.cli.output_files import FileToWrite
+from fairtrial.text.display import visible_line
+
+_EXAMPLES = 20
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("--budget", required=True, type=click.IntRange(min=1), metavar="N", help="Select N traces.")
+@click.option(
+    "--by",
+    type=click.Choice(["value", "coverage", "both"]),
+    default="both",
+    show_default=True,
+    help="Select the highest values, the best coverage of the set, or both in equal shares.",
+)
+@click.option(
+    "--per", type=click.Choice(["tool", "language", "domain"]), help="Give each group an equal quota of the budget."
+)
+@click.option("--output", "-o", type=FileToWrite(), help="Write the selected traces as JSON lines, without secrets.")
+@click.option("--json", "as_json", is_flag=True, help="Write the selection with its reasons to standard output.")
+@click.option(
+    "--embedder", help="none, minilm, a folder, or sentence-transformers:NAME. Default: minilm if it is installed."
+)
+@click.option("--confidence", type=float, help="The agent's confidence, 0 to 1, for traces that do not contain it.")
+@click.option("--success/--no-success", default=None, help="The success of traces that do not contain it.")
+@click.option("--jobs", type=click.IntRange(min=1), help="Processes to use. Default: one for each core.")
+def select(files: tuple[str, ...], as_json: bool, **options: Any) -> int:
+    """Select the best traces of a set, and say how far any other selection can be ahead.
+
+    FILE is JSON, JSON lines or a folder of both: ReasoningTraces, or any trace that fairtrial reads. Each selected
+    trace comes with its reasons: its value, and the traces that it covers.
+
+    \b
+    fairtrial select traces.jsonl --budget 100 -o best.jsonl
+    fairtrial select traces/ --budget 100 --by coverage --per tool --json
+    """  # noqa: D301
+    from fairtrial import api
+
+    output: Path | None = options["output"]
+    report = api.select_files(files, **options)
+    for problem in report.refused[:_EXAMPLES]:
+        click.echo(f"refused: {visible_line(problem)}", err=True)
+    if len(report.refused) > _EXAMPLES:
+        click.echo(f"refused: {len(report.refused) - _EXAMPLES:,} more", err=True)
+    if as_json:
+        click.echo(api.selection_document(report.selection))
+    else:
+        from fairtrial.cli.console import console
+
+        api.print_traces(console(), report.selection)
+    if output is not None:
+        click.echo(f"written to {visible_line(str(output))}", err=True)
+    return exit_codes.OK

@@ -1,0 +1,65 @@
+"""Which traces of a set were selected, and why?"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from fairtrial.records.record import Record
+
+By = Literal["value", "coverage", "both"]
+Per = Literal["tool", "language", "domain"]
+
+
+class SelectedTrace(Record, frozen=True):
+    """One selected trace with the reasons for its selection.
+
+    `gain` is the amount that it added to the objective when it was selected. `covers` counts the traces whose most
+    similar selected trace it is, itself included, `similarity` is their mean similarity to it, and `examples` names the
+    nearest of them. `score` is its value. Without vectors, it covers nothing that is known.
+    """
+
+    id: str
+    rank: int
+    gain: float
+    score: float
+    group: str
+    covers: int | None = None
+    similarity: float | None = None
+    examples: tuple[str, ...] = ()
+
+    @property
+    def reason(self) -> str:
+        """The reason in a sentence."""
+        if self.covers is None:
+            return f"value {self.score:.3f}"
+        others = f", for example {', '.join(self.examples)}" if self.examples else ""
+        return f"value {self.score:.3f}, covers {self.covers:,} traces{others}"
+
+
+class TraceSelection(Record, frozen=True):
+    """The traces that were selected from a set of `count`, and how good the selection is.
+
+    `objective` is the number that was maximised, and no other selection of the same size has more than `bound`. If
+    `clients` is less than `count`, a sample of so many traces stood for all of them, and the bound holds with a
+    confidence of 99 %. `coverage` is the mean similarity of all traces to their most similar selected trace, from 0,
+    as similar as two arbitrary traces of the set, to 1. `random_coverage` is the mean coverage of random selections of
+    the same size.
+    """
+
+    by: By
+    per: Per | None
+    count: int
+    clients: int
+    embedder: str
+    baseline: float | None
+    objective: float
+    bound: float
+    coverage: float | None
+    random_coverage: float | None
+    quotas: dict[str, int]
+    traces: tuple[SelectedTrace, ...]
+
+    @property
+    def least_share(self) -> float:
+        """The share of the best possible objective that the selection reaches at least."""
+        return 1.0 if self.bound <= 0 else min(1.0, self.objective / self.bound)

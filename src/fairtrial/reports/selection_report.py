@@ -1,0 +1,61 @@
+"""How does a selection of traces look in a terminal and as JSON?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fairtrial.records.trace_selection import TraceSelection
+from fairtrial.text.display import shortened, visible_line
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+TABLE_ROWS = 50
+
+
+def print_traces(console: Console, selection: TraceSelection) -> None:
+    """Print the selected traces with their reasons, and how good the selection is."""
+    from fairtrial.reports.rows import Rows
+
+    table = Rows(("trace", "gain", *(("group",) if selection.per else ()), "reason"))
+    for trace in selection.traces[:TABLE_ROWS]:
+        group = (visible_line(shortened(trace.group, 40)),) if selection.per else ()
+        name = visible_line(shortened(trace.id.removeprefix("kp:trace:"), 200))
+        table.add(name, f"{trace.gain:.4f}", *group, visible_line(shortened(trace.reason, 300)))
+    console.print(table)
+    if len(selection.traces) > TABLE_ROWS:
+        console.print(f"… and {len(selection.traces) - TABLE_ROWS:,} more; --json gives them all", style="dim")
+    for line in summary_lines(selection):
+        console.print(line)
+
+
+def summary_lines(selection: TraceSelection) -> list[str]:
+    """Return sentences about the quality of a selection."""
+    lines = [f"{len(selection.traces):,} of {selection.count:,} traces selected by {_goal(selection)}"]
+    confidence = (
+        ""
+        if selection.clients == selection.count
+        else (f", with a confidence of 99 % ({selection.clients:,} random traces stood for all in the objective)")
+    )
+    lines.append(
+        f"objective {selection.objective:.4f}; no selection of this size has more than {selection.bound:.4f}, "
+        f"so this is at least {selection.least_share:.1%} of the best possible{confidence}"
+    )
+    if selection.coverage is not None and selection.random_coverage is not None:
+        lines.append(
+            f"coverage {selection.coverage:.4f}, of random selections {selection.random_coverage:.4f} "
+            f"(embedder {selection.embedder})"
+        )
+    return lines
+
+
+def _goal(selection: TraceSelection) -> str:
+    goal = "value and coverage" if selection.by == "both" else selection.by
+    return f"{goal}, with quotas per {selection.per}" if selection.per else goal
+
+
+def selection_document(selection: TraceSelection) -> bytes:
+    """Return a selection as JSON."""
+    return msgspec.json.format(msgspec.json.encode(selection), indent=2)
