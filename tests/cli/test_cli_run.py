@@ -96,7 +96,7 @@ def test_allow_unscored_does_not_hide_failures() -> None:
         (["trips.evalset.json", "--config", "nowhere.json"], "nowhere.json: no such configuration file"),
         (["trips.evalset.json", "--only", "god"], "no case matches 'god'; did you mean 'good'?"),
         (["trips.evalset.json:fial"], "no case matches 'fial'; did you mean 'fail'?"),
-        (["trips.evalset.json", "--only", "*zz*"], "no case matches '*zz*'; there are 3 cases"),
+        (["trips.evalset.json", "--only", "*zz*"], "no case matches '*zz*'; the run has 3 cases"),
         (["trips.evalset.json", "--concurrency", "0"], "--concurrency"),
         (["trips.evalset.json", "--attempts", "0"], "--attempts"),
         (["trips.evalset.json", "--reply-timeout", "0"], "--reply-timeout"),

@@ -365,7 +365,7 @@ def test_files_of_a_folder_that_are_left_out_are_named() -> None:
     write("evals/t.evalset.json", eval_set("a"))
     write("evals/more_cases.json", eval_set("fail_1", name="more"))
     done = fairtrial("run", "evals", "--agent", "commands:obedient")
-    assert "1 other JSON files are left out: more_cases.json" in done.err
+    assert "left out 1 other JSON file: more_cases.json" in done.err
 
 
 def test_a_config_beside_the_file_is_found() -> None:

@@ -75,7 +75,7 @@ def test_dropped_attributes_are_said() -> None:
     (cut,) = recording.trace.invocations[0].tool_calls
     assert complete.withheld == ""
     assert "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT" in cut.withheld
-    assert any("dropped attributes or events of 1 spans" in warning for warning in warnings)
+    assert any("dropped attributes or events of 1 span," in warning for warning in warnings)
 
 
 def test_dropped_events_are_counted() -> None:

@@ -62,8 +62,8 @@ def test_a_file_of_something_else_in_a_folder_is_named(tmp_path: Path) -> None:
     (tmp_path / "package.json").write_text('{"name": "shop", "version": "1.0"}')
     (tmp_path / "notes.md").write_text("notes")
     (source,) = sources([tmp_path], recorded=True)
-    assert any("1 files hold no recordings" in text and "package.json" in text for text in source.loaded.warnings)
-    assert any("1 other files are left out: notes.md" in text for text in source.loaded.warnings)
+    assert any("no recordings are in 1 file" in text and "package.json" in text for text in source.loaded.warnings)
+    assert any("left out 1 other file: notes.md" in text for text in source.loaded.warnings)
     with pytest.raises(UsageError, match="is not in a format"):
         sources([tmp_path / "package.json"], recorded=True)
 

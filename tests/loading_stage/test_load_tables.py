@@ -149,4 +149,4 @@ def test_other_tables_in_a_folder_are_named(tmp_path: Path) -> None:
     (tmp_path / "prices.csv").write_text("item,price\ntea,3\n", encoding="utf-8")
     (source,), index = scan_sources([tmp_path])
     assert index is not None
-    assert (len(index), source.loaded.warnings) == (1, (f"1 files hold no recordings: {tmp_path / 'prices.csv'}",))
+    assert (len(index), source.loaded.warnings) == (1, (f"no recordings are in 1 file: {tmp_path / 'prices.csv'}",))

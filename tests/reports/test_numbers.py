@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from fairtrial.records.result import Outcome
 from fairtrial.records.score import Score
 from fairtrial.records.summary import Estimate
-from fairtrial.reports.numbers import DASH, against, beside, count, describe_outcome, interval, number, rate
+from fairtrial.reports.numbers import DASH, against, beside, describe_outcome, interval, number, rate
+from fairtrial.text.display import count
 
 unit = st.floats(0, 1)
 
@@ -39,15 +40,26 @@ def test_what_differs_looks_different(value: float, threshold: float) -> None:
     """A value that is not its threshold is never shown equal to it, and keeps its side."""
     assume(value != threshold)
     shown, limit = against(value, threshold)
-    assert (float(shown) < float(limit)) is (value < threshold)
-    assert float(shown) != float(limit)
+    if shown[0] in "<>":
+        assert (shown[0] == "<", shown[1:]) == (value < threshold, limit)
+        assert abs(value - threshold) < 1e-6
+    else:
+        assert (float(shown) < float(limit)) is (value < threshold)
+        assert float(shown) != float(limit)
 
 
-@pytest.mark.parametrize("threshold", [0.0, 0.7, 0.8, 1.0, 5.0, 1000.0, 1e9])
+@pytest.mark.parametrize("threshold", [0.0, 0.7, 0.8, 1.0, 5.0, 1000.0, 1e7])
 def test_the_next_number_below_is_seen_to_be_below(threshold: float) -> None:
     """Even the largest number below a threshold is shown below it."""
-    shown, limit = (one.replace(",", "") for one in against(math.nextafter(threshold, -math.inf), threshold))
-    assert float(shown) < float(limit)
+    shown, limit = against(math.nextafter(threshold, -math.inf), threshold)
+    assert shown == f"<{limit}"
+    assert against(math.nextafter(threshold, math.inf), threshold)[0] == f">{limit}"
+
+
+def test_a_mean_just_under_its_threshold_is_readable() -> None:
+    """The mean of 0.7, 0.8 and 0.9 may be 0.7999999999999999, which nobody reads."""
+    assert against(0.7999999999999999, 0.8) == ("<0.80", "0.80")
+    assert against(0.799999, 0.8) == ("0.799999", "0.800000")
 
 
 def test_equal_stays_short() -> None:

@@ -12,6 +12,7 @@ from rich.text import Text
 from fairtrial.errors import UsageError, nearest
 from fairtrial.records.attempt_row import AttemptRow, CriterionTerms, OutcomeRow
 from fairtrial.records.result import CaseResult, Verdict
+from fairtrial.text.display import count
 from fairtrial.text.globs import fits
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def select_attempts(store: Store, run_id: str, attempt_filter: AttemptFilter) ->
 
 def selection_line(selection: Selection) -> Text:
     """Return the number of attempts, and the place of this page."""
-    attempts = f"{selection.total:,} {'attempt' if selection.total == 1 else 'attempts'}"
+    attempts = count(selection.total, "attempt")
     more = f", page {selection.page} of {selection.pages}" if selection.pages > 1 else ""
     hint = f"; --page {selection.page + 1} shows the next" if selection.page < selection.pages else ""
     return Text(f"{attempts}{more}{hint}")

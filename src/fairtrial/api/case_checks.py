@@ -10,12 +10,13 @@ from msgspec.structs import replace
 from fairtrial.errors import UsageError, nearest
 from fairtrial.records.record import Record
 from fairtrial.records.result import CaseResult, Verdict
-from fairtrial.reports.numbers import count, rate
+from fairtrial.reports.numbers import rate
 from fairtrial.reports.terminal import case
 from fairtrial.reports.terminal_text import plain_text
 from fairtrial.reports.transcript import Transcript
 from fairtrial.stats.agreement import NORMAL
 from fairtrial.stats.interval import wilson
+from fairtrial.text.display import count
 
 _SHOWN = 5
 _WORST_FIRST = (Verdict.FAILED, Verdict.ERROR, Verdict.UNSCORED, Verdict.PASSED, Verdict.INFORMATIONAL)

@@ -17,8 +17,8 @@ from fairtrial.formats.spans.span import LogRecord
 from fairtrial.llm.model_options import ModelOptions
 from fairtrial.records.contents import withheld_contents
 from fairtrial.records.record import Record
-from fairtrial.reports.numbers import count
 from fairtrial.simulate.user import check_persona
+from fairtrial.text.display import count
 
 _PATTERNS = (
     *(f"*{suffix}" for suffix in (".json", ".jsonl", ".pb", ".gz", ".eval", ".traj", ".parquet", ".csv", ".tsv")),

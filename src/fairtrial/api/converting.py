@@ -14,6 +14,7 @@ from fairtrial.formats.datasets.case_tables import KIND as TABLE
 from fairtrial.formats.datasets.column_roles import check_columns
 from fairtrial.formats.reading import NO_COLUMNS
 from fairtrial.records.record import Record
+from fairtrial.text.display import count
 
 Format = Literal["adk", "agents-cli"]
 
@@ -48,6 +49,6 @@ def convert(
         content, losses = dataset(loaded.eval_set, loaded.recordings)
     else:
         content = dumps(loaded.eval_set)
-        count = len(loaded.recordings)
-        losses = [f"{count} recorded conversations have no place in an eval set of ADK"] if count else []
+        recorded = count(len(loaded.recordings), "recorded conversation")
+        losses = [f"an eval set of ADK has no place for {recorded}"] if loaded.recordings else []
     return Converted(content, target, tuple(losses), loaded.warnings, loaded.notes)

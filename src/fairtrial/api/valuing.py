@@ -23,6 +23,7 @@ from fairtrial.records.attempt import Recording
 from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.records.value_row import RedactionRow, ValueRow
 from fairtrial.reports.value_report import ValueReport
+from fairtrial.text.display import count
 from fairtrial.valuation import embed as embedding
 from fairtrial.valuation.chunk import Document, KeepFilter, ValuedChunk
 from fairtrial.valuation.dimensions import weights_of
@@ -154,7 +155,8 @@ class PlannedValuation:
             cut_to_whole_lines(keep, kept_count)
         elif kept_count:
             raise UsageError(
-                f"--resume: {keep}: does not exist, although {kept_count} traces were kept; use a new --output"
+                f"--resume: {keep}: does not exist, although the run kept {count(kept_count, 'trace')}; "
+                "use a new --output"
             )
         redactions = list(redact_finished(self.valuation, finished.scores))
         report.add_finished(finished.scores, redactions)

@@ -8,7 +8,7 @@ import click
 
 from fairtrial.cli import flags
 from fairtrial.cli.output_files import FileToWrite, refuse_overwriting
-from fairtrial.text.display import visible_line
+from fairtrial.text.display import count, visible_line
 
 
 @click.command()
@@ -32,5 +32,4 @@ def expect(recorded: tuple[str, ...], output: Path, lenient: bool) -> None:
     for warning in warnings:
         click.echo(f"warning: {visible_line(warning)}", err=True)
     api.save_eval_set(eval_set, output)
-    cases = len(eval_set.cases)
-    click.echo(f"{output}: {cases} {'case' if cases == 1 else 'cases'}; read it, and correct what the agent did wrong")
+    click.echo(f"{output}: {count(len(eval_set.cases), 'case')}; read it, and correct what the agent did wrong")

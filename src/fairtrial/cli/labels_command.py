@@ -8,6 +8,7 @@ import click
 
 from fairtrial.cli import flags
 from fairtrial.cli.output_files import FileToWrite
+from fairtrial.text.display import count
 
 
 @click.command()
@@ -40,7 +41,7 @@ def labels(run: str, files: tuple[Path, ...], ignore_unknown: bool, output: Path
     if output is not None:
         rows = list(api.labels_as_rows(stored_run))
         api.sample_file(rows, output)
-        click.echo(f"wrote {len(rows)} labels to {output}")
+        click.echo(f"wrote {count(len(rows), 'label')} to {output}")
         return
     with reader_may_leave():
         if stored_run.labels:

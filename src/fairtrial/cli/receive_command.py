@@ -18,7 +18,7 @@ from fairtrial.cli.report_files import ReportFiles, report_options
 from fairtrial.cli.trace_flags import trace_options, traces_of
 from fairtrial.errors import UsageError, lacks_extra
 from fairtrial.records.result import CaseResult
-from fairtrial.text.display import visible_line
+from fairtrial.text.display import count, visible_line
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -192,6 +192,7 @@ def _print_rest(receiver: api.Receiver, forwarder: api.Forwarder | None) -> None
     for warning in receiver.warnings:
         click.echo(f"warning: {visible_line(warning)}", err=True)
     if waiting := receiver.waiting:
-        click.echo(f"{waiting} traces are stored and not scored yet; the same command goes on with them", err=True)
+        stored = count(waiting, "trace")
+        click.echo(f"stored {stored} that the run has not scored yet; the same command goes on with the rest", err=True)
     if forwarder is not None and forwarder.failures:
         click.echo(f"warning: {forwarder.failures} requests were not forwarded: {forwarder.problem}", err=True)

@@ -12,7 +12,7 @@ import click
 from fairtrial.cli import exit_codes
 from fairtrial.cli.output_files import FileToWrite
 from fairtrial.errors import UsageError
-from fairtrial.text.display import visible_line
+from fairtrial.text.display import count, visible_line
 
 if TYPE_CHECKING:
     from fairtrial.api.valuing import ValuedChunk, ValueReport
@@ -112,7 +112,7 @@ def _value(files: tuple[str, ...], options: dict[str, Any]) -> int:
 
 
 def _print_resumed(trace_count: int) -> None:
-    click.echo(f"resumed after {trace_count:,} traces", err=True)
+    click.echo(f"resumed after {count(trace_count, 'trace')}", err=True)
 
 
 class _Meter:

@@ -13,6 +13,7 @@ from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.timestamps import seconds_of, with_durations
 from fairtrial.records.attempt import Failure, Recording
 from fairtrial.records.trace import Invocation, Message, Thought, ToolCall, ToolResult, Trace, Usage
+from fairtrial.text.display import count
 
 KIND = "Claude Code session"
 _SYNTHETIC = "<synthetic>"
@@ -81,7 +82,7 @@ def read_session(
         name = session if number == 0 else f"{session}-branch-{number}"
         recordings.append(_recording(branch, name, session, agents, reading))
     if agents.groups:
-        reading.warning((), f"{len(agents.groups)} agents of tools have no call in this file, and are left out")
+        reading.warning((), f"left out {count(len(agents.groups), 'agent')} of tools without a call in this file")
     abandoned = tuple(recordings[1:])
     if abandoned:
         turns = sum(_own_turns(branch, recordings[0]) for branch in abandoned)

@@ -15,6 +15,7 @@ from fairtrial.records.record import Record
 from fairtrial.records.result import Criterion
 from fairtrial.simulate.environment_options import EnvironmentOptions
 from fairtrial.simulate.user_options import UserOptions
+from fairtrial.text.display import count
 from fairtrial.text.globs import fits
 
 USER_MODEL = "/user_simulator_config/model"
@@ -109,5 +110,5 @@ def check_globs(globs: Sequence[str], names: Sequence[tuple[str, str]]) -> None:
     """Raise UsageError for a glob that fits the id and the name of no case."""
     for glob in globs:
         if not any(matches(pair, [glob]) for pair in names):
-            hint = nearest(glob, [name for name, _ in names]) or f"; there are {len(names)} cases"
+            hint = nearest(glob, [name for name, _ in names]) or f"; the run has {count(len(names), 'case')}"
             raise UsageError(f"no case matches {glob!r}{hint}")

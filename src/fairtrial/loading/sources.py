@@ -27,7 +27,7 @@ from fairtrial.loading.span_files import with_conversations
 from fairtrial.loading.span_spool import SpooledRecordings
 from fairtrial.records.case import EvalSet
 from fairtrial.records.record import Record
-from fairtrial.text.display import shortened
+from fairtrial.text.display import count, shortened
 
 _PATTERNS = (
     "*.test.json",
@@ -201,7 +201,9 @@ def read_each(
         except FormatError as error:
             problems.append(error)
     if other_files and contents:
-        contents[0] = contents[0].with_warning(f"{len(other_files)} files hold no recordings: {_names(other_files)}")
+        contents[0] = contents[0].with_warning(
+            f"no recordings are in {count(len(other_files), 'file')}: {_names(other_files)}"
+        )
     elif other_files and not problems:
         raise UsageError(f"no recordings are in {_names(other_files)}")
     if len(problems) == 1:
@@ -309,9 +311,8 @@ def _omission_notes(path: Path, files: Sequence[Path], *, recorded: bool) -> tup
     )
     if not omitted_files:
         return ()
-    kind = "other files" if recorded else "other JSON files"
-    count = len(omitted_files)
-    return (f"{path}: {count} {kind} are left out: {_names(omitted_files)}; give a file by its path to read it",)
+    files_left_out = count(len(omitted_files), "other file" if recorded else "other JSON file")
+    return (f"{path}: left out {files_left_out}: {_names(omitted_files)}; give a file by its path to read it",)
 
 
 def _names(files: Sequence[str]) -> str:

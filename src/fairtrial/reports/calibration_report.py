@@ -12,9 +12,10 @@ from rich.text import Text
 from fairtrial.records.calibration import Agreement, AgreementTable, Calibration
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.judge_states import corrected_rows, describe, sentences
-from fairtrial.reports.numbers import DASH, count, interval, number, rate
+from fairtrial.reports.numbers import DASH, interval, number, rate
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.stats.interval import LEVEL
+from fairtrial.text.display import count
 from fairtrial.version import __version__
 
 _SHARES = ("accuracy", "sensitivity", "specificity")

@@ -8,10 +8,10 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from fairtrial.records.run_comparison import ComparedMeasure, Comparison, Move
-from fairtrial.reports.numbers import DASH, count, number, rate
+from fairtrial.reports.numbers import DASH, number, rate
 from fairtrial.reports.pass_k_table import pass_k_rows
 from fairtrial.reports.rows import INTERVAL, Rows
-from fairtrial.text.display import visible_line
+from fairtrial.text.display import count, visible_line
 
 _MOST = 20
 _NAMES = 10

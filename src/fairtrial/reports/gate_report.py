@@ -6,8 +6,8 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from fairtrial.records.gate import ClaimDecision, GateDecision
-from fairtrial.reports.numbers import DASH, count, number, rate
-from fairtrial.text.display import visible_line
+from fairtrial.reports.numbers import DASH, number, rate
+from fairtrial.text.display import count, visible_line
 
 _MARKS = {"passed": ("✓", "green"), "failed": ("✗", "red"), "undecided": ("?", "yellow")}
 

@@ -10,9 +10,9 @@ from rich.text import Text
 
 from fairtrial.records.calibration import FEWEST_LABELS, FEWEST_OF_EACH, Calibration, JudgeState
 from fairtrial.records.summary import Estimate
-from fairtrial.reports.numbers import DASH, count, interval, number, rate
+from fairtrial.reports.numbers import DASH, interval, number, rate
 from fairtrial.reports.rows import INTERVAL, Rows
-from fairtrial.text.display import visible_line
+from fairtrial.text.display import count, visible_line
 
 STYLES = {
     JudgeState.UNCHECKED: "yellow",

@@ -23,11 +23,11 @@ from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary
 from fairtrial.reports.attempts import CaseAttempts
 from fairtrial.reports.judge_states import describe
-from fairtrial.reports.numbers import count, describe_outcome, interval, number, rate
+from fairtrial.reports.numbers import describe_outcome, interval, number, rate
 from fairtrial.reports.report_table import DEFAULTS, ReportedRun, ReportOptions
 from fairtrial.reports.transcript import Transcript, transcripts
 from fairtrial.reports.transcript_lines import transcript_lines
-from fairtrial.text.display import visible, visible_line
+from fairtrial.text.display import count, visible, visible_line
 
 _SUITE = "fairtrial"
 """The name of the suite of an eval set without an id, and of the test case of the run itself."""

@@ -19,14 +19,14 @@ from fairtrial.reports.attempts import attempts
 from fairtrial.reports.comparison_table import measure_value
 from fairtrial.reports.markdown_comparison import change_text, list_flips
 from fairtrial.reports.markdown_text import code_block, code_in_html, code_span
-from fairtrial.reports.numbers import DASH, beside, count, interval, rate
+from fairtrial.reports.numbers import DASH, beside, interval, rate
 from fairtrial.reports.report_table import ReportedRun, ReportOptions
 from fairtrial.reports.short_texts import with_short_texts
 from fairtrial.reports.summary_table import MARKS
 from fairtrial.reports.terminal import case
 from fairtrial.reports.terminal_text import plain_text
 from fairtrial.reports.transcript import Transcript
-from fairtrial.text.display import shortened
+from fairtrial.text.display import count, shortened
 
 LARGEST = 60_000
 """The characters of a report."""

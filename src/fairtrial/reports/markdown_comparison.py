@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from fairtrial.records.run_comparison import ComparedMeasure, Comparison
 from fairtrial.reports.comparison_table import informative, limits, measure_value, p_text, signed, verdict_text
 from fairtrial.reports.markdown_text import code_span
-from fairtrial.reports.numbers import DASH, count
+from fairtrial.reports.numbers import DASH
+from fairtrial.text.display import count
 
 _NAMES = 20
 _LINES = 30

@@ -15,8 +15,8 @@ from fairtrial.reports.mutation_table import (
     score_text,
     summary_line,
 )
-from fairtrial.reports.numbers import DASH, count, rate
-from fairtrial.text.display import visible_line
+from fairtrial.reports.numbers import DASH, rate
+from fairtrial.text.display import count, visible_line
 
 _OPEN = 3
 """The number of survivors, and of false alarms, that a reader sees without a click."""

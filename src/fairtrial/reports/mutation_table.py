@@ -8,9 +8,9 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from fairtrial.records.mutation import CatchRate, Coverage, MutantFinding, MutantScore, Mutation, MutationReport
-from fairtrial.reports.numbers import DASH, count, number, rate
+from fairtrial.reports.numbers import DASH, number, rate
 from fairtrial.reports.rows import INTERVAL, Rows
-from fairtrial.text.display import shortened, visible_line
+from fairtrial.text.display import count, shortened, visible_line
 
 LISTED = 5
 """The number of survivors, and of false alarms, in a terminal. JSON and Markdown hold more."""

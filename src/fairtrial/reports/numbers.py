@@ -40,14 +40,18 @@ def _decimals(value: float) -> int:
 
 
 def against(value: float, threshold: float) -> tuple[str, str]:
-    """Return a value and a threshold with the fewest digits, two at least, that show which is larger."""
+    """Return a value and a threshold with the fewest digits, two at least, that show which is larger.
+
+    If seven digits do not show it, the value is written as `<0.80`. For example, a mean of 0.7999999999999999 is that.
+    """
     if value == threshold or _differ(number(value), number(threshold)):
         return number(value), number(threshold)
-    for digits in range(3, 18):
+    for digits in range(3, 8):
         text, limit = f"{value:.{digits}f}", f"{threshold:.{digits}f}"
         if _differ(text, limit):
             return text, limit
-    return repr(value), repr(threshold)
+    limit = number(threshold) if float(number(threshold).replace(",", "")) == threshold else f"{threshold:g}"
+    return f"{'<' if value < threshold else '>'}{limit}", limit
 
 
 def _differ(text: str, limit: str) -> bool:
@@ -96,11 +100,6 @@ def rate(value: float | None) -> str:
     if round(percent) in (0, 100) and percent not in (0, 100):
         return f"{min(max(percent, 0.1), 99.9):.1f} %"
     return f"{percent:.0f} %"
-
-
-def count(n: int, noun: str) -> str:
-    """Return a number of things: 1 case, 2 cases."""
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def dollars(cost: float | None, unpriced_calls: int = 0, digits: int = 4) -> str:

@@ -8,9 +8,9 @@ from rich.text import Text
 from fairtrial.records.flaky_case import Flakiness
 from fairtrial.records.size_plan import SizePlan
 from fairtrial.records.summary import Estimate
-from fairtrial.reports.numbers import DASH, count, interval, number, rate
+from fairtrial.reports.numbers import DASH, interval, number, rate
 from fairtrial.reports.rows import INTERVAL, Rows
-from fairtrial.text.display import visible_line
+from fairtrial.text.display import count, visible_line
 
 _MOST = 30
 _QUESTIONS = {

@@ -9,8 +9,9 @@ from rich.text import Text
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.result import CaseResult
 from fairtrial.records.summary import RunUsage
-from fairtrial.reports.numbers import DASH, count, dollars
+from fairtrial.reports.numbers import DASH, dollars
 from fairtrial.reports.rows import Rows
+from fairtrial.text.display import count
 
 _SIDES = ("agent", "judges", "simulated users", "played tools")
 

@@ -13,11 +13,11 @@ from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import CriterionSummary, RunUsage, Summary
 from fairtrial.reports.gate_report import gate_report
 from fairtrial.reports.judge_states import judge_states
-from fairtrial.reports.numbers import DASH, beside, count, dollars, interval, rate, with_unit
+from fairtrial.reports.numbers import DASH, beside, dollars, interval, rate, with_unit
 from fairtrial.reports.pass_k_table import pass_k_rows
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.reports.spending import spending_rows
-from fairtrial.text.display import visible_line
+from fairtrial.text.display import count, visible_line
 
 MARKS = {
     Verdict.PASSED: ("✓", "green"),

@@ -21,12 +21,12 @@ from fairtrial.records.run import RunInfo
 from fairtrial.records.score import Quote, Score
 from fairtrial.records.summary import Summary
 from fairtrial.reports.attempts import CaseAttempts, attempts
-from fairtrial.reports.numbers import DASH, against, beside, count, number, quantity, with_unit
+from fairtrial.reports.numbers import DASH, against, beside, number, quantity, with_unit
 from fairtrial.reports.spending import spending_lines
 from fairtrial.reports.summary_table import MARKS, closing, tables
 from fairtrial.reports.transcript import Transcript
 from fairtrial.reports.transcript_lines import Line, fold_middle, transcript_lines
-from fairtrial.text.display import WORD, folded, shortened, visible, visible_line
+from fairtrial.text.display import WORD, count, folded, shortened, visible, visible_line
 
 LISTED = 200
 """Up to this number of attempts, a report lists each of them. Of a larger run it lists those that did not pass."""
@@ -104,7 +104,7 @@ def _case_lines(
 def _case_head(attempts: CaseAttempts) -> RenderableType:
     """Return the line of a case with several attempts: its verdict, and the rule that made it."""
     verdict = attempts.verdict
-    counts = f"  {attempts.passed} of {len(attempts.results)} attempts passed, needed: {attempts.rule}"
+    counts = f"  {attempts.passed} of {count(len(attempts.results), 'attempt')} passed, needed: {attempts.rule}"
     name = (visible_line(attempts.results[0].title), "bold")
     return _marked(verdict, name, "  ", (verdict, MARKS[verdict][1]), (counts, "dim"))
 

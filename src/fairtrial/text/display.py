@@ -85,6 +85,11 @@ def folded(text: str, limit: int) -> str:
     return f"{text[: fold or limit].rstrip()} … ({len(text):,} characters)"
 
 
+def count(n: int, noun: str) -> str:
+    """Return a number of things: 1 case, 2 cases."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
 def shortened(text: str, limit: int) -> str:
     """Return a text, cut to at most `limit` characters with an ellipsis. A limit of 0 keeps the whole text."""
     return text if not limit or len(text) <= limit else text[: limit - 1] + "…"

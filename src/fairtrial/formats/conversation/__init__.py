@@ -19,6 +19,7 @@ from fairtrial.formats.spans.span import SpanItem
 from fairtrial.records.attempt import Failure, Recording
 from fairtrial.records.record import Record
 from fairtrial.records.trace import Trace
+from fairtrial.text.display import count
 
 __all__ = [
     "DEFAULTS",
@@ -61,7 +62,9 @@ def _note_rootless(nodes: Iterable[Node], warnings: list[str]) -> None:
         if node.is_significant:
             with_agent.add(node.span.trace_id)
     if rootless := with_agent - with_root:
-        warnings.append(f"incomplete: {len(rootless)} traces have no root span, so that earlier spans may be missing")
+        warnings.append(
+            f"incomplete: {count(len(rootless), 'trace')} without a root span, so that earlier spans may be missing"
+        )
 
 
 def recordings_of(
@@ -142,6 +145,6 @@ def _first_trace(conversation: Conversation) -> str:
     return conversation.nodes[0].span.trace_id
 
 
-def joined_message(count: int) -> str:
+def joined_message(traces: int) -> str:
     """Return the warning about traces that were joined by their history."""
-    return f"{count} traces without a conversation id go on with an earlier trace, by their history"
+    return f"joined {count(traces, 'trace')} without a conversation id to an earlier trace, by the history"

@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from fairtrial.formats.spans.span import LogRecord, Span, SpanEvent, SpanItem
-from fairtrial.text.display import visible_line
+from fairtrial.text.display import count, visible_line
 
 _Key = tuple[str, str]
 
@@ -39,17 +39,17 @@ def spans_of(items: Iterable[SpanItem], warnings: list[str]) -> list[Span]:
             span = max(earlier, span, key=_completeness)
         spans[key] = span
     if differing:
-        warnings.append(f"{differing} spans are there twice with unequal content; the span that ended later counts")
+        warnings.append(f"read {count(differing, 'span')} twice with unequal content; the span that ended later counts")
     for key, records in logs.items():
         spans[key] = _with_events(spans.get(key) or _span_of_logs(records), records)
     unended = [span for span in spans.values() if span.end is None and not span.span_id.startswith("#")]
     if unended:
         name = visible_line(unended[0].name)
-        warnings.append(f"{len(unended)} spans never ended, for example {name!r}; their duration is not known")
+        warnings.append(f"{count(len(unended), 'span')} never ended, for example {name!r}; the duration is not known")
     if cut := [span for span in spans.values() if span.dropped]:
         warnings.append(
-            f"an SDK dropped attributes or events of {len(cut)} spans, for example of {visible_line(cut[0].name)!r}; "
-            f"raise {COUNT_LIMITS} where the agent runs"
+            f"an SDK dropped attributes or events of {count(len(cut), 'span')}, for example "
+            f"of {visible_line(cut[0].name)!r}; raise {COUNT_LIMITS} where the agent runs"
         )
     return sorted(spans.values(), key=lambda span: (span.start, span.place))
 
