@@ -121,3 +121,24 @@ def test_a_case_is_broken_in_a_comparison_if_its_rule_says_so() -> None:
     _TALK.clear()
     run("--attempts", "10", "--store", "none")
     assert {move.flipped for move in package.compare("strict.json", "r.json").moved} == {"fixed"}
+
+
+def test_markdown_leaves_out_attempts_of_a_case_that_passed() -> None:
+    """One wrong attempt of ten is no reason to look, and the rule stands in the head."""
+    run("--attempts", "10", "--markdown", "r.md")
+    text = Path("r.md").read_text(encoding="utf-8")
+    assert "<details>" not in text
+    assert "more attempt" not in text
+    assert "- 2 cases: 2 passed (needed: the mean of each criterion reaches its threshold)" in text
+    _TALK.clear()
+    run("--attempts", "10,all", "--markdown", "r.md")
+    assert Path("r.md").read_text(encoding="utf-8").count("<details>") == 2
+
+
+def test_record_takes_the_attempts_of_the_configuration() -> None:
+    """Without --attempts, the number of conversations is the configuration's."""
+    write("test_config.json", {**MATCH, "attempts": 3})
+    arguments = ("record", "trips.evalset.json", "--agent", "test_cli_attempts:moody", "-q", "-o")
+    fairtrial(*arguments, "a.jsonl")
+    fairtrial(*arguments, "b.jsonl", "--attempts", "2,any")
+    assert [len(Path(name).read_text().splitlines()) for name in ("a.jsonl", "b.jsonl")] == [6, 4]

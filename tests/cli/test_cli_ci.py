@@ -74,6 +74,20 @@ def test_only_cases_that_failed_run_again() -> None:
     assert (done.code, "every case passed" in done.err) == (2, True)
 
 
+def test_only_recordings_of_cases_that_failed_are_scored_again() -> None:
+    """`score` takes the verdicts of an earlier run or score, also of recordings that stay in their file."""
+    fairtrial("record", *AGENT, "-o", "recorded.jsonl")
+    fairtrial("score", "recorded.jsonl", "--against", "trips.evalset.json", "--json", "r.json")
+    first = last_run()["run"]["id"]
+    fairtrial("score", "recorded.jsonl", "--against", "trips.evalset.json", "--json", "r.json", "--failed-from", first)
+    assert [case["id"] for case in last_run()["cases"]] == ["fail_it", "crash"]
+    write("streamed.json", {"criteria": {"tool_call_count_v1": 100}})
+    fairtrial("score", "recorded.jsonl", "--config", "streamed.json", "--json", "r.json")
+    second = last_run()["run"]["id"]
+    fairtrial("score", "recorded.jsonl", "--config", "streamed.json", "--json", "r.json", "--failed-from", second)
+    assert [case["id"] for case in last_run()["cases"]] == ["crash"]
+
+
 def test_a_run_can_stop_at_the_first_failure() -> None:
     """The cases behind it are not run, and the report says so."""
     write("trips.evalset.json", eval_set("good", "crash", "late"))

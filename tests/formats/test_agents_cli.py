@@ -156,6 +156,14 @@ def test_a_mistake_is_named_at_its_place(case: dict[str, Any], problem: str) -> 
 CONFIG = {"metrics_to_run": ["final_response_match", "safety"], "thresholds": {"safety": 1}}
 
 
+def test_a_config_may_have_attempts() -> None:
+    """`attempts` is our own key beside `metrics_to_run`, with the options that an EvalConfig has."""
+    config = load(CONFIG | {"attempts": {"count": 4, "pass": "any"}}, "eval_config.json").config
+    assert config is not None
+    assert config.attempts is not None
+    assert (config.attempts.value, config.attempts.pointer) == ({"count": 4, "pass": "any"}, "/attempts")
+
+
 def test_a_config_has_our_criteria_without_thresholds() -> None:
     """Every metric informs, unless `thresholds` says otherwise."""
     config = load(CONFIG, "eval_config.json").config

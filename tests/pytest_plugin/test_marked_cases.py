@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -102,8 +103,8 @@ def test_the_agent_may_be_a_fixture(pytester: pytest.Pytester) -> None:
     session(pytester).assert_outcomes(passed=1, failed=1)
 
 
-def test_every_attempt_must_pass(pytester: pytest.Pytester) -> None:
-    """With attempts, or only a share of them with pass_rate; the interval stands beside it."""
+def test_the_rule_of_the_attempts_decides(pytester: pytest.Pytester) -> None:
+    """The rule is ADK's mean, the rule of the mark, or a share with pass_rate; the interval stands beside it."""
     prepare(pytester, "good")
     pytester.makepyfile(
         """
@@ -116,7 +117,12 @@ def test_every_attempt_must_pass(pytester: pytest.Pytester) -> None:
             return lambda trace: next(replies) if trace else ""
 
         @pytest.mark.fairtrial("trips.evalset.json", agent="fickle", attempts=3)
-        def test_all(fairtrial_case):
+        def test_mean(fairtrial_case):
+            assert len(fairtrial_case.results) == 3
+            fairtrial_case.check()
+
+        @pytest.mark.fairtrial("trips.evalset.json", agent="fickle", attempts={"count": 3, "pass": {"at_least": 2}})
+        def test_two(fairtrial_case):
             assert len(fairtrial_case.results) == 3
             fairtrial_case.check()
 
@@ -126,8 +132,36 @@ def test_every_attempt_must_pass(pytester: pytest.Pytester) -> None:
         """
     )
     result = session(pytester)
-    result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["failed: 2 of 3 attempts passed, 67 % (95 % interval 21 % ? 94 %); every attempt*"])
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines(
+        ["failed: 2 of 3 attempts passed, 67 % (95 % interval 21 % ? 94 %); needed: the mean of each criterion*"]
+    )
+
+
+def test_attempts_of_the_configuration_are_those_of_tests(pytester: pytest.Pytester) -> None:
+    """Neither the mark nor the command line says anything, so the config decides, for the run of the session too."""
+    prepare(pytester, "good")
+    config = json.loads((pytester.path / "test_config.json").read_text())
+    (pytester.path / "test_config.json").write_text(json.dumps(config | {"attempts": {"count": 2, "pass": "any"}}))
+    pytester.makepyfile(
+        """
+        import itertools
+        import pytest
+
+        @pytest.fixture
+        def fickle():
+            replies = itertools.cycle(["no", "ok"])
+            return lambda trace: next(replies) if trace else ""
+
+        @pytest.mark.fairtrial("trips.evalset.json", agent="fickle")
+        def test_any(fairtrial_case):
+            assert len(fairtrial_case.results) == 2
+            fairtrial_case.check()
+        """
+    )
+    result = session(pytester)
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*1 case: 1 passed  (needed: any attempt passes)*"])
 
 
 def test_unscored_cases_fail_with_the_word_or_are_skipped(pytester: pytest.Pytester) -> None:

@@ -157,7 +157,8 @@ def test_ten_thousand_failures_fit_a_comment() -> None:
     failed = filled(RICH, words)
     results = tuple(replace(failed, case_id=f"case {number}", name="", position=number) for number in range(40))
     run = FinishedRun(INFO, results)
-    summary = replace(run.summary, cases={"failed": 10_000})  # the numbers of so many attempts take seconds
+    # The numbers of so many attempts take seconds.
+    summary = replace(run.summary, cases={"failed": 10_000}, case_verdicts={"failed": 10_000})
     stream = io.BytesIO()
     markdown.write(stream, _Summarized(INFO, results, given=summary), DEFAULTS)
     text = stream.getvalue().decode()

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from fairtrial.errors import UsageError, nearest
+from fairtrial.records.attempt_rule import ALL, AttemptRule, case_verdict, evidence_of
 from fairtrial.records.record import Record
 from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.reports.numbers import rate
@@ -19,7 +20,6 @@ from fairtrial.stats.interval import wilson
 from fairtrial.text.display import count
 
 _SHOWN = 5
-_WORST_FIRST = (Verdict.FAILED, Verdict.ERROR, Verdict.UNSCORED, Verdict.PASSED, Verdict.INFORMATIONAL)
 
 
 class CaseCheck(Record, frozen=True):
@@ -30,12 +30,16 @@ class CaseCheck(Record, frozen=True):
 
 
 def check_case(
-    results: Sequence[CaseResult], criteria: Sequence[str] = (), *, pass_rate: float | None = None
+    results: Sequence[CaseResult],
+    criteria: Sequence[str] = (),
+    *,
+    pass_rate: float | None = None,
+    rule: AttemptRule = ALL,
 ) -> CaseCheck:
     """Return the verdict over the attempts at a case by some criteria, or by all criteria that have a threshold.
 
-    Without `pass_rate`, the worst attempt decides. With it, the share of attempts that passed decides: an attempt that
-    the agent broke has failed, and an attempt without a verdict may count either way.
+    Without `pass_rate`, the rule of the case decides. With it, the share of attempts that passed decides: an attempt
+    that the agent broke has failed, and an attempt without a verdict may count either way.
     """
     chosen = [_chosen(result, criteria) for result in results]
     verdicts = [_verdict(result) for result in chosen]
@@ -45,10 +49,11 @@ def check_case(
         return CaseCheck(Verdict.NOT_APPLICABLE, "; ".join(["not applicable", *filter(None, reasons)]))
     verdict: Verdict
     if pass_rate is None:
-        verdict = next(worst for worst in _WORST_FIRST if worst in counted)
+        applicable = [pair for pair in zip(chosen, verdicts, strict=True) if pair[1] is not Verdict.NOT_APPLICABLE]
+        verdict = case_verdict(rule, [evidence_of(result, own, rule) for result, own in applicable])
     else:
         verdict = _verdict_by_rate(chosen, verdicts, pass_rate)
-    lines = [verdict.value] if len(counted) == 1 else [_counts(verdict, counted, pass_rate)]
+    lines = [verdict.value] if len(counted) == 1 else [_counts(verdict, counted, pass_rate, rule)]
     problems = [
         result
         for result, own in zip(chosen, verdicts, strict=True)
@@ -94,12 +99,12 @@ def _verdict_by_rate(results: Sequence[CaseResult], verdicts: Sequence[Verdict],
     return Verdict.UNSCORED if (passed + open_attempts) / total >= pass_rate else Verdict.FAILED
 
 
-def _counts(verdict: Verdict, verdicts: Sequence[Verdict], pass_rate: float | None) -> str:
+def _counts(verdict: Verdict, verdicts: Sequence[Verdict], pass_rate: float | None, rule: AttemptRule) -> str:
     """Return how many attempts passed, with the interval of the pass rate."""
     numbers = Counter(verdicts)
     passed, total = numbers[Verdict.PASSED] + numbers[Verdict.INFORMATIONAL], len(verdicts)
     low, high = wilson(passed / total, total, NORMAL)
-    needed = "every attempt must pass" if pass_rate is None else f"needs {rate(pass_rate)}"
+    needed = f"needed: {rule}" if pass_rate is None else f"needs {rate(pass_rate)}"
     return (
         f"{verdict}: {passed} of {count(total, 'attempt')} passed, {rate(passed / total)} "
         f"(95 % interval {rate(low)} … {rate(high)}); {needed}"

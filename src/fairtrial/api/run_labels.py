@@ -11,6 +11,7 @@ from fairtrial.api.planning import Plan
 from fairtrial.api.stored_runs import reread
 from fairtrial.errors import UsageError
 from fairtrial.records.result import Verdict
+from fairtrial.text.display import count
 
 _GREEN = (Verdict.PASSED, Verdict.INFORMATIONAL)
 
@@ -28,8 +29,6 @@ def only_failed(plan: Plan, run_id: str, store: str) -> Plan:
     Raises UsageError if all of them passed, or if the plan has none of them.
     """
     earlier = reread(store, run_id)
-    if plan.recorded is not None:
-        raise UsageError("--failed-from chooses cases that an agent runs; score has recordings, so use --only")
     failed = {
         (attempts.results[0].eval_set, attempts.results[0].case_id)
         for attempts in earlier.cases_not_passed(limit=None)
@@ -39,7 +38,9 @@ def only_failed(plan: Plan, run_id: str, store: str) -> Plan:
         raise UsageError(f"--failed-from {earlier.info.id}: every case passed")
     cases = tuple(case for case in plan.cases if (case.eval_set, case.case.id) in failed)
     if not cases:
-        problem = f"none of its {len(failed)} failed cases is in these eval sets"
+        problem = f"of its {count(len(failed), 'failed case')}, none is in these files"
         raise UsageError(f"--failed-from {earlier.info.id}: {problem}")
+    positions = {case.position for case in cases}
+    recorded = None if plan.recorded is None else [pair for pair in plan.recorded if pair[0].position in positions]
     config = {**plan.info.config, "failed_from": earlier.info.id}
-    return dataclasses.replace(plan, cases=cases, info=replace(plan.info, config=config))
+    return dataclasses.replace(plan, cases=cases, recorded=recorded, info=replace(plan.info, config=config))

@@ -25,6 +25,7 @@ from fairtrial.judge.judges import Judges
 from fairtrial.metrics.signature import add_signature
 from fairtrial.planned_case import PlannedCase
 from fairtrial.records.attempt import Recording
+from fairtrial.records.attempt_rule import AttemptRule, AttemptRules
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.record import Json
 from fairtrial.records.result import Criterion, Verdict
@@ -186,7 +187,8 @@ class _Merging:
         for part in self._parts:
             self._copy(part, info.id)
         informs = all(part.info.informs for part in self._parts)
-        summary = aggregate(target.results(info.id), target.ballots(info.id).values(), informs=informs)
+        ballots = target.ballots(info.id).values()
+        summary = aggregate(target.results(info.id), ballots, informs=informs, rules=info.attempt_rules)
         info = replace(info, verdict=None if info.finished is None else summary.verdict)
         target.finish(info, summary)
         return Run(info, summary, target)
@@ -229,6 +231,7 @@ class _Merging:
             config[key] = [value for number, value in enumerate(values) if value not in values[:number]]
         warnings = dict.fromkeys(warning for info in infos for warning in info.config.get("warnings", ()))
         config |= {"warnings": list(warnings), "informs": all(info.informs for info in infos)}
+        config["attempt_rules"] = _rules(infos).to_json()
         ends = [info.finished for info in infos]
         return RunInfo(
             new_run_id(),
@@ -240,6 +243,17 @@ class _Merging:
             None if None in ends else max(end for end in ends if end is not None),
             sum(info.seconds or 0.0 for info in infos),
         )
+
+
+def _rules(infos: Iterable[RunInfo]) -> AttemptRules:
+    """Return the rules of parts. If two tests have different rules for an eval set, the first test counts."""
+    eval_sets: dict[str, AttemptRule] = {}
+    cases: dict[str, dict[str, AttemptRule]] = {}
+    for rules in (info.attempt_rules for info in infos):
+        eval_sets = {**rules.eval_sets, **eval_sets}
+        for set_id, by_case in rules.cases.items():
+            cases[set_id] = {**by_case, **cases.get(set_id, {})}
+    return AttemptRules(eval_sets, cases)
 
 
 def _test(part: Run) -> str:

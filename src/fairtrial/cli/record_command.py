@@ -24,13 +24,7 @@ _SHOWN_FAILURES = 10
 @click.argument("evalset", nargs=-1, required=True)
 @click.option("--agent", metavar="TARGET", required=True, help="The agent; see `fairtrial run --help`.")
 @click.option("-o", "--output", metavar="FILE", required=True, type=FileToWrite(), help="The JSON lines to write.")
-@click.option(
-    "--attempts",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="The number of conversations per case.",
-)
+@flags.attempts
 @flags.reply_timeout
 @click.option(
     "--config",
@@ -48,7 +42,7 @@ def record(
     evalset: tuple[str, ...],
     agent: str,
     output: Path,
-    attempts: int,
+    attempts: api.AttemptOptions | None,
     reply_timeout: float | None,
     config: Path | None,
     lenient: bool,

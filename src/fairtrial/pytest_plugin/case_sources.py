@@ -19,13 +19,16 @@ _ARGUMENTS = ("agent", "recorded", "config", "attempts", "only", "pass_rate", "r
 
 @dataclass(frozen=True)
 class CaseSource:
-    """The cases of a mark or of a file. `agent` is a target, a function, an object or the name of a fixture."""
+    """The cases of a mark or of a file. `agent` is a target, a function, an object or the name of a fixture.
+
+    `attempts` is a number, or options such as `{"count": 10, "pass": "mean"}`. None leaves them to the configuration.
+    """
 
     paths: tuple[str, ...]
     agent: Any = None
     recorded: tuple[str, ...] = ()
     config: Any = None
-    attempts: int = 1
+    attempts: Any = None
     only: tuple[str, ...] = ()
     pass_rate: float | None = None
     reply_timeout: float | None = None
@@ -92,7 +95,7 @@ def source_of_mark(mark: pytest.Mark, config: pytest.Config, test_file: Path) ->
             agent,
             recorded,
             criteria,
-            mark.kwargs.get("attempts", 0),
+            mark.kwargs.get("attempts"),
             tuple(_several(mark.kwargs.get("only", ()))),
             mark.kwargs.get("pass_rate"),
             mark.kwargs.get("reply_timeout"),
@@ -102,7 +105,7 @@ def source_of_mark(mark: pytest.Mark, config: pytest.Config, test_file: Path) ->
 
 def source_of_file(path: Path, config: pytest.Config) -> CaseSource:
     """Return the cases of an eval set that pytest collects itself."""
-    return _with_options(config, CaseSource((str(path),), option_value(config, "agent"), attempts=0))
+    return _with_options(config, CaseSource((str(path),), option_value(config, "agent")))
 
 
 def _with_options(config: pytest.Config, source: CaseSource) -> CaseSource:
@@ -112,7 +115,7 @@ def _with_options(config: pytest.Config, source: CaseSource) -> CaseSource:
         source.agent,
         source.recorded,
         source.config if source.config is not None else option_value(config, "config"),
-        source.attempts or option_value(config, "attempts") or 1,
+        source.attempts if source.attempts is not None else option_value(config, "attempts"),
         (*source.only, *(option_value(config, "only") or ())),
         source.pass_rate,
         source.reply_timeout,

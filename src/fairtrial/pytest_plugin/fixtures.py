@@ -11,6 +11,7 @@ from fairtrial.errors import FairtrialError
 from fairtrial.pytest_plugin.case_sources import TestedCase
 from fairtrial.pytest_plugin.plugin_options import option_value
 from fairtrial.pytest_plugin.suite import Suite
+from fairtrial.records.attempt_rule import ALL, AttemptRule
 from fairtrial.records.result import CaseResult, Verdict
 
 if TYPE_CHECKING:
@@ -46,7 +47,8 @@ class FairtrialCase:
         """Fail the test unless the case passes all criteria with a threshold, or the criteria that are named."""
         __tracebackhide__ = True
         self.was_read = True
-        report_check(self._item, self._results, criteria, self._case.source.pass_rate)
+        rule = self._suite.rule_of(self._case, self._results)
+        report_check(self._item, self._results, criteria, self._case.source.pass_rate, rule)
 
 
 class Checks:
@@ -97,14 +99,18 @@ class Checks:
 
 
 def report_check(
-    item: pytest.Item, results: Sequence[CaseResult], criteria: Sequence[str], pass_rate: float | None
+    item: pytest.Item,
+    results: Sequence[CaseResult],
+    criteria: Sequence[str],
+    pass_rate: float | None,
+    rule: AttemptRule = ALL,
 ) -> None:
     """Fail or skip a test unless its case passes."""
     __tracebackhide__ = True
     from fairtrial import api
 
     try:
-        check = api.check_case(results, criteria, pass_rate=pass_rate)
+        check = api.check_case(results, criteria, pass_rate=pass_rate, rule=rule)
     except FairtrialError as error:
         raise pytest.fail.Exception(str(error), pytrace=False) from None
     if check.verdict is Verdict.NOT_APPLICABLE:

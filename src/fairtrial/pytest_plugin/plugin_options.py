@@ -32,7 +32,7 @@ OPTIONS = (
     PluginOption("cassette-mode", "text", "MODE", "record, replay or auto"),
     PluginOption("max-cost", "number", "USD", "the largest total cost of models"),
     PluginOption("max-calls", "count", "N", "the largest number of calls of models"),
-    PluginOption("attempts", "count", "N", "the number of conversations per case; default: 1"),
+    PluginOption("attempts", "count", "N", "the number of conversations per case; default: the config's, else 1"),
     PluginOption("concurrency", "count", "N", "the largest number of cases at once; default: 8"),
     PluginOption("only", "list", "ID", "run only cases with this id; * and ? are wildcards; repeatable"),
     PluginOption("html", "text", "FILE", "write one HTML page that opens anywhere"),

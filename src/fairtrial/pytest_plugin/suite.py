@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from fairtrial.pytest_plugin.plugin_options import option_value
 
 if TYPE_CHECKING:
     from fairtrial.api import Judges, Run
+    from fairtrial.records.attempt_rule import AttemptRule
     from fairtrial.records.result import CaseResult
     from fairtrial.records.trace import Trace
 
@@ -88,6 +89,11 @@ class Suite:
         if place not in self._results:
             pytest.fail(self._problems.get(case.group, f"{case.name}: has no result"), pytrace=False)
         return self._results[place]
+
+    def rule_of(self, case: TestedCase, results: Sequence[CaseResult]) -> AttemptRule:
+        """Return the rule by which the attempts at a case decide, as the mark or the configuration says."""
+        (first, *_) = results
+        return self._runs[case.group][0].info.attempt_rules.of(first.eval_set, first.case_id)
 
     def _run(self, group: str, source: CaseSource, agent: Any, positions: set[int]) -> None:
         from fairtrial import api

@@ -8,14 +8,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import BinaryIO
 
 from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.records.run import RunInfo
 from fairtrial.records.run_comparison import ComparedMeasure, Comparison
 from fairtrial.records.summary import CriterionSummary, Estimate, Summary
-from fairtrial.reports.attempts import attempts
+from fairtrial.reports.attempts import CaseAttempts, by_case
 from fairtrial.reports.comparison_table import measure_value
 from fairtrial.reports.markdown_comparison import change_text, list_flips
 from fairtrial.reports.markdown_text import code_block, code_in_html, code_span
@@ -32,6 +32,7 @@ LARGEST = 60_000
 """The characters of a report."""
 LISTED = 20
 """The attempts that did not pass of which the report shows details."""
+_PASSING = (Verdict.PASSED, Verdict.INFORMATIONAL)
 _ATTEMPT_LENGTH = 5_000
 _MOST_CRITERIA = 50
 _MOST_REASONS = 10
@@ -45,7 +46,7 @@ def write(stream: BinaryIO, run: ReportedRun, options: ReportOptions) -> None:
     head = "\n".join(_head(info, summary, options))
     tail = f"\nLook closer: {code_span(options.show or f'fairtrial show {info.id}', _REASON_LENGTH)}\n"
     left_over = LARGEST - len(head) - len(tail) - _REASON_LENGTH
-    text = f"{head}\n{_failures(run.cases, summary, left_over)}{tail}"
+    text = f"{head}\n{_failures(by_case(run.cases, info.attempt_rules), summary, left_over)}{tail}"
     stream.write(text.encode("utf-8", "backslashreplace"))
 
 
@@ -71,6 +72,10 @@ def _head(info: RunInfo, summary: Summary, options: ReportOptions) -> Iterator[s
     if summary.invalid:
         sides = ", ".join(f"{side} {n:,}" for side, n in summary.invalid.items())
         yield f"- {count(sum(summary.invalid.values()), 'attempt')} invalid: {sides}"
+    if summary.attempt_rules:
+        cases = ", ".join(f"{n:,} {verdict}" for verdict, n in summary.case_verdicts.items())
+        total_cases = count(sum(summary.case_verdicts.values()), "case")
+        yield f"- {total_cases}: {cases} (needed: {'; '.join(summary.attempt_rules)})"
     yield ""
     comparison = options.baseline if isinstance(options.baseline, Comparison) else None
     yield from _table(summary, comparison)
@@ -114,21 +119,40 @@ def _estimate(value: str, estimate: Estimate) -> str:
     return f"{value}{f' ({ends})' if ends else ''}"
 
 
-def _failures(results: Iterable[CaseResult], summary: Summary, length: int) -> str:
-    """Return the first attempts that did not pass, folded, in at most `length` characters."""
-    passing = (Verdict.PASSED, Verdict.INFORMATIONAL)
-    total = sum(n for verdict, n in summary.cases.items() if verdict not in passing)
-    problems = ((result, several) for result, several in attempts(results) if result.verdict not in passing)
+def _failures(cases: Iterable[CaseAttempts], summary: Summary, length: int) -> str:
+    """Return the first attempts that did not pass, folded, in at most `length` characters.
+
+    The attempts of a case that passes by its rule are left out.
+    """
+    problems = _problems(cases)
     parts: list[str] = []
     for result, several in islice(problems, LISTED):
         part = _attempt(result, several=several)
         if len(part) > length:
+            problems = chain([(result, several)], problems)
             break
         length -= len(part)
         parts.append(part)
-    if len(parts) < total:
-        parts.append(f"\n… and {count(total - len(parts), 'more attempt')} that did not pass\n")
+    if more := _count_rest(problems, summary, len(parts)):
+        parts.append(f"\n… and {count(more, 'more attempt')} that did not pass\n")
     return "".join(parts)
+
+
+def _problems(cases: Iterable[CaseAttempts]) -> Iterator[tuple[CaseResult, bool]]:
+    """Yield the attempts that did not pass of cases that did not pass, and whether a case has several attempts."""
+    for attempts in cases:
+        if attempts.verdict not in _PASSING:
+            for result in attempts.results:
+                # By the mean of a criterion, a case may fail although each of its attempts has no problem of its own.
+                if result.verdict not in _PASSING or not any(own.verdict not in _PASSING for own in attempts.results):
+                    yield result, len(attempts.results) > 1
+
+
+def _count_rest(problems: Iterable[object], summary: Summary, listed: int) -> int:
+    """Return how many problems are not listed. If each case has one attempt, the summary knows without reading on."""
+    if sum(summary.cases.values()) == sum(summary.case_verdicts.values()):
+        return sum(n for verdict, n in summary.cases.items() if verdict not in _PASSING) - listed
+    return sum(1 for _ in problems)
 
 
 def _attempt(result: CaseResult, *, several: bool) -> str:

@@ -1,6 +1,7 @@
 """Which criteria does an `eval_config` of agents-cli ask for?
 
-Its metrics have no thresholds: they inform, unless our own key `thresholds` says otherwise.
+Its metrics have no thresholds: they inform, unless our own key `thresholds` says otherwise. `attempts` is our own
+key, too.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from fairtrial.config.spelling import spellings
 from fairtrial.errors import nearest
 from fairtrial.formats.reading import Diagnostics, Place, pointer
 
-CONFIG = spellings("metrics_to_run", "custom_metrics", "thresholds")
+CONFIG = spellings("metrics_to_run", "custom_metrics", "thresholds", "attempts")
 METRICS = {
     "multi_turn_task_success": "multi_turn_task_success_v1",
     "multi_turn_trajectory_quality": "multi_turn_trajectory_quality_v1",
@@ -91,7 +92,8 @@ def config(raw: Any, reading: Diagnostics) -> EvalConfig:
     if not names:
         reading.error((), "must name at least one metric in 'metrics_to_run'")
     used = tuple(part for name, part in custom.items() if part and name in names)
-    return EvalConfig(tuple(criteria.values()), used, informs=True)
+    attempts = ConfigPart("attempts", fields["attempts"], "/attempts") if "attempts" in fields else None
+    return EvalConfig(tuple(criteria.values()), used, informs=True, attempts=attempts)
 
 
 def _is_name(name: Any, at: Place, reading: Diagnostics) -> bool:
