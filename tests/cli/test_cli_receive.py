@@ -43,7 +43,7 @@ def test_ctrl_c_scores_what_is_finished_and_keeps_the_rest() -> None:
     done = finish(process)
     assert done.code == 0, done.err
     assert json.loads(done.out)["verdict"] == "passed"
-    assert "1 traces are stored and not scored yet" in done.err
+    assert "stored 1 trace that the run has not scored yet" in done.err
 
 
 @pytest.mark.parametrize(
