@@ -151,6 +151,9 @@ _HOMES = {
     "Forwarder": "fairtrial.platforms.forwarding",
     "pull": "fairtrial.api.pulling",
     "PullReport": "fairtrial.api.pulling",
+    "push": "fairtrial.api.pushing",
+    "pull_labels": "fairtrial.api.pushing",
+    "scores_to_push": "fairtrial.api.pushing",
 }
 __all__ = sorted(_HOMES)  # noqa: PLE0605  (names are imported when first used)
 
@@ -206,6 +209,9 @@ if TYPE_CHECKING:
     from fairtrial.api.planning import resume as resume
     from fairtrial.api.pulling import PullReport as PullReport
     from fairtrial.api.pulling import pull as pull
+    from fairtrial.api.pushing import pull_labels as pull_labels
+    from fairtrial.api.pushing import push as push
+    from fairtrial.api.pushing import scores_to_push as scores_to_push
     from fairtrial.api.receiving import Receiver as Receiver
     from fairtrial.api.receiving import open_receiver as open_receiver
     from fairtrial.api.reception_plan import ReceptionPlan as ReceptionPlan

@@ -8,7 +8,7 @@ import click
 
 from fairtrial.cli import flags
 from fairtrial.cli.output_files import FileToWrite
-from fairtrial.text.display import count
+from fairtrial.text.display import count, visible_line
 
 
 @click.command()
@@ -16,10 +16,35 @@ from fairtrial.text.display import count
 @click.option(
     "--add", "files", multiple=True, type=click.Path(path_type=Path), metavar="FILE", help="Add labels. Repeatable."
 )
+@click.option(
+    "--from",
+    "source",
+    metavar="SERVICE",
+    help="Add the scores that people gave in langfuse, phoenix, langsmith or mlflow, or in a file of OTLP.",
+)
+@click.option(
+    "--criterion",
+    "names",
+    multiple=True,
+    metavar="NAME=CRITERION",
+    help="With --from: scores of this name are labels of this criterion. Repeatable.",
+)
+@click.option("--project", default="", metavar="NAME", help="With --from: the project of the service.")
+@click.option("--url", default="", metavar="URL", help="With --from: the address of the service.")
 @click.option("--ignore-unknown", is_flag=True, help="Leave out rows that are not of this run, and count them.")
 @click.option("-o", "--output", type=FileToWrite(), metavar="FILE", help="Write a .csv file, or .jsonl for JSON lines.")
 @flags.stored
-def labels(run: str, files: tuple[Path, ...], ignore_unknown: bool, output: Path | None, store: str) -> None:
+def labels(
+    run: str,
+    files: tuple[Path, ...],
+    source: str | None,
+    names: tuple[str, ...],
+    project: str,
+    url: str,
+    ignore_unknown: bool,
+    output: Path | None,
+    store: str,
+) -> None:
     """List the labels that people gave to a run, and how far these people agree.
 
     RUN is the beginning of the id of a run. Of several labels of a person on one outcome, the last counts. In CSV, a
@@ -29,6 +54,7 @@ def labels(run: str, files: tuple[Path, ...], ignore_unknown: bool, output: Path
     fairtrial labels 20260102
     fairtrial labels 20260102 -o labels.csv
     fairtrial labels 20260102 --add ann.csv --add ben.jsonl
+    fairtrial labels 20260102 --from langfuse --criterion helpful=final_response_match_v2
     """  # noqa: D301
     from fairtrial import api
     from fairtrial.cli.console import console, reader_may_leave
@@ -38,6 +64,15 @@ def labels(run: str, files: tuple[Path, ...], ignore_unknown: bool, output: Path
         unknown = api.add_labels(stored_run, files, ignore_unknown=ignore_unknown)
         if unknown:
             click.echo(f"rows left out because they are not of this run: {unknown}", err=True)
+    if source is not None:
+        pairs = dict(name.partition("=")[::2] for name in names)
+        if not all(pairs.values()):
+            raise click.BadParameter("must be NAME=CRITERION", param_hint="--criterion")
+        report = api.pull_labels(stored_run, source, url=url, project=project, names=pairs)
+        click.echo(f"labels added from {source}: {report.added}", err=True)
+        if report.unknown_names:
+            listed = visible_line(", ".join(report.unknown_names))
+            click.echo(f"scores left out because they name no criterion of this run: {listed}", err=True)
     if output is not None:
         rows = list(api.labels_as_rows(stored_run))
         api.sample_file(rows, output)

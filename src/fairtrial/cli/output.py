@@ -21,6 +21,7 @@ from fairtrial.cli.console import console, reader_may_leave
 from fairtrial.cli.github import is_github, step_summary, without_commands, write_annotations
 from fairtrial.cli.output_files import inputs_of, store_file
 from fairtrial.cli.progress import Progress
+from fairtrial.cli.pushing_flags import push_options, push_run
 from fairtrial.cli.report_files import ReportFiles, report_options
 from fairtrial.errors import UsageError
 from fairtrial.records.result import CaseResult, Verdict
@@ -46,6 +47,8 @@ class Output:
     verbose: bool = False
     full: bool = False
     github: bool = False
+    push: str | None = None
+    yes: bool = False
 
     def only_report_on_stdout(self) -> AbstractContextManager[object]:
         """Send the prints of agents, metrics and their processes to stderr, if stdout is for a report."""
@@ -120,6 +123,7 @@ _OPTIONS = (
     click.option("--name", metavar="TEXT", help="A name for the run; `fairtrial runs --name` finds it."),
     click.option("--tag", "tags", multiple=True, metavar="TEXT", help="A tag for the run. Repeatable."),
     click.option("--failed-from", metavar="RUN", help="Only cases that did not pass in an earlier run."),
+    push_options,
     click.option("--exitfirst", "-x", is_flag=True, help="Stop at the first attempt that does not pass."),
 )
 
@@ -146,10 +150,13 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
         tags: tuple[str, ...],
         failed_from: str | None,
         exitfirst: bool,
+        push: str | None,
+        yes: bool,
         **other_options: Any,
     ) -> Any:
         in_github = is_github() if github is None else github
-        output = Output(with_step_summary(reports) if in_github else reports, quiet, verbose, full, in_github)
+        output_reports = with_step_summary(reports) if in_github else reports
+        output = Output(output_reports, quiet, verbose, full, in_github, push, yes)
         labels = RunLabels(name or "", tags, failed_from, exitfirst)
         common = Common(config, lenient, allow_code, only, thresholds, concurrency, store, output, labels)
         return command(*args, common=common, **other_options)
@@ -243,6 +250,8 @@ def report_run(run: Run, url: str | None, output: Output) -> int:
             write_annotations(stream, run)
     if problems:
         raise UsageError("\n".join(problems))
+    if output.push is not None:
+        push_run(run, output.push, yes=output.yes)
     decision = run.summary.decision
     code = _EXIT[run.verdict] if decision is None else _DECIDED[decision.verdict]
     if decision is None and code == exit_codes.UNSCORED and options.allow_unscored:

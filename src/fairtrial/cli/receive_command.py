@@ -14,6 +14,7 @@ from fairtrial.cli import exit_codes, flags
 from fairtrial.cli.dotenv_files import read_environment
 from fairtrial.cli.judge_flags import asking_options, judges_of
 from fairtrial.cli.output import Output, announce, report_run
+from fairtrial.cli.pushing_flags import push_options
 from fairtrial.cli.report_files import ReportFiles, report_options
 from fairtrial.cli.trace_flags import trace_options, traces_of
 from fairtrial.errors import UsageError, lacks_extra
@@ -87,6 +88,7 @@ def _read_seconds(ctx: click.Context, option: click.Parameter, value: str) -> fl
 @trace_options
 @asking_options
 @report_options
+@push_options
 @click.option("--store", default=api.DEFAULT_URL, show_default=True, metavar="URL", help="Any SQLAlchemy URL.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but the verdict at the end.")
 def receive(
@@ -103,6 +105,8 @@ def receive(
     allow_code: bool,
     concurrency: int,
     reports: ReportFiles,
+    push: str | None,
+    yes: bool,
     store: str,
     quiet: bool,
     **options: Any,
@@ -145,7 +149,7 @@ def receive(
         judges=judges_of(options),
         traces=traces_of(options),
     )
-    output = Output(reports, quiet)
+    output = Output(reports, quiet, push=push, yes=yes)
     announce(plan.plan, output)
     with ExitStack() as stack:
         receiver = api.open_receiver(plan, store, is_new=is_new)

@@ -62,7 +62,8 @@ class Langfuse:
         for score in scores:
             if score.value is None:
                 continue  # Langfuse has no score without a value
-            place = {"sessionId": score.session_id} if score.session_id else {"traceId": score.trace_id}
+            is_of_session = score.scope == "conversation" and score.session_id
+            place = {"sessionId": score.session_id} if is_of_session else {"traceId": score.trace_id}
             body = {
                 "id": score.id,
                 **place,
@@ -76,8 +77,9 @@ class Langfuse:
 
     def labels(self, places: Iterable[PushedScore]) -> Iterator[GivenLabel]:
         """Yield the scores of source ANNOTATION on the traces and the sessions of a run."""
-        traces = {place.trace_id for place in places}
-        sessions = {place.conversation_id for place in places if place.conversation_id}
+        scores = list(places)
+        traces = {score.trace_id for score in scores}
+        sessions = {score.session_id for score in scores if score.session_id}
         number, has_more = 1, True
         while has_more:
             query = [("page", str(number)), ("limit", "100"), ("source", "ANNOTATION")]

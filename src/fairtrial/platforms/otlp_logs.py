@@ -48,7 +48,7 @@ def _record(score: PushedScore) -> Json:
         "gen_ai.evaluation.score.label": score.label or None,
         "gen_ai.evaluation.explanation": score.explanation or None,
         "gen_ai.response.id": score.response_id or None,
-        "gen_ai.conversation.id": score.conversation_id or None,
+        "gen_ai.conversation.id": score.session_id or None,
         "error.type": "unscored" if score.value is None else None,
         "error.message": score.problem or None,
         "fairtrial.score.id": score.id,

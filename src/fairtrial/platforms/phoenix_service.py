@@ -66,7 +66,7 @@ class Phoenix:
         kinds = {
             "span": {score.span_id for score in scores if score.span_id},
             "trace": {score.trace_id for score in scores if score.trace_id},
-            "session": {score.conversation_id for score in scores if score.conversation_id},
+            "session": {score.session_id for score in scores if score.session_id},
         }
         for kind, ids in kinds.items():
             ordered = sorted(ids)
@@ -97,9 +97,9 @@ class Phoenix:
 
 
 def _place_of(score: PushedScore) -> tuple[str, dict[str, str]]:
-    if score.session_id:
+    if score.session_id and score.scope == "conversation":
         return "session_annotations", {"session_id": score.session_id}
-    if score.span_id:
+    if score.span_id and score.scope == "invocation":
         return "span_annotations", {"span_id": score.span_id}
     return "trace_annotations", {"trace_id": score.trace_id}
 

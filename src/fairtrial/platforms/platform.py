@@ -34,7 +34,8 @@ class PushedScore(Record, frozen=True):
     """A score on its way to a service. `id` stays the same when the score is pushed again.
 
     `value` is None if the criterion could not be scored, and `problem` then says why. `trace_id` and `span_id` are
-    those of the source. `session_id` is empty if the score is about one invocation.
+    those of the source: the root span of the invocation, or of the last one if the score is about the `conversation`.
+    `session_id` is the id of the conversation in the source, empty if the source has none.
     """
 
     id: str
@@ -48,7 +49,7 @@ class PushedScore(Record, frozen=True):
     problem: str = ""
     annotator: Annotator = "CODE"
     response_id: str = ""
-    conversation_id: str = ""
+    scope: Literal["invocation", "conversation"] = "conversation"
     metadata: dict[str, Json] = {}
     time: int = 0
 
