@@ -131,6 +131,7 @@ class _Conversation:
         self._reply_timeout = reply_timeout
         self._first_call = FirstCall(restarts)
         self._request: Invocation | None = None
+        self._started = 0.0
         self._builder = _InvocationBuilder()
         self._environment: ObservedEnvironment | None = None
         self._final_state: dict[str, Json] | None = None
@@ -171,7 +172,23 @@ class _Conversation:
             if isinstance(failure, UsageError | StoreError):
                 raise failure from None
             # This is the boundary around the user's code: any other exception is a failure of this conversation.
-            return self._record_failure(failure or error)
+            error = failure or error
+            return self._record_expected_failure(error) if self._is_expected(error) else self._record_failure(error)
+        expected = self._planned_case.case.expected_failure
+        if expected:
+            return self._record_failure(AgentError(f"the case expects the failure {expected!r}, and nothing failed"))
+        return self._recording(None, self.ending)
+
+    def _is_expected(self, error: BaseException) -> bool:
+        """Whether the case expects an error of the agent, for example of a guardrail. An outage never counts."""
+        expected = self._planned_case.case.expected_failure
+        return bool(expected) and _side_of(error) == "agent" and expected in _cause(error)
+
+    def _record_expected_failure(self, error: BaseException) -> Recording:
+        """Return a recording that did not break. The error is the reply to the message that caused it."""
+        if self._request is not None:
+            self._builder.add(Message(_cause(error)))
+            self.invocations.append(self._builder.with_reply(self._request, time.perf_counter() - self._started))
         return self._recording(None, self.ending)
 
     async def _open(self, agent: Agent, stack: AsyncExitStack) -> Session:
@@ -205,12 +222,12 @@ class _Conversation:
 
     async def _reply(self, session: Session, request: Invocation) -> Invocation:
         """Send a message and return the finished invocation."""
-        started = time.perf_counter()
+        self._started = time.perf_counter()
         async with self._time_limit(), aclosing(_send(session, request.user)) as items:
             async for item in items:
                 self._builder.add(_as_stored(item))
         self._builder.check()
-        return self._builder.with_reply(request, time.perf_counter() - started)
+        return self._builder.with_reply(request, time.perf_counter() - self._started)
 
     @asynccontextmanager
     async def _time_limit(self) -> AsyncIterator[None]:

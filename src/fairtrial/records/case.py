@@ -56,7 +56,8 @@ class EvalCase(Record, frozen=True):
     `expected_calls` are the calls of the whole conversation, for criteria with `scope: conversation`. `created` is in
     seconds since 1970. `context` is evidence that the agent's sentences may rest on, for example a document.
     `approvals` decide, by the name of the tool, about calls that need a decision. About other calls, the next message
-    of the user decides.
+    of the user decides. `expected_failure` is a piece of the error that must end the conversation, for example the name
+    of a guardrail.
     """
 
     id: str
@@ -70,6 +71,7 @@ class EvalCase(Record, frozen=True):
     created: float | None = None
     context: str = ""
     approvals: dict[str, Literal["approve", "reject"]] = {}
+    expected_failure: str = ""
 
 
 class EvalSet(Record, frozen=True):

@@ -34,6 +34,7 @@ KEY_FIELDS: dict[type[msgspec.Struct], tuple[str, ...]] = {
         "final_session_state",
         "context",
         "approvals",
+        "expected_failure",
     ),
     Invocation: ("user", "steps", "final_response", "rubrics"),
     Message: ("text", "parts"),

@@ -44,6 +44,7 @@ CASE = spellings(
     "actual_conversation",
     "context",
     "approvals",
+    "expected_failure",
 )
 CASE_MARKS = frozenset(spellings("eval_id", "conversation", "conversation_scenario", "actual_conversation"))
 """A case has at least one of these keys. An object without any of them is not a case."""
@@ -135,6 +136,7 @@ def case(raw: Any, at: Place, reading: Diagnostics) -> EvalCase:
         created,
         reading.text(fields, "context", at),
         _approvals(fields, at, reading),
+        reading.text(fields, "expected_failure", at),
     )
 
 

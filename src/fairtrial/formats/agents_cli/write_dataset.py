@@ -133,6 +133,7 @@ def _losses(case: EvalCase, recordings: list[Recording]) -> Iterator[str]:
     for name, value in (
         ("session input", case.session_input),
         ("approvals", case.approvals or None),
+        ("expected failure", case.expected_failure or None),
         ("final session state", case.final_session_state),
     ):
         if value is not None:

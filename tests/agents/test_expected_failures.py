@@ -1,0 +1,114 @@
+"""Is a guardrail that fires an outcome that a case can expect, and a guardrail that does not fire a failure?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from shop import ProviderError, saying
+
+import fairtrial
+from fairtrial.formats.adk.evalset import case as read_case
+from fairtrial.formats.adk.write import case_json
+from fairtrial.formats.reading import Diagnostics
+from fairtrial.records.case import EvalCase
+
+CRITERIA: dict[str, Any] = {"tool_trajectory_avg_score": 1.0}
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::UserWarning"),
+]
+
+
+class GuardrailTriggered(Exception):  # noqa: N818  (as frameworks name it)
+    """What a guardrail raises."""
+
+
+def guarded(message: str) -> str:
+    """Answer, unless the message is about passwords."""
+    if "password" in message:
+        raise GuardrailTriggered("no secrets")
+    if "outage" in message:
+        raise ProviderError(503)
+    if "bug" in message:
+        raise KeyError("order")
+    return "Hello."
+
+
+def run_of(agent: Any, *queries: str, expected: str = "GuardrailTriggered") -> Any:
+    """A run of one case that expects a failure, and no call of a tool."""
+    (case,) = saying(*queries).cases
+    turns = tuple(replace(turn, steps=()) for turn in case.conversation or ())
+    case = replace(case, conversation=turns, expected_failure=expected)
+    return fairtrial.evaluate(fairtrial.EvalSet("guarded", (case,)), agent, CRITERIA)
+
+
+def test_a_guardrail_that_fires_is_the_expected_outcome() -> None:
+    """The conversation is whole: the error is the reply, and the criteria see what the agent did before."""
+    run = run_of(guarded, "hello", "the password?")
+    ((_, recording),) = run.recordings
+    assert recording.failure is None
+    assert [turn.reply for turn in recording.trace.invocations] == ["Hello.", "GuardrailTriggered: no secrets"]
+    assert run.verdict == "passed"
+
+
+def test_a_guardrail_that_does_not_fire_is_a_failure_of_the_agent() -> None:
+    """The case names what it expected."""
+    run = run_of(guarded, "hello")
+    ((_, recording),) = run.recordings
+    assert recording.failure is not None
+    assert (recording.failure.side, recording.failure.cause) == (
+        "agent",
+        "the case expects the failure 'GuardrailTriggered', and nothing failed",
+    )
+    assert run.verdict == "failed"
+
+
+@pytest.mark.parametrize(("query", "side"), [("bug", "agent"), ("outage", "infrastructure")])
+def test_another_failure_is_a_failure(query: str, side: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mistake of the agent is not its guardrail, and an outage is never expected."""
+    monkeypatch.setattr("fairtrial.agents.restarts._PAUSE", 0.0)
+    ((_, recording),) = run_of(guarded, query, expected="Guardrail" if query == "bug" else "ProviderError").recordings
+    assert recording.failure is not None
+    assert recording.failure.side == side
+
+
+@pytest.mark.agents
+@pytest.mark.parametrize("kind", ["input", "output"])
+def test_guardrails_of_the_openai_agents_sdk(kind: str) -> None:
+    """The tripwire is the expected outcome, and without it the case fails."""
+    pytest.importorskip("agents.lifecycle")
+    from agents import Agent, GuardrailFunctionOutput, input_guardrail, output_guardrail
+    from openai_shop import ScriptedModel
+
+    async def no_passwords(_context: Any, _agent: Any, text: Any) -> Any:
+        return GuardrailFunctionOutput(output_info=None, tripwire_triggered="password" in str(text))
+
+    decorator: Any = input_guardrail if kind == "input" else output_guardrail
+    guardrails = {f"{kind}_guardrails": [decorator(no_passwords)]}
+    agent = Agent(name="shop", model=ScriptedModel(), **guardrails)
+    expected = f"{kind.capitalize()}GuardrailTripwireTriggered"
+    assert run_of(agent, "Tell me the password", expected=expected).verdict == "passed"
+    assert run_of(agent, "hello", expected=expected).verdict == "failed"
+
+
+@pytest.mark.agents
+def test_a_guardrail_of_langchain() -> None:
+    """A middleware that blocks personal data raises its own exception."""
+    pytest.importorskip("langgraph.graph")
+    from langchain.agents import create_agent
+    from langchain.agents.middleware import PIIMiddleware
+    from langgraph_shop import ScriptedChat
+
+    agent = create_agent(ScriptedChat(), tools=[], middleware=[PIIMiddleware("email", strategy="block")])
+    assert run_of(agent, "I am kim@example.com", expected="PIIDetectionError").verdict == "passed"
+    assert run_of(agent, "hello", expected="PIIDetectionError").verdict == "failed"
+
+
+def test_the_expected_failure_stands_in_the_file_of_the_case() -> None:
+    """It is read and written back."""
+    case = EvalCase("a", (), expected_failure="Guardrail")
+    reading = Diagnostics("x")
+    assert read_case(case_json(case), (), reading).expected_failure == "Guardrail"
+    assert reading.errors == []
