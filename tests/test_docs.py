@@ -24,6 +24,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -168,6 +169,18 @@ def test_real_traces_of_langfuse_give_the_output_on_their_page(reader: Reader, s
     place = next(place for place, block in enumerate(page) if block.language == "console")
     reader.follow(page[place]._replace(language="sh", code=page[place].code.rstrip() + "  # exits with 1"))
     reader.follow(page[place + 1]._replace(follows=True))
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("name", sorted(path.stem for path in (ROOT / "docs" / "how-to" / "traces").glob("*.md")))
+def test_traces_of_a_tool_give_the_output_on_its_page(name: str, reader: Reader, shared: Path) -> None:
+    """The commands of fairtrial run on real files, and the next block of text is their output."""
+    page = list(blocks((ROOT / "docs" / "how-to" / "traces" / f"{name}.md").read_text(encoding="utf-8")))
+    (reader.folder / "traces").symlink_to(shared / "data" / "traces")
+    for command, output in pairwise(page):
+        if command.code.startswith("fairtrial "):
+            reader.follow(command._replace(language="sh"))
+            reader.follow(output._replace(follows=True))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

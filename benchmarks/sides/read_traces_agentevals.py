@@ -1,0 +1,46 @@
+"""Which conversations does agentevals-cli find in files of traces? Prints them as JSON, and the CPU seconds."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from typing import Any
+
+from agentevals.genai.extract import extract_conversation
+from agentevals.genai.grouping import group_traces
+from agentevals.loader import load_traces
+
+
+def text_of(messages: list[dict[str, Any]]) -> str:
+    """Return the texts of messages."""
+    parts = [part for message in messages for part in message.get("parts") or ()]
+    return "\n".join(str(part["content"]) for part in parts if part.get("type") == "text" and part.get("content"))
+
+
+def turn(raw: Any) -> dict[str, Any]:
+    """Return a turn: the user's text, the calls and the reply."""
+    calls = [[call.name, call.arguments] for call in raw.tool_calls]
+    return {"user": text_of(raw.user_input), "calls": calls, "reply": text_of(raw.final_output)}
+
+
+def conversations(path: str) -> list[list[dict[str, Any]]]:
+    """Return the conversations of a file, each as its turns."""
+    groups = group_traces(load_traces(path), True)
+    return [[turn(raw) for raw in extract_conversation(traces, key).turns] for key, traces in groups]
+
+
+def main() -> None:
+    """Read each file of the arguments. A file that is refused has its problem."""
+    before = time.process_time()
+    found: dict[str, Any] = {}
+    for path in sys.argv[1:]:
+        try:
+            found[path] = conversations(path)
+        except Exception as error:  # the problem is the result
+            found[path] = f"{type(error).__name__}: {error}"
+    print(json.dumps({"cpu": time.process_time() - before, "files": found}, default=str))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,147 @@
+"""Which traces do fairtrial and agentevals-cli understand, and how fast are they?
+
+    python benchmarks/traces.py --peer PYTHON --traces FOLDER
+
+The folder holds files of traces and `expected.json`, which says what is in each file. `--peer` is the Python of an
+environment with agentevals-cli. Prints a table in Markdown, a row for each kind of files.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import re
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import measuring
+
+_CONVERSATIONS = 400
+_SIZES = (1_000, 3_000)
+_TIMES = 3
+_DIALOGUE = "google-adk/v1_two_turns.traces.jsonl"
+_ID = re.compile(r'"(?:traceId|spanId|parentSpanId)":"([0-9a-f]+)"')
+_SESSION = re.compile(r'"gcp.vertex.agent.session_id","value":\{"stringValue":"([^"]+)"')
+
+Entry = dict[str, Any]
+
+
+def main() -> None:
+    """Print the table, then the times, then the memory."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--peer", required=True, help="the Python of an environment with agentevals-cli")
+    parser.add_argument("--traces", required=True, type=Path, help="the folder with the files and expected.json")
+    arguments = parser.parse_args()
+    peer = str(Path(arguments.peer).absolute())
+    compare_understanding(peer, arguments.traces)
+    with tempfile.TemporaryDirectory() as folder:
+        compare_speed(peer, arguments.traces / _DIALOGUE, Path(folder) / "dialogues.jsonl")
+        measure_memory(arguments.traces / _DIALOGUE, Path(folder) / "large.jsonl")
+
+
+def compare_understanding(peer: str, traces: Path) -> None:
+    """Print for each kind in how many files both tools find what is in them."""
+    entries: list[Entry] = json.loads((traces / "expected.json").read_bytes())
+    ours = read(measuring.OURS, "read_traces_fairtrial.py", entries, traces, "+")
+    theirs = read(peer, "read_traces_agentevals.py", entries, traces, "")
+    counts: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
+    for entry in entries:
+        for kind in (str(Path(entry["files"][0]).parent), "all"):
+            row = counts[kind]
+            row[0] += 1
+            row[1] += meets(ours[entry["files"][0]], entry)
+            row[2] += meets(theirs[entry["files"][0]], entry)
+    print("| kind | files | fairtrial | agentevals-cli |\n|---|---|---|---|")
+    for kind, (files, our_count, their_count) in counts.items():
+        if kind != "all":
+            print(f"| {kind} | {files} | {our_count} | {their_count} |")
+    print("| **all** | {} | {} | {} |".format(*counts["all"]), flush=True)
+
+
+def read(python: str, script: str, entries: list[Entry], traces: Path, joined_by: str) -> dict[str, Any]:
+    """Return what a tool finds, by the first file of each entry. agentevals-cli takes one file at a time."""
+    names = [joined_by.join(entry["files"]) if joined_by else entry["files"][0] for entry in entries]
+    paths = [joined_by.join(str(traces / part) for part in name.split("+")) for name in names]
+    found = measuring.run([python, measuring.SIDES / script, *paths]).said["files"]
+    return {entry["files"][0]: found[path] for entry, path in zip(entries, paths, strict=True)}
+
+
+def meets(found: Any, entry: Entry) -> bool:
+    """Whether the conversations, turns, calls and texts are those of the expectation, as far as it states them."""
+    if not isinstance(found, list) or len(found) != entry["totals"]["recordings"]:
+        return False
+    turns = [turn for conversation in found for turn in conversation]
+    if len(turns) != entry["totals"]["invocations"]:
+        return False
+    calls = entry["totals"].get("tool_calls")
+    if calls is not None and sum(len(turn["calls"]) for turn in turns) != calls:
+        return False
+    expected = [turn for recording in entry.get("recordings", ()) for turn in recording["invocations"]]
+    return all(is_same_turn(turn, wanted, entry) for turn, wanted in zip(turns, expected, strict=False))
+
+
+def is_same_turn(turn: Entry, wanted: Entry, entry: Entry) -> bool:
+    """Whether a turn is the expected one. Null in the expectation means that it does not say."""
+    for key in ("user", "reply"):
+        if wanted.get(key) is not None and key not in wanted.get("withheld", ()) and "reply_contains" not in entry:
+            if turn[key].strip() != wanted[key].strip():
+                return False
+    if entry.get("count_calls_only"):
+        return len(turn["calls"]) == len(wanted["calls"])
+    names = [name for name, _ in wanted["calls"]]
+    if [name for name, _ in turn["calls"]] != names:
+        return False
+    pairs = zip(turn["calls"], wanted["calls"], strict=True)
+    checks_args = not entry.get("check_names_only")
+    return all(not checks_args or args is None or got == args for (_, got), (_, args) in pairs)
+
+
+def write_dialogues(source: Path, target: Path, count: int) -> float:
+    """Write copies of a conversation with ids of their own, a line for each. Return the MB of the file."""
+    line = source.read_text(encoding="utf-8").strip()
+    ids, session = sorted(set(_ID.findall(line))), _SESSION.findall(line)[0]
+    pattern = re.compile("|".join(map(re.escape, [*ids, session])))
+    digits = random.Random(1)
+    with target.open("w", encoding="utf-8") as file:
+        for number in range(count):
+            names = {each: f"{digits.getrandbits(4 * len(each)):0{len(each)}x}" for each in ids} | {
+                session: f"s{number}"
+            }
+            file.write(pattern.sub(lambda match, names=names: names[match[0]], line) + "\n")
+    return target.stat().st_size / 1e6
+
+
+def compare_speed(peer: str, source: Path, file: Path) -> None:
+    """Print the CPU seconds that both tools take for the same conversations, imports not counted."""
+    size = write_dialogues(source, file, _CONVERSATIONS)
+    measuring.heading(f"{_CONVERSATIONS} conversations of google-adk, {size:.1f} MB of OTLP as JSON lines")
+
+    def side(python: str, script: str) -> float:
+        said = measuring.run([python, measuring.SIDES / script, file]).said
+        assert len(said["files"][str(file)]) == _CONVERSATIONS
+        return float(said["cpu"])
+
+    ours, theirs = measuring.in_turn(
+        lambda: side(measuring.OURS, "read_traces_fairtrial.py"),
+        lambda: side(peer, "read_traces_agentevals.py"),
+        times=_TIMES,
+    )
+    print(f"  CPU: fairtrial {ours:.2f} s, agentevals-cli {theirs:.2f} s")
+    measuring.target("CPU, ours / theirs", ours / theirs, "", at_most=0.25)
+
+
+def measure_memory(source: Path, file: Path) -> None:
+    """Print how CPU and memory of scoring grow with a file that is larger than memory should be."""
+    measuring.heading("`fairtrial score` of a large file of spans, a criterion without a model, no store")
+    for count in _SIZES:
+        size = write_dialogues(source, file, count)
+        taken = measuring.run([measuring.OURS, measuring.SIDES / "score_spans.py", file])
+        print(f"  {count:,} conversations, {size:.0f} MB: {taken.cpu:.0f} s of CPU, {taken.peak_mb:.0f} MB", flush=True)
+    measuring.target("peak memory", taken.peak_mb, "MB", at_most=500)
+
+
+if __name__ == "__main__":
+    main()
