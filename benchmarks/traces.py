@@ -85,10 +85,9 @@ def meets(found: Any, entry: Entry) -> bool:
 
 def is_same_turn(turn: Entry, wanted: Entry, entry: Entry) -> bool:
     """Whether a turn is the expected one. Null in the expectation means that it does not say."""
-    for key in ("user", "reply"):
-        if wanted.get(key) is not None and key not in wanted.get("withheld", ()) and "reply_contains" not in entry:
-            if turn[key].strip() != wanted[key].strip():
-                return False
+    texts = [key for key in ("user", "reply") if wanted.get(key) is not None and "reply_contains" not in entry]
+    if any(turn[key].strip() != wanted[key].strip() for key in texts if key not in wanted.get("withheld", ())):
+        return False
     if entry.get("count_calls_only"):
         return len(turn["calls"]) == len(wanted["calls"])
     names = [name for name, _ in wanted["calls"]]

@@ -37,7 +37,7 @@ def main() -> None:
     for path in sys.argv[1:]:
         try:
             found[path] = conversations(path)
-        except Exception as error:  # the problem is the result
+        except Exception as error:  # noqa: BLE001 - the problem is the result
             found[path] = f"{type(error).__name__}: {error}"
     print(json.dumps({"cpu": time.process_time() - before, "files": found}, default=str))
 
