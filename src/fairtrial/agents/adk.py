@@ -24,12 +24,13 @@ from fairtrial.importing import import_extra, import_failure, import_object
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase, SessionInput
 from fairtrial.records.record import Json
-from fairtrial.records.trace import About, AgentDetails, Approval, Part, ToolCall
+from fairtrial.records.trace import About, AgentDetails, Approval, Part, ToolCall, Usage
 
 EXTRA = "agents-adk"
 _USER = "test_user_id"
 _STEERING = ("transfer_to_agent", "set_model_response", "finish_task")
 _TOOLS_AT_ONCE = 64
+_USAGE_KEYS = ("usage_metadata", "model_version")
 
 
 def agent_at(target: str) -> AdkAgent:
@@ -173,6 +174,7 @@ class AdkSession:
         self._runner = runner
         self._session = session
         self._watch = watch
+        watch.session_id = session.id
         self._state: dict[str, Json] = plain(session.state)
         self._approvals = approvals
         self._waiting: dict[str, ToolCall] = {}
@@ -229,6 +231,9 @@ class AdkSession:
                 self._waiting |= confirmations_in(items)
                 for item in items:
                     yield item
+        for usage in self._watch.nested_usages:
+            yield usage
+        self._watch.nested_usages = []
         yield self._watch.times.durations
         session = await self._runner.session_service.get_session(app_name=self._runner.app_name, **ids)
         self._state = plain(session.state)
@@ -253,6 +258,8 @@ def _threaded() -> Any:
 class _Watch:
     """The requests to the models in one invocation, and the times of models and tools."""
 
+    session_id = ""
+
     def __init__(self) -> None:
         self.begin()
 
@@ -260,6 +267,14 @@ class _Watch:
         """Begin a new invocation."""
         self.agents: dict[str, AgentDetails] = {}
         self.times = Stopwatch()
+        self.nested_usages: list[Usage] = []
+
+    def note_response(self, session_id: str, response: Any) -> None:
+        """Note the tokens of an agent that is a tool. It runs in a session of its own, and its events stay there."""
+        if session_id == self.session_id or response.partial:
+            return
+        raw = {"author": "nested", **plain(response.model_dump(exclude_none=True, include={*_USAGE_KEYS}))}
+        self.nested_usages += [item for item in items_of_event(raw, is_final=False) if isinstance(item, Usage)]
 
     def note_request(self, name: str, request: Any) -> None:
         """Note the request of an agent. As in ADK, the instructions of its first request count, and all its tools."""
@@ -324,8 +339,9 @@ def _plugin(watch: _Watch, environment: Environment | None) -> Any:
                     {name: _route_tool(tool, environment) for name, tool in llm_request.tools_dict.items()}
                 )
 
-        async def after_model_callback(self, *, callback_context: Any, **_: Any) -> None:
+        async def after_model_callback(self, *, callback_context: Any, llm_response: Any) -> None:
             watch.times.end("model", callback_context.agent_name)
+            watch.note_response(callback_context.session.id, llm_response)
 
         async def on_model_error_callback(self, *, callback_context: Any, **_: Any) -> None:
             watch.times.end("model", callback_context.agent_name)

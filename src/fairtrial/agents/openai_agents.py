@@ -179,6 +179,7 @@ class OpenAISession:
         self._state: Any = None
         self._open_calls: dict[str, ToolCall] = {}
         self._history: list[Any] = []
+        self._usages: list[Usage] = []
         self._agents: dict[str, AgentDetails] = {}
 
     @property
@@ -217,6 +218,9 @@ class OpenAISession:
         """Yield each item of a run when the hooks report it."""
         queue: asyncio.Queue[Item | None] = asyncio.Queue()
         watch = _Watch(queue, self._agents, self._open_calls)
+        # A run that waited goes on with its usage so far. A new run begins to count.
+        self._usages = self._usages if run_input is self._state else []
+        watch.usages = self._usages
         run = asyncio.create_task(self._result(run_input, watch))
         run.add_done_callback(lambda _: queue.put_nowait(None))
         try:
@@ -226,6 +230,8 @@ class OpenAISession:
             run.cancel()
             await asyncio.wait([run])
         result = run.result()
+        for usage in _nested_usages(result.context_wrapper.usage, self._usages):
+            yield usage
         self._waiting = list(result.interruptions)
         self._agent = result.last_agent
         if self._waiting:
@@ -256,6 +262,7 @@ class _Watch:
         self.times = Stopwatch()
         self.agents = agents
         self.has_reply = False
+        self.usages: list[Usage] = []
         self._queue = queue
         self._open_calls = open_calls
 
@@ -273,7 +280,9 @@ class _Watch:
     def note_response(self, agent: Any, response: Any) -> None:
         """Note the response of a model."""
         self.times.end("model", agent.name)
-        self._queue.put_nowait(_usage(response.usage, agent.model))
+        usage = _usage(response.usage, _model_of(agent))
+        self.usages.append(usage)
+        self._queue.put_nowait(usage)
         self.has_reply = False
         for output in response.output:
             for item in _steps(plain(output), agent.name):
@@ -322,6 +331,28 @@ def _usage(counts: Any, model: Any) -> Usage:
         getattr(counts.input_tokens_details, "cached_tokens", None),
         model if isinstance(model, str) else str(getattr(model, "model", "")),
     )
+
+
+def _model_of(agent: Any) -> Any:
+    """Return the model of an agent, or the default of the SDK."""
+    return import_extra("agents.models", EXTRA).get_default_model() if agent.model is None else agent.model
+
+
+def _nested_usages(total: Any, reported: list[Usage]) -> list[Usage]:
+    """Return the tokens of agents that are tools, and add them to the reported tokens.
+
+    The SDK adds the tokens of these agents to those of the run, but reports their requests to no hook.
+    """
+    remaining = [(usage.input_tokens, usage.output_tokens) for usage in reported]
+    nested: list[Usage] = []
+    for entry in getattr(total, "request_usage_entries", None) or ():
+        counts = (entry.input_tokens, entry.output_tokens)
+        if counts in remaining:
+            remaining.remove(counts)
+        else:
+            nested.append(_usage(entry, ""))
+    reported += nested
+    return nested
 
 
 def _declaration(tool: Any) -> dict[str, Any]:

@@ -151,6 +151,8 @@ class PydanticSession:
             for item in watch.take_items():
                 yield item
             raise
+        for usage in _nested_usages(run.usage, watch.usages):
+            yield usage
         self._details = watch.details
         self._history = run.all_messages()
         self._requests = run.result.output if isinstance(run.result.output, self._deferred) else None
@@ -200,6 +202,7 @@ class _Watch:
         self.times = Stopwatch()
         self.details: AgentDetails | None = None
         self.has_reply = False
+        self.usages: list[Usage] = []
         self._outputs: set[str] = set()
         self._items: list[Item] = []
         self._calls = 0
@@ -225,6 +228,7 @@ class _Watch:
             response = await handler(request_context)
         finally:
             self.times.end("model", call)
+        self.usages.append(_usage(response))
         self._items += self._steps(response)
         return response
 
@@ -285,6 +289,19 @@ def _usage(response: Any) -> Usage:
         counts.cache_read_tokens,
         response.model_name or "",
     )
+
+
+def _nested_usages(total: Any, reported: list[Usage]) -> list[Usage]:
+    """Return the tokens of agents that this agent called with its own usage (`usage=ctx.usage`), as one request each.
+
+    The library tells the sum of all requests. The first of the nested requests holds all of their tokens.
+    """
+    count = total.requests - len(reported)
+    if count <= 0:
+        return []
+    input_tokens = total.input_tokens - sum(usage.input_tokens or 0 for usage in reported)
+    output_tokens = total.output_tokens - sum(usage.output_tokens or 0 for usage in reported)
+    return [Usage(input_tokens, output_tokens), *[Usage(0, 0)] * (count - 1)]
 
 
 def _instructions(messages: list[Any], parameters: Any) -> str:
