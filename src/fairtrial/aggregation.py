@@ -9,6 +9,8 @@ from collections.abc import Iterable, Sequence
 from functools import reduce
 from typing import Any, get_args
 
+from msgspec.structs import replace
+
 from fairtrial.metrics.entries import CATALOG
 from fairtrial.records.attempt_rule import (
     ALL,
@@ -125,6 +127,29 @@ class SummaryBuilder:
             case_verdicts={verdict.value: run.by_case[verdict] for verdict in Verdict if run.by_case[verdict]},
             attempt_rules=tuple(run.rules),
         )
+
+
+def scaled_to_population(summary: Summary, drawn: int, population: int) -> Summary:
+    """Return the numbers of a random sample with intervals about a finite population from which it was drawn.
+
+    Both ends of an interval come closer to the estimate by the factor sqrt(1 - drawn / population): a sample of all
+    would leave no doubt about them. Source: Cochran (1977), "Sampling Techniques", section 2.6.
+    """
+    factor = math.sqrt(1 - drawn / population)
+
+    def scaled(estimate: Estimate) -> Estimate:
+        value, low, high = estimate.value, estimate.low, estimate.high
+        if value is None or low is None or high is None:
+            return estimate
+        return replace(estimate, low=value - (value - low) * factor, high=value + (high - value) * factor)
+
+    def scaled_criterion(criterion: CriterionSummary) -> CriterionSummary:
+        valid = criterion.valid
+        if valid is not None:
+            valid = replace(valid, mean=scaled(valid.mean), pass_rate=scaled(valid.pass_rate))
+        return replace(criterion, mean=scaled(criterion.mean), pass_rate=scaled(criterion.pass_rate), valid=valid)
+
+    return replace(summary, criteria=tuple(map(scaled_criterion, summary.criteria)))
 
 
 class _RunTally:

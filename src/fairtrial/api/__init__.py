@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 _HOMES = {
     "add_labels": "fairtrial.api.labelling",
+    "agreement_of_labelers": "fairtrial.api.label_lists",
     "attempt_argument": "fairtrial.config.attempt_options",
     "AttemptFilter": "fairtrial.api.attempt_filter",
     "AttemptOptions": "fairtrial.config.attempt_options",
@@ -28,14 +29,17 @@ _HOMES = {
     "check_trace": "fairtrial.api.suites",
     "Checked": "fairtrial.api.checking",
     "claims_in": "fairtrial.api.gating",
+    "columns_in": "fairtrial.loading.shards",
     "compare": "fairtrial.api.comparing",
     "compare_all": "fairtrial.api.comparing",
     "compare_with_baseline": "fairtrial.api.comparing",
     "comparison_markdown": "fairtrial.reports.markdown_comparison",
+    "connections": "fairtrial.api.pinging",
     "convert": "fairtrial.api.converting",
     "Converted": "fairtrial.api.converting",
-    "connections": "fairtrial.api.pinging",
     "cost_of": "fairtrial.api.pinging",
+    "DatasetOptions": "fairtrial.api.dataset_scoring",
+    "DatasetPlan": "fairtrial.api.dataset_scoring",
     "DEFAULT_MODEL": "fairtrial.llm.model",
     "DEFAULT_URL": "fairtrial.store",
     "DegradationPlan": "fairtrial.api.degrading",
@@ -46,6 +50,8 @@ _HOMES = {
     "EXAMPLES": "fairtrial.api.starting",
     "execute": "fairtrial.api.execution",
     "execute_mutation": "fairtrial.api.mutating",
+    "Executor": "fairtrial.batch.executors",
+    "executor_for": "fairtrial.batch.executors",
     "expect": "fairtrial.api.expecting",
     "export_run": "fairtrial.api.stored_runs",
     "find_entry": "fairtrial.metrics.entries",
@@ -56,10 +62,9 @@ _HOMES = {
     "is_eval_set_name": "fairtrial.api.suites",
     "iter_recordings": "fairtrial.api.eval_files",
     "Judges": "fairtrial.judge.judges",
-    "list_cases": "fairtrial.api.suites",
     "label_report": "fairtrial.api.label_lists",
     "labels_as_rows": "fairtrial.api.label_lists",
-    "agreement_of_labelers": "fairtrial.api.label_lists",
+    "list_cases": "fairtrial.api.suites",
     "load_eval_set": "fairtrial.api.eval_files",
     "load_recordings": "fairtrial.api.eval_files",
     "Match": "fairtrial.loading",
@@ -81,8 +86,9 @@ _HOMES = {
     "Option": "fairtrial.config.option",
     "part_of": "fairtrial.api.suites",
     "ping": "fairtrial.api.pinging",
-    "Plan": "fairtrial.api.planning",
     "plan": "fairtrial.api.size_planning",
+    "Plan": "fairtrial.api.planning",
+    "plan_dataset": "fairtrial.api.dataset_scoring",
     "plan_degradation": "fairtrial.api.degrading",
     "plan_judge_check": "fairtrial.api.judge_checking",
     "plan_mutation": "fairtrial.api.mutating",
@@ -128,13 +134,15 @@ _HOMES = {
     "select": "fairtrial.api.selecting",
     "select_files": "fairtrial.api.selecting",
     "selection_document": "fairtrial.reports.selection_report",
+    "Shard": "fairtrial.loading.shards",
+    "ShardReport": "fairtrial.api.shard_scoring",
     "shared_cache": "fairtrial.valuation.single",
     "store_option": "fairtrial.api.stored_runs",
     "threshold_option": "fairtrial.config.criterion_options",
     "TraceOptions": "fairtrial.formats.conversation.options",
     "value": "fairtrial.valuation.single",
-    "write_html": "fairtrial.api.html_reports",
     "with_labels": "fairtrial.api.run_labels",
+    "write_html": "fairtrial.api.html_reports",
     "write_recordings": "fairtrial.api.conversations",
     "write_starter": "fairtrial.api.starting",
     "MOST_OTLP_BYTES": "fairtrial.formats.spans.otlp_requests",
@@ -172,6 +180,9 @@ if TYPE_CHECKING:
     from fairtrial.api.conversations import write_recordings as write_recordings
     from fairtrial.api.converting import Converted as Converted
     from fairtrial.api.converting import convert as convert
+    from fairtrial.api.dataset_scoring import DatasetOptions as DatasetOptions
+    from fairtrial.api.dataset_scoring import DatasetPlan as DatasetPlan
+    from fairtrial.api.dataset_scoring import plan_dataset as plan_dataset
     from fairtrial.api.degrading import DegradationPlan as DegradationPlan
     from fairtrial.api.degrading import plan_degradation as plan_degradation
     from fairtrial.api.eval_files import iter_recordings as iter_recordings
@@ -233,6 +244,7 @@ if TYPE_CHECKING:
     from fairtrial.api.score_planning import plan_score as plan_score
     from fairtrial.api.selecting import select as select
     from fairtrial.api.selecting import select_files as select_files
+    from fairtrial.api.shard_scoring import ShardReport as ShardReport
     from fairtrial.api.size_planning import plan as plan
     from fairtrial.api.starting import EXAMPLES as EXAMPLES
     from fairtrial.api.starting import write_starter as write_starter
@@ -254,6 +266,8 @@ if TYPE_CHECKING:
     from fairtrial.api.suites import part_of as part_of
     from fairtrial.api.waves import MOST_ATTEMPTS as MOST_ATTEMPTS
     from fairtrial.api.waves import plan_waves as plan_waves
+    from fairtrial.batch.executors import Executor as Executor
+    from fairtrial.batch.executors import executor_for as executor_for
     from fairtrial.config.attempt_options import AttemptOptions as AttemptOptions
     from fairtrial.config.attempt_options import attempt_argument as attempt_argument
     from fairtrial.config.attempt_options import merge_attempts as merge_attempts
@@ -273,6 +287,8 @@ if TYPE_CHECKING:
     from fairtrial.llm.model import DEFAULT_MODEL as DEFAULT_MODEL
     from fairtrial.llm.model_options import ModelOptions as ModelOptions
     from fairtrial.loading import Match as Match
+    from fairtrial.loading.shards import Shard as Shard
+    from fairtrial.loading.shards import columns_in as columns_in
     from fairtrial.metrics.entries import CATALOG as CATALOG
     from fairtrial.metrics.entries import QUESTIONS as QUESTIONS
     from fairtrial.metrics.entries import RECIPES as RECIPES

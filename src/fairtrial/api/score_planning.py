@@ -219,13 +219,18 @@ def _check_processes(criteria: Iterable[Criterion]) -> None:
                 f"jobs: {criterion.name} asks a model, which several processes cannot share; "
                 "leave out jobs, and raise concurrency instead"
             )
-        try:
-            pickle.dumps(criterion)
-        except Exception as error:
-            raise UsageError(
-                f"jobs: {criterion.name} cannot be sent to another process: {described(error)}; "
-                "define its function at the top of a module, or leave out jobs"
-            ) from error
+        check_picklable(criterion, "jobs")
+
+
+def check_picklable(criterion: Criterion, option: str) -> None:
+    """Raise UsageError for a criterion that another process cannot make again."""
+    try:
+        pickle.dumps(criterion)
+    except Exception as error:
+        raise UsageError(
+            f"{option}: {criterion.name} cannot be sent to another process: {described(error)}; "
+            f"define its function at the top of a module, or leave out {option}"
+        ) from error
 
 
 def _stored(recordings: Sequence[Recording]) -> list[Recording]:

@@ -6,6 +6,7 @@ A new kind of executor, for example for a cluster, is one more class with the me
 from __future__ import annotations
 
 import os
+import pickle
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -60,17 +61,29 @@ class ProcessPool:
 
         # A forked process would inherit the locks of threads that it does not have; a spawned one starts clean.
         context = multiprocessing.get_context("spawn")
-        pool = ProcessPoolExecutor(self.processes, mp_context=context, initializer=_prepare_worker)
+        # The function may hold much, for example the cases of an eval set. It travels once, and not with each chunk.
+        pool = ProcessPoolExecutor(
+            self.processes, mp_context=context, initializer=_prepare_worker, initargs=(pickle.dumps(work),)
+        )
         pending: deque[Future[Result]] = deque()
         try:
             for chunk in chain(first, remaining):
-                pending.append(pool.submit(work, chunk))
+                pending.append(pool.submit(_work_on, chunk))
                 if len(pending) > 2 * self.processes:
                     yield pending.popleft().result()
             while pending:
                 yield pending.popleft().result()
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+def executor_for(engine: str, jobs: int, address: str = "") -> Executor:
+    """Return the executor that an option names: `processes` of this machine, or the cluster of `ray` at an address."""
+    if engine == "ray":
+        from fairtrial.batch.ray_cluster import RayCluster
+
+        return RayCluster(address)
+    return ProcessPool(jobs)
 
 
 def split_into_chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
@@ -85,11 +98,21 @@ def count_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _prepare_worker() -> None:
+_work: Callable[[Any], Any]
+"""The function of this worker process."""
+
+
+def _work_on(chunk: Any) -> Any:
+    return _work(chunk)
+
+
+def _prepare_worker(pickled_work: bytes) -> None:
     """Leave Ctrl-C to the parent process, and give each worker one thread: the processes are the parallelism."""
     import signal
     import threading
 
+    global _work  # noqa: PLW0603  (a worker process does one work in its life)
+    _work = pickle.loads(pickled_work)  # noqa: S301  (our own function, from the parent process)
     threading.Thread(target=_exit_with_parent, daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threads: dict[str, Any] = dict.fromkeys(("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"), "1")

@@ -252,9 +252,14 @@ def report_run(run: Run, url: str | None, output: Output) -> int:
         raise UsageError("\n".join(problems))
     if output.push is not None:
         push_run(run, output.push, yes=output.yes)
+    return exit_code_of(run, allow_unscored=options.allow_unscored)
+
+
+def exit_code_of(run: Run, *, allow_unscored: bool) -> int:
+    """Return the exit code of a run that ended."""
     decision = run.summary.decision
     code = _EXIT[run.verdict] if decision is None else _DECIDED[decision.verdict]
-    if decision is None and code == exit_codes.UNSCORED and options.allow_unscored:
+    if decision is None and code == exit_codes.UNSCORED and allow_unscored:
         click.echo("unscored, which --allow-unscored allows: exit code 0", err=True)
         return exit_codes.OK
     return code

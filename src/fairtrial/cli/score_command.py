@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import click
@@ -9,9 +11,10 @@ import click
 from fairtrial import api
 from fairtrial.api import Match
 from fairtrial.cli import flags
+from fairtrial.cli.dataset_flags import dataset_of, dataset_options, refuse_with_out, refuse_without_out
 from fairtrial.cli.dotenv_files import read_environment
 from fairtrial.cli.judge_flags import judge_options, judges_of
-from fairtrial.cli.output import Common, common_options, run_and_report
+from fairtrial.cli.output import Common, common_options, run_and_report, stdout_as_stderr
 from fairtrial.cli.trace_flags import trace_options, traces_of
 
 
@@ -34,6 +37,7 @@ from fairtrial.cli.trace_flags import trace_options, traces_of
 )
 @flags.columns
 @trace_options
+@dataset_options
 @judge_options
 @common_options
 def score(
@@ -42,6 +46,7 @@ def score(
     match: Match,
     jobs: int,
     columns: dict[str, str],
+    out: Path | None,
     common: Common,
     **options: Any,
 ) -> int:
@@ -60,7 +65,13 @@ def score(
     fairtrial score spans.jsonl logs.jsonl --against shop.evalset.json --match query
     fairtrial score answers.csv --map input=question,reply=answer,expected=truth
     fairtrial score a_million.jsonl --config efficiency.json --jobs 8
+    fairtrial score 's3://traffic/2026-11-*/*.jsonl.gz' --config config.json --out scored/ --jobs 8
     """  # noqa: D301
+    context = click.get_current_context()
+    if out is not None:
+        refuse_with_out(context)
+        return _score_dataset(recorded, against, match, jobs, out, common, options)
+    refuse_without_out(context)
     environment_files = read_environment(config=common.config, paths=[*against, *recorded])
     with common.output.only_report_on_stdout():
         plan = api.plan_score(
@@ -82,3 +93,31 @@ def score(
     return run_and_report(
         plan, common.store, common.output, environment_files=environment_files, reuse=options["reuse"]
     )
+
+
+def _score_dataset(
+    recorded: tuple[str, ...],
+    against: tuple[str, ...],
+    match: Match,
+    jobs: int,
+    out: Path,
+    common: Common,
+    options: Mapping[str, Any],
+) -> int:
+    from fairtrial.cli.dataset_output import score_dataset
+
+    flags = dataset_of(options, jobs)
+    with stdout_as_stderr():
+        plan = api.plan_dataset(
+            recorded,
+            out,
+            list(against) or None,
+            common.config,
+            flags.options,
+            executor=flags.executor,
+            match=match,
+            lenient=common.lenient,
+            allow_code=common.allow_code,
+            thresholds=common.thresholds,
+        )
+    return score_dataset(plan, common, resume=flags.resume)

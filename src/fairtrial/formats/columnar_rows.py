@@ -32,7 +32,7 @@ def iter_rows(source: bytes | Path, path: str) -> Iterator[dict[str, Any]]:
     try:
         for batch in _batches(pa.BufferReader(source) if isinstance(source, bytes) else str(source), path):
             for row in batch.to_pylist():
-                yield {name: _plain(value) for name, value in row.items()}
+                yield {name: plain(value) for name, value in row.items()}
     except (pa.ArrowException, OSError, ValueError) as error:
         raise FormatError(
             path, [f"is a damaged file of {'Arrow' if is_arrow(path) else 'Parquet'}: {error}"]
@@ -58,12 +58,12 @@ def _batches(source: Any, path: str) -> Iterator[Any]:
         yield from stream
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Return a value without members that are null: all rows of a column have the same members."""
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items() if item is not None}
+        return {key: plain(item) for key, item in value.items() if item is not None}
     if isinstance(value, list):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     return value if isinstance(value, str | int | float | bool | type(None)) else str(value)

@@ -51,6 +51,7 @@ def _read_chat(raw: Any, at: Place, reading: Diagnostics) -> Recording:
 
 
 CHATS = ItemFormat("chat messages", _read_chat)
+ITEM_FORMATS = {item_format.kind: item_format for item_format in (OWN, REASONING, CHATS)}
 
 
 def stem_of(path: str) -> str:
@@ -89,6 +90,11 @@ def is_table_row(item: Any, reading: Diagnostics) -> bool:
     return case_tables.is_row(item) and not is_chat(item) and not dialects.is_message(item)
 
 
+def item_format_of(item: Any) -> ItemFormat | None:
+    """Return the format of an item that is a recording of its own, else None."""
+    return own_or_reasoning(item) or (CHATS if is_chat(item) else None)
+
+
 def iter_recordings(blocks: Iterable[bytes], reading: Diagnostics) -> Iterator[Recording]:
     """Yield the recordings of JSON lines or of a JSON array, and note their errors and warnings in `reading`.
 
@@ -115,7 +121,7 @@ def iter_value_recordings(values: Iterator[Any], reading: Diagnostics) -> Iterat
         rows = case_tables.rows_of_json(chain([first], values), reading)
         yield from case_tables.iter_table_recordings(rows, reading, stem_of(reading.path))
         return
-    item_format = own_or_reasoning(first) or (CHATS if is_chat(first) else None)
+    item_format = item_format_of(first)
     if item_format is None:
         raise NotStreamableError
     for index, value in enumerate(chain([first], values)):

@@ -1,0 +1,73 @@
+"""Which numbers follow from the folder of a scored data set? They are computed without holding it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from fairtrial.aggregation import aggregate
+from fairtrial.api.dataset_tables import result_of
+from fairtrial.importing import import_extra
+from fairtrial.records.attempt_rule import AttemptRules
+from fairtrial.records.result import CaseResult, Criterion
+from fairtrial.records.summary import Summary
+
+_BATCH = 20_000
+_MEMORY = "300MB"
+"""The memory that sorting may use. What does not fit goes into a temporary folder."""
+
+
+def summarize(
+    folder: Path, criteria: Sequence[Criterion], *, answers_cases: bool, informs: bool, rules: AttemptRules
+) -> Summary:
+    """Return the numbers of the results in a folder, as an ordinary run computes them.
+
+    Conversations of the same case are its attempts: of the same case of an eval set if the conversations answer cases,
+    otherwise with the same id in the same file.
+    """
+    if not any((folder / "results").glob("*.parquet")):
+        return aggregate((), informs=informs, rules=rules)
+    by_name = {criterion.name: criterion for criterion in criteria}
+    return aggregate(_results(folder, by_name, answers_cases=answers_cases), informs=informs, rules=rules)
+
+
+def answered_positions(folder: Path) -> set[int]:
+    """Return the positions of the cases that a conversation answers."""
+    if not any((folder / "results").glob("*.parquet")):
+        return set()
+    duckdb: Any = import_extra("duckdb", "scale")
+    query = "SELECT DISTINCT position FROM read_parquet(?) WHERE position IS NOT NULL"
+    with duckdb.connect() as database:
+        return {position for (position,) in database.execute(query, [str(folder / "results" / "*.parquet")]).fetchall()}
+
+
+def _results(folder: Path, criteria: dict[str, Criterion], *, answers_cases: bool) -> Iterator[CaseResult]:
+    """Yield the results, the attempts of a case one after the other."""
+    case = "position" if answers_cases else "file, results.case_id"
+    keys = ("position",) if answers_cases else ("file", "case_id")
+    position = -1
+    for _, of_case in groupby(_joined_rows(folder, case), key=lambda row: [row[key] for key in keys]):
+        position += 1
+        for _, rows in groupby(of_case, key=lambda row: row["conversation"]):
+            yield result_of(list(rows), position, criteria)
+
+
+def _joined_rows(folder: Path, case: str) -> Iterator[dict[str, Any]]:
+    duckdb: Any = import_extra("duckdb", "scale")
+    query = f"""
+        SELECT file, position, results.case_id, results.eval_set, conversation, valid, fault,
+            failure_side, failure_cause, inference_calls, input_tokens, output_tokens, simulator, environment,
+            criterion, value, open_parts
+        FROM read_parquet(?) AS results LEFT JOIN read_parquet(?) AS scores USING (conversation)
+        ORDER BY {case}, conversation, number
+    """  # noqa: S608  (the names of columns are ours)
+    with tempfile.TemporaryDirectory(prefix="fairtrial-sort-") as temporary, duckdb.connect() as database:
+        database.execute("SET memory_limit = ?", [_MEMORY])
+        database.execute("SET temp_directory = ?", [temporary])
+        paths = [str(folder / table / "*.parquet") for table in ("results", "scores")]
+        reader = database.sql(query, params=paths).to_arrow_reader(_BATCH)
+        for batch in reader:
+            yield from batch.to_pylist()

@@ -1,0 +1,54 @@
+"""How do the machines of a Ray cluster work on chunks?"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from fairtrial.importing import import_extra
+
+Chunk = TypeVar("Chunk")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class RayCluster:
+    """Works on chunks as a data set of Ray Data. Ray repeats the chunks of a node that is lost.
+
+    `address` is that of a cluster, for example `auto`. If it is empty, Ray starts on this machine. Every node needs
+    fairtrial, and the files under the same names.
+    """
+
+    address: str = ""
+
+    def map(self, work: Callable[[Chunk], Result], chunks: Iterable[Chunk]) -> Iterator[Result]:
+        """Yield the result of each chunk, in order."""
+        ray: Any = import_extra("ray", "ray")
+        import_extra("ray.data", "ray")
+        rows = [{"chunk": pickle.dumps(chunk)} for chunk in chunks]
+        if not rows:
+            return
+        started_here = not ray.is_initialized()
+        if started_here:
+            ray.init(address=self.address or None, log_to_driver=False, logging_level="warning")
+        try:
+            context = ray.data.DataContext.get_current()
+            context.execution_options.preserve_order = True
+            context.enable_progress_bars = False
+            shared_work = ray.put(pickle.dumps(work))
+            dataset = ray.data.from_items(rows, override_num_blocks=len(rows))
+            results = dataset.map(_work_on_row, fn_args=(shared_work,))
+            for row in results.iter_rows():
+                yield pickle.loads(row["result"])  # noqa: S301  (our own worker wrote it)
+        finally:
+            if started_here:
+                ray.shutdown()
+
+
+def _work_on_row(row: dict[str, Any], shared_work: Any) -> dict[str, Any]:
+    import ray
+
+    work = pickle.loads(ray.get(shared_work))  # noqa: S301  (our own function)
+    return {"result": pickle.dumps(work(pickle.loads(row["chunk"])))}  # noqa: S301

@@ -1,0 +1,94 @@
+"""Which shards of a data set are finished? A log in the folder of the output says so, also after a kill."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from fairtrial.batch.resume import cut_to_whole_lines
+from fairtrial.errors import UsageError
+from fairtrial.file_lock import try_to_lock
+from fairtrial.records.record import Json
+
+Entry = TypeVar("Entry")
+
+
+class ShardLog(Generic[Entry]):
+    """A file of JSON lines: the work and how it was begun, then an entry for each finished shard.
+
+    One process writes it at a time. An entry survives the death of the process, and of the machine.
+    """
+
+    def __init__(self, path: Path, kind: type[Entry]) -> None:
+        self._path = path
+        self._decoder = msgspec.json.Decoder(kind)
+        self._file: Any = None
+
+    def open(self, work: Json, begun: Json, *, resume: bool) -> tuple[Json, list[Entry]]:
+        """Begin the log, or go on with it. Return how the work was begun, and the entries.
+
+        Raises UsageError if the log belongs to other work, if it exists and is not resumed, or if another process has
+        it.
+        """
+        exists = self._path.exists()
+        if exists and not resume:
+            raise UsageError(
+                f"{self._path.parent}: holds an unfinished run; go on with --resume, or give another folder"
+            )
+        if resume and not exists:
+            raise UsageError(f"{self._path.parent}: holds no unfinished run that --resume could continue")
+        self._file = self._path.open("ab")
+        if try_to_lock(self._file) is False:
+            raise UsageError(f"{self._path.parent}: another process is writing this folder")
+        if exists:
+            cut_to_whole_lines(self._path)
+            lines = iter(self._path.read_bytes().splitlines())
+            head = msgspec.json.decode(next(lines, b'{"work": null, "begun": null}'))
+            _check_same(head["work"], work)
+            return head["begun"], [self._decoder.decode(line) for line in lines]
+        self._append({"work": work, "begun": begun})
+        return msgspec.to_builtins(begun), []
+
+    def add(self, entry: Entry) -> None:
+        """Add a finished shard."""
+        self._append(entry)
+
+    def _append(self, entry: Any) -> None:
+        self._file.write(msgspec.json.encode(entry) + b"\n")
+        self._file.flush()
+        with suppress(OSError):  # not every file system can
+            os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        """Give the file back."""
+        if self._file is not None:
+            self._file.close()
+
+    def remove(self) -> None:
+        """Remove the log, because the work is finished."""
+        self.close()
+        self._path.unlink()
+
+
+def _check_same(earlier: Json, now: Json) -> None:
+    """Raise UsageError with each difference between the work that was begun and the work that is asked for."""
+    differences = list(_differences(msgspec.to_builtins(now), earlier, ""))
+    if differences:
+        raise UsageError("\n".join(f"--resume: {difference}" for difference in differences[:20]))
+
+
+def _differences(now: Json, earlier: Json, place: str) -> Iterator[str]:
+    if isinstance(now, dict) and isinstance(earlier, dict):
+        for name in {**earlier, **now}:
+            yield from _differences(now.get(name), earlier.get(name), f"{place}, {name}" if place else name)
+    elif now != earlier:
+        yield f"{place} is not the same as in the run: {_short(now)}, was {_short(earlier)}"
+
+
+def _short(value: Json) -> str:
+    return "absent" if value is None else msgspec.json.encode(value).decode()[:200]

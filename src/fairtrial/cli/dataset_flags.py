@@ -1,0 +1,130 @@
+"""Which options of `fairtrial score` are about data sets that are scored into a folder?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fairtrial.api import DatasetOptions, Executor, columns_in, executor_for
+from fairtrial.cli.flags import with_options
+from fairtrial.errors import UsageError
+
+_NAMES = ("resume", "data_columns", "sample", "seed", "max_refused", "keep_failures", "engine", "address")
+
+
+def _read_sample(ctx: click.Context, option: click.Parameter, value: str | None) -> float | None:
+    """Return `10%`, `0.1` or `1000` as a number: a share below 1, or a number of conversations."""
+    if value is None:
+        return None
+    try:
+        return float(value[:-1]) / 100 if value.endswith("%") else float(value)
+    except ValueError:
+        raise click.BadParameter(
+            f"must be a number such as 1000 or a share such as 10%, got {value!r}", ctx, option
+        ) from None
+
+
+def dataset_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options about data sets."""
+    return with_options(
+        command,
+        click.option(
+            "--out",
+            type=click.Path(file_okay=False, path_type=Path),
+            metavar="FOLDER",
+            help="Score a data set of any size into a folder of Parquet files. RECORDED may be globs, folders and URLs "
+            "such as s3://BUCKET/FOLDER, plain or packed as .gz or .zst.",
+        ),
+        click.option("--resume", is_flag=True, help="Go on with an --out folder that was interrupted."),
+        click.option(
+            "--columns",
+            "data_columns",
+            metavar="NAMES",
+            help="The columns of Parquet inputs: conversation=COLUMN, or messages=COLUMN,id=COLUMN. "
+            "[default: by their usual names]",
+        ),
+        click.option(
+            "--sample",
+            metavar="N|SHARE",
+            callback=_read_sample,
+            help="Score only so many conversations of an --out data set, or such a share, for example 1000 or 10%.",
+        ),
+        click.option("--seed", type=int, default=0, show_default=True, help="Which conversations --sample chooses."),
+        click.option(
+            "--max-refused",
+            type=float,
+            default=0.01,
+            show_default=True,
+            metavar="SHARE",
+            help="Stop an --out run if a larger share of its conversations cannot be read.",
+        ),
+        click.option(
+            "--keep-failures",
+            type=int,
+            default=1000,
+            show_default=True,
+            metavar="N",
+            help="The number of attempts of an --out run that did not pass and go into the store.",
+        ),
+        click.option(
+            "--engine",
+            type=click.Choice(["processes", "ray"]),
+            default="processes",
+            show_default=True,
+            help="Who scores an --out data set: --jobs processes of this machine, or a cluster of Ray.",
+        ),
+        click.option("--address", metavar="ADDRESS", default="", help="The cluster of --engine ray, such as auto."),
+    )
+
+
+@dataclass(frozen=True)
+class DatasetFlags:
+    """What the options say about a data set."""
+
+    options: DatasetOptions
+    executor: Executor
+    resume: bool
+
+
+def dataset_of(options: Mapping[str, Any], jobs: int) -> DatasetFlags:
+    """Return what the options say about a data set. Raises UsageError."""
+    if options["address"] and options["engine"] != "ray":
+        raise UsageError("--address needs --engine ray: it is the address of a cluster")
+    return DatasetFlags(
+        DatasetOptions(
+            None if options["data_columns"] is None else columns_in(options["data_columns"]),
+            options["sample"],
+            options["seed"],
+            options["max_refused"],
+            options["keep_failures"],
+        ),
+        executor_for(options["engine"], jobs, options["address"]),
+        options["resume"],
+    )
+
+
+def refuse_without_out(context: click.Context) -> None:
+    """Raise UsageError for an option that is only about data sets, if --out is not given."""
+    for name in _NAMES:
+        if _is_given(context, name):
+            raise UsageError(f"--{name.removeprefix('data_').replace('_', '-')} needs --out, the folder of a scored data set")
+
+
+_ONLY_RUNS = ("only", "concurrency", "failed_from", "exitfirst", "reuse", "github", "baseline")
+
+
+def refuse_with_out(context: click.Context) -> None:
+    """Raise UsageError for an option that a data set does not take: its folder and `fairtrial show` are its reports."""
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        if (name.endswith("_report") or name in _ONLY_RUNS) and _is_given(context, name):
+            advice = "the folder holds all results, and `fairtrial show` reports them"
+            raise UsageError(f"{parameter.opts[0]}: does not go with --out; {advice}")
+
+
+def _is_given(context: click.Context, name: str) -> bool:
+    return context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE

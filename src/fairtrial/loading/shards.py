@@ -1,0 +1,329 @@
+"""How is a data set cut into shards that workers read on their own, and which conversations does a shard hold?"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any, BinaryIO, Literal, NamedTuple, cast
+
+from fairtrial.errors import FormatError, UsageError
+from fairtrial.formats.conversation.options import TraceOptions
+from fairtrial.formats.items import ITEM_FORMATS, item_format_of, iter_recordings
+from fairtrial.formats.jsontext import decode
+from fairtrial.formats.reading import Diagnostics
+from fairtrial.formats.recognise import read
+from fairtrial.formats.columnar_rows import plain
+from fairtrial.formats.values import BLOCK, NotStreamableError
+from fairtrial.importing import import_extra
+from fairtrial.loading.data_files import DataFile, open_data_file
+from fairtrial.loading.span_files import with_conversations
+from fairtrial.records.attempt import Recording
+from fairtrial.records.case import EvalSet
+from fairtrial.records.record import Record
+from fairtrial.text.display import described, shortened
+
+SHARD_BYTES = 16 << 20
+"""The largest size of a shard of JSON lines, and the uncompressed size of the row groups in a shard of Parquet."""
+_SNIFFED_LINES = 20
+_LONGEST_SNIFFED = 16 << 20
+_PACKINGS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+_PARQUET = b"PAR1"
+_BOM = b"\xef\xbb\xbf"
+_BATCH = 1000
+
+Kind = Literal["lines", "rows", "whole"]
+
+
+class Shard(Record, frozen=True):
+    """A part of one file. `item` is the format of its items, and `packing` is empty, gzip or zstd.
+
+    `start` and `end` are bytes for "lines" and row groups for "rows". A packed file and a "whole" file are one shard.
+    """
+
+    number: int
+    path: str
+    size: int
+    kind: Kind = "whole"
+    item: str = ""
+    packing: str = ""
+    start: int = 0
+    end: int = 0
+    columns: Columns | None = None
+
+
+class Columns(Record, frozen=True):
+    """The columns of Parquet files that hold conversations.
+
+    `conversation` holds a whole conversation as JSON. Otherwise `messages` holds the messages of a conversation, as
+    JSON or as a list, and `id` holds its id.
+    """
+
+    conversation: str = ""
+    messages: str = ""
+    id: str = ""
+
+
+class Refused(Record, frozen=True):
+    """Something that is no conversation, with the JSON pointer inside of it and the reason."""
+
+    pointer: str
+    reason: str
+    id: str = ""
+
+
+class Item(NamedTuple):
+    """A conversation of a shard, or the reason why it cannot be read.
+
+    `place` is the offset of its line in the unpacked file, or its number in the file, from 0. `eval_set` is the
+    expectation, if the file holds it.
+    """
+
+    place: int
+    content: Recording | Refused
+    eval_set: EvalSet | None = None
+
+
+_GUESSES = {
+    "messages": ("messages",),
+    "conversation": ("conversation", "trace", "recording", "dialogue", "json"),
+    "id": ("id", "conversation_id", "session_id", "case_id", "trace_id"),
+}
+"""The usual names of columns, for each member of `Columns`."""
+
+
+def columns_in(text: str) -> Columns:
+    """Return the columns in a text such as `conversation=body` or `messages=turns,id=key`. Raises UsageError."""
+    pairs = [part.partition("=") for part in text.split(",") if part.strip()]
+    values = {name.strip(): column.strip() for name, _, column in pairs}
+    allowed = "conversation=COLUMN, or messages=COLUMN,id=COLUMN"
+    if not values.keys() <= set(_GUESSES) or not all(values.values()) or len(values) != len(pairs):
+        raise UsageError(f"--columns: must be {allowed}, got {text!r}")
+    if ("conversation" in values) == ("messages" in values):
+        raise UsageError(f"--columns: must name either conversation or messages, as {allowed}, got {text!r}")
+    return Columns(**values)
+
+
+def cut_into_shards(
+    files: Iterable[DataFile], columns: Columns | None = None, note: Callable[[str], object] = str
+) -> Iterator[Shard]:
+    """Yield the shards of files in order. `note` receives which columns of a file were taken for what.
+
+    A file that cannot be read is a shard, too: its worker refuses it, because a million readable files may be beside
+    it.
+    Raises UsageError if a Parquet file does not have the columns.
+    """
+    number = 0
+    for file in files:
+        for shard in _shards_of(file, columns, note):
+            yield Shard(**{name: getattr(shard, name) for name in Shard.__struct_fields__} | {"number": number})
+            number += 1
+
+
+def _shards_of(file: DataFile, columns: Columns | None, note: Callable[[str], object]) -> Iterator[Shard]:
+    whole = Shard(0, file.path, file.size)
+    try:
+        with open_data_file(file.path) as stream:
+            head = stream.read(4)
+            packing = next((name for magic, name in _PACKINGS.items() if head.startswith(magic)), "")
+            stream.seek(0)
+            if head == _PARQUET:
+                yield from _row_shards(file, stream, columns, note)
+                return
+            item = _item_format(_unpacked(stream, packing))
+    except OSError:
+        yield whole
+        return
+    if not item:
+        yield Shard(0, file.path, file.size, packing=packing)
+    elif packing:
+        yield Shard(0, file.path, file.size, "lines", item, packing)
+    else:
+        count = -(-file.size // SHARD_BYTES)
+        ends = [file.size * i // count for i in range(count + 1)]
+        for start, end in pairwise(ends):
+            yield Shard(0, file.path, end - start, "lines", item, "", start, end)
+
+
+def _item_format(stream: BinaryIO) -> str:
+    """Return the format of JSON lines by the first line that is JSON, or an empty text for anything else."""
+    for _ in range(_SNIFFED_LINES):
+        line = stream.readline(_LONGEST_SNIFFED)
+        if not line:
+            break
+        try:
+            item_format = item_format_of(decode(line.removeprefix(_BOM)))
+        except ValueError:
+            continue
+        return item_format.kind if item_format is not None else ""
+    return ""
+
+
+def _unpacked(stream: BinaryIO, packing: str) -> BinaryIO:
+    if packing:
+        pa = import_extra("pyarrow", "parquet")
+        return io.BufferedReader(pa.CompressedInputStream(stream, packing), BLOCK)
+    return stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(cast("io.RawIOBase", stream), BLOCK)
+
+
+def _row_shards(
+    file: DataFile, stream: BinaryIO, columns: Columns | None, note: Callable[[str], object]
+) -> Iterator[Shard]:
+    parquet = import_extra("pyarrow.parquet", "parquet")
+    try:
+        content = parquet.ParquetFile(stream)
+    except (OSError, ValueError):
+        yield Shard(0, file.path, file.size, "rows", columns=columns or Columns())
+        return
+    names = content.schema_arrow.names
+    own_columns = columns or _guessed(names)
+    if own_columns is None:
+        yield Shard(0, file.path, file.size)  # spans, for example
+        return
+    missing = [
+        name for name in (own_columns.conversation, own_columns.messages, own_columns.id) if name not in ("", *names)
+    ]
+    if missing:
+        raise UsageError(f"--columns: {file.path}: has no column {missing[0]!r}; it has {', '.join(names)}")
+    if columns is None:
+        id_note = f", and {own_columns.id!r} for its id" if own_columns.id else ""
+        taken = own_columns.conversation or own_columns.messages
+        note(f"{file.path}: takes the column {taken!r} for the conversation{id_note}; --columns says otherwise")
+    metadata, start, size = content.metadata, 0, 0
+    for group in range(metadata.num_row_groups):
+        size += metadata.row_group(group).total_byte_size
+        if size >= SHARD_BYTES or group == metadata.num_row_groups - 1:
+            yield Shard(0, file.path, size, "rows", "", "", start, group + 1, own_columns)
+            start, size = group + 1, 0
+
+
+def _guessed(names: Sequence[str]) -> Columns | None:
+    """Return the columns by their usual names, or None if no column can be a conversation."""
+    found = {
+        member: next((name for usual in usual_names for name in names if name.lower() == usual), "")
+        for member, usual_names in _GUESSES.items()
+    }
+    if found["messages"]:
+        return Columns(messages=found["messages"], id=found["id"])
+    return Columns(conversation=found["conversation"], id=found["id"]) if found["conversation"] else None
+
+
+def read_shard(shard: Shard, *, lenient: bool = False) -> Iterator[Item]:
+    """Yield the conversations of a shard, and what cannot be read of it. Memory does not grow with the shard.
+
+    Only a file that is not a list of conversations, for example of spans, is held as a whole.
+    """
+    reading = Diagnostics(shard.path, lenient=lenient)
+    readers = {"lines": _read_lines, "rows": _read_rows, "whole": _read_whole}
+    place = shard.start if shard.kind == "lines" else 0
+    try:
+        with open_data_file(shard.path) as stream:
+            for item in readers[shard.kind](shard, stream, reading):
+                place = item.place
+                yield item
+    except FormatError as error:
+        yield Item(place, Refused("", "; ".join(error.problems)))
+    except (OSError, ValueError, MemoryError) as error:
+        yield Item(place, Refused("", f"cannot be read: {shortened(described(error), 500)}"))
+
+
+def _read_lines(shard: Shard, stream: BinaryIO, reading: Diagnostics) -> Iterator[Item]:
+    place = shard.start
+    if shard.start:
+        # A line belongs to the shard in which it begins.
+        stream.seek(shard.start - 1)
+    lines = _unpacked(stream, shard.packing)
+    if shard.start:
+        place += len(lines.readline()) - 1
+    while shard.packing or place < shard.end:
+        line = lines.readline()
+        if not line:
+            break
+        if line.strip():
+            yield Item(place, _recording_of(line.removeprefix(_BOM) if not place else line, place, shard.item, reading))
+        place += len(line)
+
+
+def _recording_of(line: bytes, place: int, item: str, reading: Diagnostics) -> Recording | Refused:
+    try:
+        value = decode(line)
+    except ValueError as error:
+        return Refused("", f"is not JSON: {error}")
+    return _item(value, place, item, reading)
+
+
+def _item(value: Any, place: int, item: str, reading: Diagnostics) -> Recording | Refused:
+    """Return a value as a recording, or the reason why it is not one."""
+    reading.errors.clear()
+    reading.warnings.clear()
+    try:
+        recording = ITEM_FORMATS[item].read(value, ((), place), reading)
+        reading.finish()
+    except FormatError as error:
+        pointer, _, reason = error.problems[0].partition(": ")
+        more = f" (and {len(error.problems) - 1} more problems)" if len(error.problems) > 1 else ""
+        return Refused(pointer.removeprefix(f"/{place}"), reason + more, _id_of(value))
+    except (RecursionError, ValueError, TypeError) as error:  # a hostile item must not stop a million others
+        return Refused("", shortened(described(error), 500), _id_of(value))
+    return Refused("", f"is not {item}", _id_of(value)) if recording is None else recording
+
+
+def _id_of(value: Any) -> str:
+    name = value.get("id", value.get("case_id")) if isinstance(value, dict) else None
+    return name if isinstance(name, str) else ""
+
+
+def _read_rows(shard: Shard, stream: BinaryIO, reading: Diagnostics) -> Iterator[Item]:
+    parquet = import_extra("pyarrow.parquet", "parquet")
+    content = parquet.ParquetFile(stream)
+    columns = shard.columns or Columns()
+    names = [name for name in (columns.conversation, columns.messages, columns.id) if name]
+    place = sum(content.metadata.row_group(group).num_rows for group in range(shard.start))
+    groups = list(range(shard.start, shard.end))
+    for batch in content.iter_batches(batch_size=_BATCH, row_groups=groups, columns=names):
+        for row in batch.to_pylist():
+            yield Item(place, _recording_of_row(row, place, columns, reading))
+            place += 1
+
+
+def _recording_of_row(row: dict[str, Any], place: int, columns: Columns, reading: Diagnostics) -> Recording | Refused:
+    value = plain(row.get(columns.conversation or columns.messages))
+    if isinstance(value, str | bytes):
+        try:
+            value = decode(value.encode() if isinstance(value, str) else value)
+        except ValueError as error:
+            return Refused("", f"is not JSON: {error}")
+    if columns.messages:
+        value = {"messages": value}
+    if columns.id and row.get(columns.id) is not None and isinstance(value, dict):
+        value = {**value, "id": str(row[columns.id])}
+    item_format = item_format_of(value)
+    if item_format is None:
+        return Refused("", "is not a conversation: must be messages or a recording")
+    return _item(value, place, item_format.kind, reading)
+
+
+def _read_whole(shard: Shard, stream: BinaryIO, reading: Diagnostics) -> Iterator[Item]:
+    """Yield the recordings of a file item by item if it is a list of them. Any other file is read as a whole."""
+    unpacked = _unpacked(stream, shard.packing)
+    count = 0
+    try:
+        for recording in iter_recordings(iter(lambda: unpacked.read(BLOCK), b""), reading):
+            yield Item(count, recording)
+            count += 1
+        yield from (Item(count + i, Refused(*_split_problem(problem))) for i, problem in enumerate(reading.errors))
+    except NotStreamableError:
+        if count:
+            raise FormatError(shard.path, ["is broken after this conversation"]) from None
+        stream.seek(0)
+        loaded = read(_unpacked(stream, shard.packing).read(), shard.path, lenient=reading.lenient)
+        if loaded.spans:
+            loaded = with_conversations([loaded], TraceOptions())[0]
+        if not loaded.recordings:
+            raise FormatError(shard.path, [f"holds {loaded.kind} without conversations"]) from None
+        yield from (Item(i, recording, loaded.eval_set) for i, recording in enumerate(loaded.recordings))
+
+
+def _split_problem(problem: str) -> tuple[str, str]:
+    pointer, _, reason = problem.partition(": ")
+    return pointer, reason

@@ -1,0 +1,406 @@
+"""Data sets that are scored into a folder: the same numbers as a run, whatever the workers, and resumable."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import msgspec
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from traffic import attempts, conversation, write_expectation, write_lines
+
+import fairtrial
+from commands import Done
+from commands import fairtrial as command
+from fairtrial import Run, Verdict
+from fairtrial.aggregation import scaled_to_population
+from fairtrial.api import ShardReport
+from fairtrial.batch.shard_log import ShardLog
+from fairtrial.loading import data_files, shards
+from fairtrial.records.summary import CriterionSummary, Estimate, Summary
+
+
+@pytest.fixture
+def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shards of 4 KB, so that a small file has many."""
+    monkeypatch.setattr(shards, "SHARD_BYTES", 4096)
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    """A configuration whose criteria need no expectation."""
+    path = tmp_path / "calls.config.json"
+    path.write_text(json.dumps({"criteria": {"tool_call_count_v1": 1.0}}))
+    return path
+
+
+def manifest(folder: Path) -> Any:
+    """The manifest of a finished folder."""
+    return json.loads((folder / "manifest.json").read_bytes())
+
+
+def assert_equal_numbers(left: Any, right: Any) -> None:
+    """Two summaries are equal, numbers to 1e-12."""
+    if isinstance(left, dict):
+        assert left.keys() == right.keys()
+        for name in left:
+            assert_equal_numbers(left[name], right[name])
+    elif isinstance(left, list):
+        assert len(left) == len(right)
+        for one, other in zip(left, right, strict=True):
+            assert_equal_numbers(one, other)
+    elif isinstance(left, float):
+        assert left == pytest.approx(right, rel=1e-12, abs=1e-12)
+    else:
+        assert left == right
+
+
+def scored(recorded: Path | str, folder: Path, *options: str | Path) -> Done:
+    """Score a data set without a store."""
+    return command("score", recorded, "--out", folder, "--store", "none", *options)
+
+
+def assert_summary_of(run: Run, folder: Path) -> None:
+    """A folder has the summary of an ordinary run."""
+    assert_equal_numbers(json.loads(msgspec.json.encode(run.summary)), manifest(folder)["summary"])
+
+
+@pytest.mark.usefixtures("small_shards")
+def test_the_summary_of_attempts_at_cases_is_that_of_a_run(tmp_path: Path) -> None:
+    """The attempts of a case are in several shards, and one case was never answered."""
+    recorded = write_lines(tmp_path / "traffic.jsonl", attempts(60))
+    expected = write_expectation(tmp_path, extra_cases=1)
+    done = scored(recorded, tmp_path / "out", "--against", expected)
+    assert done.code == 1, done.err
+    assert len(manifest(tmp_path / "out")["shards"]) > 3
+    assert_summary_of(fairtrial.score(recorded, expected), tmp_path / "out")
+
+
+@pytest.mark.usefixtures("small_shards")
+def test_the_summary_without_expectation_is_that_of_a_run(tmp_path: Path, config: Path) -> None:
+    """Conversations with the same id in a file are attempts, with the same id in two files they are not."""
+    conversations = [conversation(i % 30) for i in range(45)]
+    names = [write_lines(tmp_path / "traffic" / name, conversations) for name in ("a.jsonl", "b.jsonl")]
+    done = scored(tmp_path / "traffic", tmp_path / "out", "--config", config)
+    assert done.code == 0, done.err
+    run = fairtrial.score(names, criteria=config)
+    assert_summary_of(run, tmp_path / "out")
+    assert sum(run.summary.case_verdicts.values()) == 60
+
+
+@pytest.mark.usefixtures("small_shards")
+def test_the_files_of_two_processes_are_those_of_one(tmp_path: Path) -> None:
+    """Byte for byte, but for the manifest, which names the run."""
+    recorded = write_lines(tmp_path / "traffic.jsonl", attempts(60))
+    expected = write_expectation(tmp_path)
+    for folder, number in (("one", "1"), ("many", "2")):
+        assert scored(recorded, tmp_path / folder, "--against", expected, "--jobs", number).code == 1
+    one, many = (
+        {path.relative_to(root): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+        for root in (tmp_path / "one", tmp_path / "many")
+    )
+    assert one.keys() == many.keys()
+    assert [name for name in one if one[name] != many[name]] == [Path("manifest.json")]
+
+
+def test_every_library_reads_the_tables(tmp_path: Path, config: Path) -> None:
+    """DuckDB, pandas, Polars and pyarrow see the same 40 results, with their verdicts."""
+    recorded = write_lines(tmp_path / "traffic.jsonl", [conversation(i) for i in range(40)])
+    assert scored(recorded, tmp_path / "out", "--config", config).code == 0
+    parts = str(tmp_path / "out" / "results" / "*.parquet")
+    with duckdb.connect() as database:
+        query = "SELECT count(*) FROM read_parquet(?) WHERE verdict = 'passed'"
+        assert database.execute(query, [parts]).fetchall() == [(40,)]
+    assert pl.read_parquet(parts).height == len(pd.read_parquet(tmp_path / "out" / "results")) == 40
+    assert pq.read_table(tmp_path / "out" / "scores").to_pylist()[0]["criterion"] == "tool_call_count_v1"
+    assert manifest(tmp_path / "out")["tables"]["results"]["case_id"] == "string"
+
+
+def packed_with_zstd(path: Path, data: bytes) -> Path:
+    """Write a file packed with Zstandard."""
+    path.write_bytes(pa.compress(data, codec="zstd", asbytes=True))
+    return path
+
+
+def test_globs_folders_and_packed_files_are_read(tmp_path: Path, config: Path) -> None:
+    """Three files of ten conversations: plain, gzip, and a JSON array."""
+    lines = [conversation(i) for i in range(10)]
+    write_lines(tmp_path / "day=1" / "a.jsonl", lines)
+    write_lines(tmp_path / "day=2" / "b.jsonl.gz", lines)
+    (tmp_path / "day=2" / "c.json").write_text(json.dumps(lines))
+    assert scored(tmp_path / "day=*" / "*", tmp_path / "out", "--config", config).code == 0
+    folders = [tmp_path / "day=1", tmp_path / "day=2"]
+    assert command("score", *folders, "--out", tmp_path / "two", "--store", "none", "--config", config).code == 0
+    for folder in ("out", "two"):
+        assert [shard["conversations"] for shard in manifest(tmp_path / folder)["shards"]] == [10, 10, 10]
+
+
+def test_a_line_belongs_to_one_shard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever the file is cut, also at the end of a line and inside of a character, each conversation is read once."""
+    conversations = [{**conversation(i), "id": f"주문-{i}"} for i in range(4)]
+    recorded = write_lines(tmp_path / "traffic.jsonl", conversations)
+    file = data_files.find_data_files([recorded])
+    expected = [item.place for shard in shards.cut_into_shards(file) for item in shards.read_shard(shard)]
+    assert len(expected) == 4
+    for size in range(90, recorded.stat().st_size, 7):
+        monkeypatch.setattr(shards, "SHARD_BYTES", size)
+        assert [item.place for shard in shards.cut_into_shards(file) for item in shards.read_shard(shard)] == expected
+
+
+@pytest.mark.parametrize(
+    ("broken", "reason"),
+    [
+        ("{", "is not JSON"),
+        ('{"messages": [{"role": "user", "content": 7}]}', "content"),
+        ('"text"', "must be"),
+        ('{"messages": ' + "[" * 5000 + "]" * 5000 + "}", ""),
+    ],
+)
+def test_a_poisoned_record_is_refused_with_its_place(tmp_path: Path, config: Path, broken: str, reason: str) -> None:
+    """The other conversations are scored."""
+    recorded = write_lines(tmp_path / "traffic.jsonl", [conversation(0)])
+    place = recorded.stat().st_size
+    with recorded.open("a") as file:
+        file.write(f"{broken}\n{json.dumps(conversation(1))}\n")
+    done = scored(recorded, tmp_path / "out", "--config", config, "--max-refused", "0.5")
+    assert done.code == 0, done.err
+    (row,) = pq.read_table(tmp_path / "out" / "refused").to_pylist()
+    assert (row["file"], row["place"]) == (str(recorded), place)
+    assert reason in row["pointer"] + row["reason"]
+    assert manifest(tmp_path / "out")["shards"][0]["conversations"] == 2
+
+
+def test_a_poisoned_file_is_refused_by_name(tmp_path: Path, config: Path) -> None:
+    """A cut gzip file gives what stands before the cut, and the others are scored."""
+    write_lines(tmp_path / "in" / "good.jsonl", [conversation(i) for i in range(200)])
+    bad = write_lines(tmp_path / "in" / "bad.jsonl.gz", [conversation(i) for i in range(200)])
+    bad.write_bytes(bad.read_bytes()[:-40])
+    (tmp_path / "in" / "other.json").write_text('{"criteria": {}}')
+    assert scored(tmp_path / "in", tmp_path / "out", "--config", config).code == 0
+    names = {Path(row["file"]).name for row in pq.read_table(tmp_path / "out" / "refused").to_pylist()}
+    assert names == {"bad.jsonl.gz", "other.json"}
+
+
+def test_too_many_refused_records_stop_the_run(tmp_path: Path, config: Path) -> None:
+    """A file of something else is noticed early. A larger limit lets the same folder go on."""
+    recorded = write_lines(tmp_path / "traffic.jsonl", [conversation(i) for i in range(95)])
+    with recorded.open("a") as file:
+        file.write("{}x\n" * 5)
+    done = scored(recorded, tmp_path / "out", "--config", config)
+    assert done.code == 2
+    assert "--max-refused: 5 of 100 conversations were refused" in done.err
+    assert f"{recorded}, byte" in done.err
+    assert scored(recorded, tmp_path / "out", "--config", config, "--resume", "--max-refused", "0.05").code == 0
+
+
+@pytest.mark.usefixtures("small_shards")
+def test_an_interrupted_folder_goes_on(tmp_path: Path, config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Finished shards are not scored again, half files are replaced, and the files are those of a whole run."""
+    recorded = write_lines(tmp_path / "traffic.jsonl", [conversation(i) for i in range(60)])
+    assert scored(recorded, tmp_path / "whole", "--config", config).code == 0
+    add = ShardLog.add
+    before: list[int] = []
+    after: list[int] = []
+
+    def add_two(log: ShardLog[ShardReport], report: ShardReport) -> None:
+        if len(before) == 2:
+            raise KeyboardInterrupt
+        before.append(report.number)
+        add(log, report)
+
+    def add_noting(log: ShardLog[ShardReport], report: ShardReport) -> None:
+        after.append(report.number)
+        add(log, report)
+
+    monkeypatch.setattr(ShardLog, "add", add_two)
+    done = scored(recorded, tmp_path / "out", "--config", config)
+    assert done.code == 130
+    assert "--resume" in done.err
+    assert "go on with --resume" in scored(recorded, tmp_path / "out", "--config", config).err
+    monkeypatch.setattr(ShardLog, "add", add_noting)
+    assert scored(recorded, tmp_path / "out", "--config", config, "--resume").code == 0
+    assert before == [0, 1]
+    assert after == list(range(2, len(manifest(tmp_path / "whole")["shards"])))
+    for path in (tmp_path / "whole").rglob("*.parquet"):
+        assert path.read_bytes() == (tmp_path / "out" / path.relative_to(tmp_path / "whole")).read_bytes()
+    assert not list((tmp_path / "out").rglob("*.half"))
+
+
+def test_an_input_that_changed_is_refused_by_name(tmp_path: Path, config: Path) -> None:
+    """Otherwise a folder would hold results of two data sets."""
+    recorded = write_lines(tmp_path / "traffic.jsonl", [{"messages": "wrong"}, conversation(1)])
+    assert scored(recorded, tmp_path / "out", "--config", config).code == 2
+    write_lines(recorded, [conversation(1), conversation(2)])
+    done = scored(recorded, tmp_path / "out", "--config", config, "--resume")
+    assert done.code == 2
+    assert f"--resume: files, {recorded} is not the same as in the run" in done.err
+
+
+def test_a_finished_folder_is_not_written_again(tmp_path: Path, config: Path) -> None:
+    """Its results would be lost."""
+    recorded = write_lines(tmp_path / "traffic.jsonl", [conversation(1)])
+    assert scored(recorded, tmp_path / "out", "--config", config).code == 0
+    assert "holds the results of a finished run" in scored(recorded, tmp_path / "out", "--config", config).err
+
+
+def test_the_store_holds_the_run_and_the_first_failures(tmp_path: Path) -> None:
+    """`show` then shows a conversation that failed, and says how many there are in all."""
+    recorded = write_lines(tmp_path / "traffic.jsonl", attempts(60))
+    store = f"sqlite:///{tmp_path}/runs.db"
+    expected = write_expectation(tmp_path)
+    out = tmp_path / "out"
+    options = ("--against", expected, "--store", store, "--keep-failures", "3")
+    assert command("score", recorded, "--out", out, *options).code == 1
+    run = fairtrial.open_run("2", store=store)
+    assert len(run.cases) == 3
+    assert manifest(out)["run"]["id"] == run.info.id
+    failed = manifest(out)["run"]["config"]["dataset"]["not_passed"]
+    assert f"the store holds 3 of {failed} attempts that did not pass" in run.summary.notes
+    shown = command("show", run.info.id, run.cases[0].case_id, "--store", store)
+    assert "cancel_order" in shown.out or "maybe" in shown.out
+
+
+def test_a_share_is_the_same_sample_in_another_order(tmp_path: Path, config: Path) -> None:
+    """The hash of the id decides. Another seed gives another sample."""
+    conversations = [conversation(i) for i in range(200)]
+    files = [write_lines(tmp_path / "a.jsonl", conversations), write_lines(tmp_path / "b.jsonl", conversations[::-1])]
+    ids = []
+    for number, (file, seed) in enumerate([(files[0], "1"), (files[1], "1"), (files[0], "2")]):
+        out = tmp_path / f"out{number}"
+        assert scored(file, out, "--config", config, "--sample", "25%", "--seed", seed).code == 0
+        ids.append(set(pq.read_table(out / "results")["case_id"].to_pylist()))
+    assert ids[0] == ids[1] != ids[2]
+    assert 30 < len(ids[0]) < 70
+    notes = manifest(tmp_path / "out0")["summary"]["notes"]
+    assert f"a sample of {len(ids[0])} of 200 conversations (seed 1)" in notes[0]
+
+
+@pytest.mark.usefixtures("small_shards")
+def test_a_number_of_conversations_is_met_exactly(tmp_path: Path, config: Path) -> None:
+    """Also if they are spread over many shards."""
+    recorded = write_lines(tmp_path / "traffic.jsonl", [conversation(i) for i in range(100)])
+    assert scored(recorded, tmp_path / "out", "--config", config, "--sample", "17").code == 0
+    assert pq.read_table(tmp_path / "out" / "results").num_rows == 17
+
+
+def test_a_sample_narrows_the_interval_by_its_share() -> None:
+    """Of 75 drawn from 100, the half width is half: sqrt(1 - 0.75) = 0.5."""
+    criterion = CriterionSummary("c", Estimate(0.6, 0.4, 0.7, "t"), Estimate(0.5, 0.4, 0.6, "t"))
+    (scaled,) = scaled_to_population(Summary(Verdict.PASSED, (criterion,)), 75, 100).criteria
+    assert (scaled.mean.low, scaled.mean.high) == pytest.approx((0.5, 0.65))
+    assert (scaled.pass_rate.low, scaled.pass_rate.high) == pytest.approx((0.45, 0.55))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--sample", "0"], "--sample: must be a share between 0 and 1, or a whole number, got 0"),
+        (["--sample", "many"], "must be a number such as 1000 or a share such as 10%"),
+        (["--max-refused", "2"], "--max-refused: must be a share from 0 to 1"),
+        (["--columns", "text"], "--columns: must be conversation=COLUMN, or messages=COLUMN,id=COLUMN"),
+        (["--match", "order"], "--match order: a data set is read in parts"),
+        (["--json", "-"], "--json: does not go with --out"),
+        (["--only", "a"], "--only: does not go with --out"),
+        (["--address", "auto"], "--address needs --engine ray"),
+        (["--resume"], "holds no unfinished run that --resume could continue"),
+    ],
+)
+def test_a_wrong_option_is_refused_before_anything_is_written(
+    tmp_path: Path, config: Path, options: list[str], message: str
+) -> None:
+    """With the option, what was got and what is allowed."""
+    recorded = write_lines(tmp_path / "traffic.jsonl", [conversation(1)])
+    done = scored(recorded, tmp_path / "out", "--config", config, *options)
+    assert done.code == 2
+    assert message in done.err
+    assert not (tmp_path / "out" / "results").exists()
+
+
+def test_an_option_about_data_sets_needs_a_folder(tmp_path: Path, config: Path) -> None:
+    """For example --sample, which an ordinary run would otherwise ignore."""
+    recorded = write_lines(tmp_path / "traffic.jsonl", [conversation(1)])
+    done = command("score", recorded, "--config", config, "--sample", "3")
+    assert done.code == 2
+    assert "--sample needs --out" in done.err
+
+
+def test_a_criterion_that_asks_a_model_is_refused(tmp_path: Path) -> None:
+    """Before anything runs, by name."""
+    recorded = write_lines(tmp_path / "traffic.jsonl", [conversation(1)])
+    config = tmp_path / "judged.json"
+    config.write_text(json.dumps({"criteria": {"safety_v1": {"threshold": 0.5, "backend": "judge"}}}))
+    done = scored(recorded, tmp_path / "out", "--config", config)
+    assert done.code == 2
+    assert "--out: safety_v1 asks a model" in done.err
+
+
+class TestParquetInputs:
+    """A conversation a row: as JSON in a column, or as columns."""
+
+    @pytest.fixture
+    def table(self) -> pa.Table:
+        """Three conversations with their ids in all forms."""
+        conversations = [conversation(i) for i in range(3)]
+        messages = [json.dumps(each["messages"]) for each in conversations]
+        lists = [
+            [{"role": message["role"], "content": message.get("content")} for message in each["messages"]]
+            for each in conversations
+        ]
+        return pa.table(
+            {
+                "session_id": ["s0", "s1", "s2"],
+                "messages": messages,
+                "turns": lists,
+                "body": [json.dumps(each) for each in conversations],
+                "region": ["eu", "us", "eu"],
+            }
+        )
+
+    def _ids(self, folder: Path) -> list[str]:
+        ids: list[str] = pq.read_table(folder / "results")["case_id"].to_pylist()
+        return ids
+
+    def test_the_usual_columns_are_found_and_named(self, tmp_path: Path, config: Path, table: pa.Table) -> None:
+        """`messages` holds JSON here, and `session_id` the id."""
+        pq.write_table(table, tmp_path / "traffic.parquet", row_group_size=2)
+        done = scored(tmp_path / "traffic.parquet", tmp_path / "out", "--config", config)
+        assert done.code == 0, done.err
+        assert "takes the column 'messages' for the conversation, and 'session_id' for its id" in done.err
+        assert self._ids(tmp_path / "out") == ["s0", "s1", "s2"]
+
+    @pytest.mark.parametrize(
+        ("columns", "ids"),
+        [
+            ("conversation=body", ["conversation-0", "conversation-1", "conversation-2"]),
+            ("messages=turns,id=session_id", ["s0", "s1", "s2"]),
+        ],
+    )
+    def test_columns_are_chosen(
+        self, tmp_path: Path, config: Path, table: pa.Table, columns: str, ids: list[str]
+    ) -> None:
+        """As JSON of a whole conversation, or as a list of messages."""
+        pq.write_table(table, tmp_path / "traffic.parquet")
+        done = scored(tmp_path / "traffic.parquet", tmp_path / "out", "--config", config, "--columns", columns)
+        assert done.code == 0, done.err
+        assert self._ids(tmp_path / "out") == ids
+
+    def test_a_column_that_is_not_there_is_refused(self, tmp_path: Path, config: Path, table: pa.Table) -> None:
+        """The message names the columns of the file."""
+        pq.write_table(table, tmp_path / "traffic.parquet")
+        done = scored(tmp_path / "traffic.parquet", tmp_path / "out", "--config", config, "--columns", "messages=text")
+        assert done.code == 2
+        assert "has no column 'text'; it has session_id, messages, turns, body, region" in done.err
+
+    def test_a_damaged_row_is_refused_with_its_number(self, tmp_path: Path, config: Path, table: pa.Table) -> None:
+        """Here the third row, in the second row group."""
+        broken = table.set_column(1, "messages", [["[]", "[]", "not JSON"]])
+        pq.write_table(broken, tmp_path / "traffic.parquet", row_group_size=2)
+        scored(tmp_path / "traffic.parquet", tmp_path / "out", "--config", config, "--max-refused", "1")
+        places = {row["place"]: row["reason"] for row in pq.read_table(tmp_path / "out" / "refused").to_pylist()}
+        assert "is not JSON" in places[2]
