@@ -111,7 +111,9 @@ def refuse_without_out(context: click.Context) -> None:
     """Raise UsageError for an option that is only about data sets, if --out is not given."""
     for name in _NAMES:
         if _is_given(context, name):
-            raise UsageError(f"--{name.removeprefix('data_').replace('_', '-')} needs --out, the folder of a scored data set")
+            raise UsageError(
+                f"--{name.removeprefix('data_').replace('_', '-')} needs --out, the folder of a scored data set"
+            )
 
 
 _ONLY_RUNS = ("only", "concurrency", "failed_from", "exitfirst", "reuse", "github", "baseline")

@@ -8,12 +8,12 @@ from itertools import pairwise
 from typing import Any, BinaryIO, Literal, NamedTuple, cast
 
 from fairtrial.errors import FormatError, UsageError
+from fairtrial.formats.columnar_rows import plain
 from fairtrial.formats.conversation.options import TraceOptions
 from fairtrial.formats.items import ITEM_FORMATS, item_format_of, iter_recordings
 from fairtrial.formats.jsontext import decode
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.recognise import read
-from fairtrial.formats.columnar_rows import plain
 from fairtrial.formats.values import BLOCK, NotStreamableError
 from fairtrial.importing import import_extra
 from fairtrial.loading.data_files import DataFile, open_data_file

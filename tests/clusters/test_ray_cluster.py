@@ -1,0 +1,86 @@
+"""Data sets on a real cluster of Ray with two nodes. They need the extra `ray`: `make test-ray`."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ray = pytest.importorskip("ray")
+
+from ray.cluster_utils import Cluster  # noqa: E402
+
+from fairtrial import api  # noqa: E402
+from fairtrial.batch.executors import InProcess  # noqa: E402
+from fairtrial.batch.ray_cluster import RayCluster  # noqa: E402
+from fairtrial.loading import shards  # noqa: E402
+
+NUMBER = 240
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """A head, which works on nothing, and two nodes with one processor each."""
+    os.environ["RAY_ENABLE_UV_RUN_RUNTIME_ENV"] = "0"
+    running = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    nodes = [running.add_node(num_cpus=1) for _ in range(2)]
+    running.wait_for_nodes()
+    yield running, nodes
+    running.shutdown()
+
+
+@pytest.fixture
+def traffic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with conversations and a configuration, which gives 30 shards or so."""
+    monkeypatch.setattr(shards, "SHARD_BYTES", 2048)
+    messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello " * 20}]
+    lines = (json.dumps({"id": f"conversation-{i}", "messages": messages}) for i in range(NUMBER))
+    (tmp_path / "traffic.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    (tmp_path / "config.json").write_text(json.dumps({"criteria": {"tool_call_count_v1": 1.0}}))
+    return tmp_path
+
+
+def score(folder: Path, name: str, executor: Any, on_shard: Any = lambda *_: None) -> Path:
+    """Score the conversations of a folder into another."""
+    plan = api.plan_dataset(
+        [folder / "traffic.jsonl"], folder / name, criteria=folder / "config.json", executor=executor
+    )
+    run = plan.run(on_shard=on_shard)
+    assert sum(run.summary.cases.values()) == NUMBER
+    return folder / name
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    """The files of a folder but for its manifest, which names the run."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and path.name != "manifest.json"
+    }
+
+
+def test_a_cluster_writes_what_one_process_writes(cluster: Any, traffic: Path) -> None:
+    """Byte for byte."""
+    one = score(traffic, "one", InProcess())
+    many = score(traffic, "many", RayCluster(cluster[0].address))
+    assert files_of(one) == files_of(many)
+
+
+def test_a_node_that_is_killed_loses_nothing(cluster: Any, traffic: Path) -> None:
+    """Its shards are scored again elsewhere, and nothing stands in the folder twice."""
+    running, nodes = cluster
+    killed: list[float] = []
+
+    def kill_once(*_: object) -> None:
+        if not killed:
+            killed.append(time.monotonic())
+            running.remove_node(nodes.pop(), allow_graceful=False)
+
+    survived = score(traffic, "survived", RayCluster(running.address), kill_once)
+    assert killed
+    assert files_of(survived) == files_of(score(traffic, "whole", InProcess()))
