@@ -266,6 +266,34 @@ def test_the_store_holds_the_run_and_the_first_failures(tmp_path: Path) -> None:
     assert "cancel_order" in shown.out or "maybe" in shown.out
 
 
+@pytest.mark.usefixtures("small_shards")
+def test_a_comparison_reads_all_results_of_the_folder(tmp_path: Path) -> None:
+    """By the folder or by the id of the run, whose store holds only failures: the numbers are those of two runs."""
+    expected = write_expectation(tmp_path)
+    store = f"sqlite:///{tmp_path}/runs.db"
+    files = [write_lines(tmp_path / f"{seed}.jsonl", attempts(60, seed)) for seed in (1, 2)]
+    for number, file in enumerate(files):
+        folder = tmp_path / f"out{number}"
+        command("score", file, "--out", folder, "--store", store, "--against", expected, "--keep-failures", "1")
+    base, run = (fairtrial.score(file, expected) for file in files)
+    comparison = fairtrial.compare(base, run)
+    folders = [tmp_path / f"out{i}" for i in (0, 1)]
+    for names in (folders, [manifest(folder)["run"]["id"] for folder in folders]):
+        of_folders = fairtrial.compare(*names, store=store)
+        assert (of_folders.rows, of_folders.moved) == (comparison.rows, comparison.moved)
+
+
+def test_a_run_whose_folder_is_gone_is_not_compared(tmp_path: Path, config: Path) -> None:
+    """The store alone would compare failures with failures."""
+    recorded = write_lines(tmp_path / "traffic.jsonl", [conversation(1)])
+    store = f"sqlite:///{tmp_path}/runs.db"
+    command("score", recorded, "--out", tmp_path / "out", "--store", store, "--config", config)
+    (tmp_path / "out" / "manifest.json").unlink()
+    done = command("flaky", "2", "--store", store)
+    assert done.code == 2
+    assert "holds no manifest.json; the store has only the attempts that did not pass" in done.err
+
+
 def test_a_share_is_the_same_sample_in_another_order(tmp_path: Path, config: Path) -> None:
     """The hash of the id decides. Another seed gives another sample."""
     conversations = [conversation(i) for i in range(200)]

@@ -17,6 +17,7 @@ from fairtrial.aggregation import scaled_to_population
 from fairtrial.api.arguments import Paths, check_match, paths_of
 from fairtrial.api.connection import models_of
 from fairtrial.api.criterion_thresholds import NO_THRESHOLDS, Thresholds
+from fairtrial.api.dataset_sources import MANIFEST
 from fairtrial.api.dataset_summary import answered_positions, summarize
 from fairtrial.api.dataset_tables import OWN_CASE, SCHEMA_VERSION, TABLES
 from fairtrial.api.planning import EVAL_SET, Criteria, Notes, load_sets, now, run_info
@@ -37,7 +38,6 @@ from fairtrial.records.result import Criterion
 from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary
 
-MANIFEST = "manifest.json"
 LOG = "progress.jsonl"
 _FIRST_CHECK = 100
 """So many conversations are read before the share of refused ones can stop a run."""

@@ -44,13 +44,17 @@ def answered_positions(folder: Path) -> set[int]:
         return {position for (position,) in database.execute(query, [str(folder / "results" / "*.parquet")]).fetchall()}
 
 
-def _results(folder: Path, criteria: dict[str, Criterion], *, answers_cases: bool) -> Iterator[CaseResult]:
-    """Yield the results, the attempts of a case one after the other."""
+def iter_rows(folder: Path, *, answers_cases: bool) -> Iterator[Iterator[dict[str, Any]]]:
+    """Yield the rows of each case, a row for each outcome, the outcomes of a conversation one after the other."""
     case = "position" if answers_cases else "file, results.case_id"
     keys = ("position",) if answers_cases else ("file", "case_id")
-    position = -1
-    for _, of_case in groupby(_joined_rows(folder, case), key=lambda row: [row[key] for key in keys]):
-        position += 1
+    for _, rows in groupby(_joined_rows(folder, case), key=lambda row: [row[key] for key in keys]):
+        yield rows
+
+
+def _results(folder: Path, criteria: dict[str, Criterion], *, answers_cases: bool) -> Iterator[CaseResult]:
+    """Yield the results, the attempts of a case one after the other."""
+    for position, of_case in enumerate(iter_rows(folder, answers_cases=answers_cases)):
         for _, rows in groupby(of_case, key=lambda row: row["conversation"]):
             yield result_of(list(rows), position, criteria)
 
@@ -58,9 +62,9 @@ def _results(folder: Path, criteria: dict[str, Criterion], *, answers_cases: boo
 def _joined_rows(folder: Path, case: str) -> Iterator[dict[str, Any]]:
     duckdb: Any = import_extra("duckdb", "scale")
     query = f"""
-        SELECT file, position, results.case_id, results.eval_set, conversation, valid, fault,
+        SELECT file, position, results.case_id, results.eval_set, digest, conversation, results.verdict, valid, fault,
             failure_side, failure_cause, inference_calls, input_tokens, output_tokens, simulator, environment,
-            criterion, value, open_parts
+            criterion, value, scores.verdict AS outcome, open_parts
         FROM read_parquet(?) AS results LEFT JOIN read_parquet(?) AS scores USING (conversation)
         ORDER BY {case}, conversation, number
     """  # noqa: S608  (the names of columns are ours)

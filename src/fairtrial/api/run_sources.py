@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from fairtrial.api.calibrations import calibrations
+from fairtrial.api.dataset_sources import is_folder_of_results, measure_folder
 from fairtrial.api.stored_runs import Run, measure_stored, open_store
 from fairtrial.errors import FormatError, UsageError
 from fairtrial.measured_run import Measure, MeasuredRun, measure_run
@@ -23,7 +24,8 @@ from fairtrial.sequential import WaveTable, waves_of
 from fairtrial.store import DEFAULT_URL
 
 RunSource = str | Path | Run
-"""The beginning of the id of a stored run, a file that `--json` or `runs export` wrote, or a run of this process."""
+"""The beginning of the id of a stored run, a file that `--json` or `runs export` wrote, a folder that `score --out`
+wrote, or a run of this process."""
 
 _SUFFIXES = (".json", ".jsonl")
 
@@ -34,6 +36,8 @@ def measured(run: RunSource, store: str = DEFAULT_URL, *, valid_only: bool = Fal
         own = run.measured(valid_only=valid_only)
         own.calibrations = {calibration.criterion: calibration for calibration in run.calibrations}
         return own
+    if is_folder_of_results(run):
+        return measure_folder(Path(run), valid_only=valid_only)
     if is_file(run):
         return _of_file(Path(run), valid_only=valid_only)
     with closing(open_store(store, create=False)) as run_store:
@@ -56,8 +60,8 @@ def waves(run: RunSource, store: str, measures: Mapping[str, Measure], number: i
 
 
 def is_file(run: str | Path) -> bool:
-    """Whether a run is named by a file."""
-    return Path(run).suffix in _SUFFIXES or Path(run).is_file()
+    """Whether a run is named by a file or a folder."""
+    return Path(run).suffix in _SUFFIXES or Path(run).is_file() or is_folder_of_results(run)
 
 
 @dataclass

@@ -312,7 +312,14 @@ def reread(store: str, run_id: str) -> Run:
 
 
 def measure_stored(store: Store, info: RunInfo, *, valid_only: bool = False) -> MeasuredRun:
-    """Return the numbers of a run of a store, case by case. Only attempts without a score are decoded."""
+    """Return the numbers of a run of a store, case by case. Only attempts without a score are decoded.
+
+    Of a data set, the store holds only attempts that did not pass. Its numbers are those of its folder.
+    """
+    if (folder := info.config.get("dataset", {}).get("folder")) is not None:
+        from fairtrial.api.dataset_sources import measure_folder
+
+        return measure_folder(Path(folder), valid_only=valid_only)
     keys = ((key, name) for _, key, name in store.case_keys(info.id))
     rows, terms = store.attempt_rows(info.id), store.criterion_terms(info.id)
     return measure_run(info, keys, rows, terms, valid_only=valid_only)
