@@ -3,6 +3,7 @@ VENV := .venv
 PEER := .venv-peer
 VERTEX := .venv-vertex
 PYTEST8 := .venv-pytest8
+RAY := .venv-ray
 BIN := $(VENV)/bin
 TAU_BENCH := ../shared/data/tau-bench/gpt-4o-airline.json
 AGENTS := a2a agno langgraph openai pydantic-ai strands
@@ -20,7 +21,7 @@ PIP_BUILD := $(PIP_INSTALL) --build-constraint constraints-build.txt
 
 .PRECIOUS: .venv-agents/%/.ready
 
-.PHONY: help demo test test-postgres test-peer test-pytest8 test-vertex test-agents test-agents-adk test-installs test-browser ui lint types imports docs bench check clean
+.PHONY: help demo test test-postgres test-peer test-pytest8 test-ray test-vertex test-agents test-agents-adk test-installs test-browser ui lint types imports docs bench check clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -49,6 +50,12 @@ $(PYTEST8)/.ready: pyproject.toml constraints-pytest8.txt constraints-build.txt
 	$(PYTHON) -m venv $(PYTEST8)
 	$(PYTEST8)/bin/python $(PIP_INSTALL) -c constraints-pytest8.txt pip
 	$(PYTEST8)/bin/python $(PIP_BUILD) -c constraints-pytest8.txt -e . --group pytest8
+	@touch $@
+
+$(RAY)/.ready: pyproject.toml constraints-ray.txt constraints-build.txt
+	$(PYTHON) -m venv $(RAY)
+	$(RAY)/bin/python $(PIP_INSTALL) -c constraints-ray.txt pip
+	$(RAY)/bin/python $(PIP_BUILD) -c constraints-ray.txt -e '.[ray]' --group ray
 	@touch $@
 
 demo: $(VENV)/.ready ## Run the example agent on its eval set, and show the report
@@ -87,6 +94,9 @@ test-peer: $(PEER)/.ready ## Run the tests that compare with google-adk 2.13 and
 
 test-pytest8: $(PYTEST8)/.ready ## Run the tests of the plugin with pytest 8
 	$(PYTEST8)/bin/pytest tests/pytest_plugin
+
+test-ray: $(RAY)/.ready ## Run the tests that need a cluster of Ray
+	$(RAY)/bin/pytest tests/clusters
 
 test-vertex: $(VERTEX)/.ready ## Run the tests that need Google's SDK for Vertex AI
 	$(VERTEX)/bin/pytest -m vertex tests/vertex
@@ -137,4 +147,4 @@ bench: $(VENV)/.ready $(PEER)/.ready ## Measure side by side with google-adk 2.1
 check: lint types imports test ## Everything that a change must pass
 
 clean: ## Remove the environments
-	rm -rf $(VENV) $(PEER) $(VERTEX) $(PYTEST8) .venv-agents .venv-installs
+	rm -rf $(VENV) $(PEER) $(VERTEX) $(PYTEST8) $(RAY) .venv-agents .venv-installs

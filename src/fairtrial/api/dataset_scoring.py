@@ -22,7 +22,7 @@ from fairtrial.api.dataset_summary import answered_positions, summarize
 from fairtrial.api.dataset_tables import OWN_CASE, SCHEMA_VERSION, TABLES
 from fairtrial.api.planning import EVAL_SET, Criteria, Notes, load_sets, now, run_info
 from fairtrial.api.score_planning import check_picklable
-from fairtrial.api.shard_scoring import KeptAttempt, Sample, ShardReport, ShardScorer, hashes_of, kept_path
+from fairtrial.api.shard_scoring import FailedAttempt, Sample, ShardReport, ShardScorer, failures_path, hashes_of
 from fairtrial.api.stored_runs import Run, open_store
 from fairtrial.api.temporary_store import temporary_store
 from fairtrial.batch.executors import Executor, InProcess
@@ -126,8 +126,8 @@ class DatasetPlan:
         for report in earlier:
             on_shard(self.shards[report.number], report)
             limit.add(report)
-        finished = {report.number for report in earlier}
-        waiting = [shard for shard in self.shards if shard.number not in finished]
+        finished_numbers = {report.number for report in earlier}
+        waiting = [shard for shard in self.shards if shard.number not in finished_numbers]
         if not waiting:
             return
         scorer = replace(self.scorer, sample=self._sample())
@@ -162,14 +162,14 @@ class DatasetPlan:
             informs=info.informs,
             rules=info.attempt_rules,
         )
-        if totals["left_out"]:
+        if totals["outside_sample"]:
             summary = scaled_to_population(
-                summary, totals["conversations"], totals["conversations"] + totals["left_out"]
+                summary, totals["conversations"], totals["conversations"] + totals["outside_sample"]
             )
         summary = msgspec.structs.replace(summary, notes=(*summary.notes, *self._notes(totals)))
         config = {**info.config, "dataset": {"folder": str(self.folder.resolve()), **totals}}
         info = msgspec.structs.replace(info, config=config, finished=now(), verdict=summary.verdict)
-        run = _stored(self._kept(), info, summary, store)
+        run = _stored(self._failures(), info, summary, store)
         manifest = {
             "schema": SCHEMA_VERSION,
             "tables": {name: dict(columns) for name, columns in TABLES.items()},
@@ -187,17 +187,17 @@ class DatasetPlan:
         """Write the cases that no conversation answers, as an ordinary run counts them."""
         if self.scorer.cases is None or self.options.sample is not None:
             return
-        answered = answered_positions(self.folder)
-        cases = [case for case in self.scorer.cases if case.position not in answered]
+        positions = answered_positions(self.folder)
+        cases = [case for case in self.scorer.cases if case.position not in positions]
         if cases:
             self.scorer.score_unanswered(cases, len(self.shards))
 
-    def _kept(self) -> Iterator[KeptAttempt]:
+    def _failures(self) -> Iterator[FailedAttempt]:
         """Yield the attempts that did not pass, in the order of the data set, as many as the store is to hold."""
-        decoder = msgspec.json.Decoder(KeptAttempt)
+        decoder = msgspec.json.Decoder(FailedAttempt)
         remaining = self.options.keep_failures
         for number in range(len(self.shards) + 1):
-            path = kept_path(self.folder, number)
+            path = failures_path(self.folder, number)
             if remaining <= 0 or not path.exists():
                 continue
             with path.open("rb") as file:
@@ -208,13 +208,13 @@ class DatasetPlan:
                     yield decoder.decode(line)
 
     def _notes(self, totals: Mapping[str, int]) -> Iterator[str]:
-        read, refused, left_out = (totals[name] for name in ("conversations", "refused", "left_out"))
+        read, refused, outside_sample = (totals[name] for name in ("conversations", "refused", "outside_sample"))
         if refused:
-            total = read + refused + left_out
+            total = read + refused + outside_sample
             yield f"{refused:,} of {total:,} were refused; refused/*.parquet names each with its reason"
-        if left_out:
+        if outside_sample:
             yield (
-                f"a sample of {read:,} of {read + left_out:,} conversations (seed {self.options.seed}); "
+                f"a sample of {read:,} of {read + outside_sample:,} conversations (seed {self.options.seed}); "
                 "the intervals are about all of them"
             )
         not_passed = totals["not_passed"]
@@ -243,7 +243,7 @@ class _RefusalLimit:
 
     def add(self, report: ShardReport) -> None:
         """Count a shard. Raises UsageError if too many of its conversations, and those before, were refused."""
-        self.seen += report.conversations + report.refused + report.left_out
+        self.seen += report.conversations + report.refused + report.outside_sample
         self.refused += report.refused
         self.examples += report.examples
         self.check(at_end=False)
@@ -264,18 +264,18 @@ def _totals(reports: Sequence[ShardReport]) -> dict[str, int]:
     return {
         "conversations": sum(report.conversations for report in reports),
         "refused": sum(report.refused for report in reports),
-        "left_out": sum(report.left_out for report in reports),
+        "outside_sample": sum(report.outside_sample for report in reports),
         "not_passed": sum(number for verdict, number in verdicts.items() if verdict not in ("passed", "informational")),
     }
 
 
-def _stored(kept: Iterator[KeptAttempt], info: RunInfo, summary: Summary, store: str | None) -> Run:
+def _stored(failures: Iterator[FailedAttempt], info: RunInfo, summary: Summary, store: str | None) -> Run:
     """Store a run with the attempts that did not pass. Attempts at the same case stand under one position."""
     run_store = open_store(store) if store is not None else temporary_store()
     positions: dict[object, int] = {}
     attempts: Counter[int] = Counter()
     run_store.begin(info)
-    for number, attempt in enumerate(kept):
+    for number, attempt in enumerate(failures):
         case = attempt.expected
         position = positions.setdefault(case.position if case.position != OWN_CASE else ("own", number), len(positions))
         attempts[position] += 1

@@ -39,19 +39,19 @@ _ENCODER = msgspec.json.Encoder()
 class ShardReport(Record, frozen=True):
     """The counts of a finished shard, as they stand in the log of the folder.
 
-    `conversations` were scored, `left_out` do not belong to the sample. `examples` are some of the refused ones.
+    `conversations` were scored, `outside_sample` do not belong to the sample. `examples` are some of the refused ones.
     """
 
     number: int
     conversations: int
     refused: int
-    left_out: int = 0
+    outside_sample: int = 0
     verdicts: dict[str, int] = {}
     examples: tuple[str, ...] = ()
     warnings: int = 0
 
 
-class KeptAttempt(Record, frozen=True):
+class FailedAttempt(Record, frozen=True):
     """An attempt that did not pass, with all that the store holds of it."""
 
     expected: ExpectedCase
@@ -79,7 +79,7 @@ def hashes_of(shard: Shard, seed: int, *, lenient: bool) -> Iterator[float]:
             yield share_of(item.content.case_id, seed)
 
 
-def kept_path(folder: Path, number: int) -> Path:
+def failures_path(folder: Path, number: int) -> Path:
     """Return the file of the attempts of a shard that did not pass."""
     return folder / "not_passed" / f"part-{number:06d}.jsonl"
 
@@ -89,7 +89,7 @@ class ShardScorer:
     """Scores shards into a folder. It is picklable, so that any worker can do it.
 
     `cases` are the cases of eval sets that the conversations answer. If they are None, each conversation is a case.
-    At most `most_kept` attempts of each shard that did not pass are kept for the store.
+    At most `failure_limit` attempts of each shard that did not pass are kept for the store.
     """
 
     folder: Path
@@ -97,7 +97,7 @@ class ShardScorer:
     cases: tuple[PlannedCase, ...] | None = None
     match: loading.Match = "id"
     lenient: bool = False
-    most_kept: int = 1000
+    failure_limit: int = 1000
     sample: Sample | None = None
 
     def __call__(self, shard: Shard) -> ShardReport:
@@ -131,11 +131,11 @@ class _ShardWork:
     scorer: ShardScorer
     shard: Shard
     parts: PartWriter
-    kept_file: BufferedWriter
+    failure_file: BufferedWriter
     number: int = 0
-    left_out: int = 0
+    outside_sample: int = 0
     refused: int = 0
-    kept: int = 0
+    failure_count: int = 0
     warnings: int = 0
     verdicts: Counter[str] = field(default_factory=Counter)
     examples: list[str] = field(default_factory=list)
@@ -146,7 +146,7 @@ class _ShardWork:
     @contextmanager
     def begin(cls, scorer: ShardScorer, shard: Shard) -> Iterator[_ShardWork]:
         """Yield the work on a shard. Its half files are removed unless it is finished."""
-        path = kept_path(scorer.folder, shard.number)
+        path = failures_path(scorer.folder, shard.number)
         path.parent.mkdir(parents=True, exist_ok=True)
         half = path.with_name(f".{path.name}.half")
         try:
@@ -157,9 +157,9 @@ class _ShardWork:
 
     def finish(self) -> None:
         """Give the files of the shard their names."""
-        self.kept_file.close()
-        half = Path(self.kept_file.name)
-        half.replace(kept_path(self.scorer.folder, self.shard.number))
+        self.failure_file.close()
+        half = Path(self.failure_file.name)
+        half.replace(failures_path(self.scorer.folder, self.shard.number))
         self.parts.finish()
 
     async def add_each(self, items: Iterable[Item]) -> None:
@@ -169,7 +169,7 @@ class _ShardWork:
             if isinstance(recording, Refused):
                 self.refuse(place, recording)
             elif sample is not None and share_of(recording.case_id, sample.seed) >= sample.bound:
-                self.left_out += 1
+                self.outside_sample += 1
             elif (case := self.case_of(recording, eval_set)) is None:
                 self.refuse(place, Refused("", "belongs to no case of the eval sets", recording.case_id))
             else:
@@ -193,9 +193,9 @@ class _ShardWork:
         self.number += 1
         self.verdicts[verdict.value] += 1
         self.warnings += bool(result.warnings)
-        if verdict not in (Verdict.PASSED, Verdict.INFORMATIONAL) and self.kept < self.scorer.most_kept:
-            self.kept += 1
-            self.kept_file.write(_ENCODER.encode(KeptAttempt(case.expected, recording, result)) + b"\n")
+        if verdict not in (Verdict.PASSED, Verdict.INFORMATIONAL) and self.failure_count < self.scorer.failure_limit:
+            self.failure_count += 1
+            self.failure_file.write(_ENCODER.encode(FailedAttempt(case.expected, recording, result)) + b"\n")
 
     def case_of(self, recording: Recording, eval_set: EvalSet | None) -> PlannedCase | None:
         """Return the case that a conversation answers. Without eval sets, it is a case of its own, at no position."""
@@ -235,7 +235,7 @@ class _ShardWork:
             self.shard.number,
             self.number,
             self.refused,
-            self.left_out,
+            self.outside_sample,
             dict(self.verdicts),
             tuple(self.examples),
             self.warnings,

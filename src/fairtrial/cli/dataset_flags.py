@@ -83,7 +83,7 @@ def dataset_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @dataclass(frozen=True)
 class DatasetFlags:
-    """What the options say about a data set."""
+    """A data set as the options describe it."""
 
     options: DatasetOptions
     executor: Executor
@@ -91,7 +91,7 @@ class DatasetFlags:
 
 
 def dataset_of(options: Mapping[str, Any], jobs: int) -> DatasetFlags:
-    """Return what the options say about a data set. Raises UsageError."""
+    """Return a data set as the options describe it. Raises UsageError."""
     if options["address"] and options["engine"] != "ray":
         raise UsageError("--address needs --engine ray: it is the address of a cluster")
     return DatasetFlags(
@@ -116,7 +116,7 @@ def refuse_without_out(context: click.Context) -> None:
             )
 
 
-_ONLY_RUNS = ("only", "concurrency", "failed_from", "exitfirst", "reuse", "github", "baseline")
+_ONLY_RUNS = ("only", "concurrency", "failed_from", "exitfirst", "reuse", "github", "baseline", "push")
 
 
 def refuse_with_out(context: click.Context) -> None:

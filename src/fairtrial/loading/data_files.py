@@ -36,11 +36,11 @@ def find_data_files(paths: Sequence[str | Path]) -> list[DataFile]:
     Raises UsageError for a path without files, and for a file that two paths name.
     """
     files: dict[str, DataFile] = {}
-    for given in map(str, paths):
-        found = list(_remote_files(given) if is_url(given) else _local_files(given))
-        if not found:
-            raise UsageError(f"{given}: holds no {', '.join(_SUFFIXES)} file, plain or packed as .gz or .zst")
-        for file in found:
+    for path in map(str, paths):
+        path_files = list(_remote_files(path) if is_url(path) else _local_files(path))
+        if not path_files:
+            raise UsageError(f"{path}: holds no {', '.join(_SUFFIXES)} file, plain or packed as .gz or .zst")
+        for file in path_files:
             if file.path in files:
                 raise UsageError(f"{file.path}: is named twice, so that its conversations would count twice")
             files[file.path] = file
@@ -60,24 +60,24 @@ def open_data_file(path: str) -> BinaryIO:
     return cast("BinaryIO", system.open_input_file(inner))
 
 
-def _local_files(given: str) -> Iterator[DataFile]:
-    path = Path(given)
+def _local_files(pattern: str) -> Iterator[DataFile]:
+    path = Path(pattern)
     if path.is_dir():
         names: Iterable[Path] = sorted(file for file in walk_files(path) if _is_data(file.name))
     elif path.is_file():
         names = [path]
-    elif any(sign in given for sign in _GLOB):
-        names = sorted(Path(name) for name in glob.glob(given, recursive=True) if os.path.isfile(name))  # noqa: PTH113, PTH207
+    elif any(sign in pattern for sign in _GLOB):
+        names = sorted(Path(name) for name in glob.glob(pattern, recursive=True) if os.path.isfile(name))  # noqa: PTH113, PTH207
     else:
-        raise UsageError(f"{given}: no such file or folder")
+        raise UsageError(f"{pattern}: no such file or folder")
     for name in names:
         status = name.stat()
         yield DataFile(str(name), status.st_size, str(status.st_mtime_ns))
 
 
-def _remote_files(given: str) -> Iterator[DataFile]:
+def _remote_files(url: str) -> Iterator[DataFile]:
     fs: Any = import_extra("pyarrow.fs", "parquet")
-    address, mark, options = given.partition("?")
+    address, mark, options = url.partition("?")
     parts = address.split("/")
     first_glob = next((i for i, part in enumerate(parts) if any(sign in part for sign in _URL_GLOB)), None)
     root = "/".join(parts[:first_glob]).rstrip("/")
@@ -87,7 +87,7 @@ def _remote_files(given: str) -> Iterator[DataFile]:
         is_file = info.type == fs.FileType.File
         infos = [info] if is_file else system.get_file_info(fs.FileSelector(inner, recursive=True))
     except OSError as error:
-        raise UsageError(f"{given}: cannot be read: {error}") from error
+        raise UsageError(f"{url}: cannot be read: {error}") from error
     for info in sorted(infos, key=lambda info: info.path):
         name = root + info.path.removeprefix(inner.rstrip("/"))
         is_wanted = is_file or (_is_data(info.base_name) if first_glob is None else fnmatch(name, address))

@@ -107,7 +107,7 @@ def columns_in(text: str) -> Columns:
 def cut_into_shards(
     files: Iterable[DataFile], columns: Columns | None = None, note: Callable[[str], object] = str
 ) -> Iterator[Shard]:
-    """Yield the shards of files in order. `note` receives which columns of a file were taken for what.
+    """Yield the shards of files in order. `note` receives the columns that are used for the content of a file.
 
     A file that cannot be read is a shard, too: its worker refuses it, because a million readable files may be beside
     it.
@@ -187,8 +187,10 @@ def _row_shards(
         raise UsageError(f"--columns: {file.path}: has no column {missing[0]!r}; it has {', '.join(names)}")
     if columns is None:
         id_note = f", and {own_columns.id!r} for its id" if own_columns.id else ""
-        taken = own_columns.conversation or own_columns.messages
-        note(f"{file.path}: takes the column {taken!r} for the conversation{id_note}; --columns says otherwise")
+        content_column = own_columns.conversation or own_columns.messages
+        note(
+            f"{file.path}: takes the column {content_column!r} for the conversation{id_note}; --columns says otherwise"
+        )
     metadata, start, size = content.metadata, 0, 0
     for group in range(metadata.num_row_groups):
         size += metadata.row_group(group).total_byte_size
@@ -199,13 +201,17 @@ def _row_shards(
 
 def _guessed(names: Sequence[str]) -> Columns | None:
     """Return the columns by their usual names, or None if no column can be a conversation."""
-    found = {
+    usual_columns = {
         member: next((name for usual in usual_names for name in names if name.lower() == usual), "")
         for member, usual_names in _GUESSES.items()
     }
-    if found["messages"]:
-        return Columns(messages=found["messages"], id=found["id"])
-    return Columns(conversation=found["conversation"], id=found["id"]) if found["conversation"] else None
+    if usual_columns["messages"]:
+        return Columns(messages=usual_columns["messages"], id=usual_columns["id"])
+    return (
+        Columns(conversation=usual_columns["conversation"], id=usual_columns["id"])
+        if usual_columns["conversation"]
+        else None
+    )
 
 
 def read_shard(shard: Shard, *, lenient: bool = False) -> Iterator[Item]:
