@@ -128,6 +128,7 @@ _HOMES = {
     "Usage": "fairtrial.records.trace",
     "UsageError": "fairtrial.errors",
     "UserSimulatorQuality": "fairtrial.metrics.simulator",
+    "ValueModel": "fairtrial.records.value_model",
     "VectorCache": "fairtrial.valuation.novelty",
     "Verdict": "fairtrial.records.result",
     "aevaluate": "fairtrial.api.evaluation",
@@ -137,6 +138,7 @@ _HOMES = {
     "compare": "fairtrial.api.comparing",
     "evaluate": "fairtrial.api.evaluation",
     "find_duplicates": "fairtrial.valuation.repetitions",
+    "fit_value": "fairtrial.api.value_fitting",
     "flaky": "fairtrial.api.flaky_cases",
     "gate": "fairtrial.api.gating",
     "iter_recordings": "fairtrial.api.eval_files",
@@ -262,6 +264,7 @@ __all__ = [
     "Usage",
     "UsageError",
     "UserSimulatorQuality",
+    "ValueModel",
     "VectorCache",
     "Verdict",
     "aevaluate",
@@ -271,6 +274,7 @@ __all__ = [
     "compare",
     "evaluate",
     "find_duplicates",
+    "fit_value",
     "flaky",
     "gate",
     "iter_recordings",
@@ -308,6 +312,7 @@ if TYPE_CHECKING:
     from fairtrial.api.size_planning import plan as plan
     from fairtrial.api.stored_runs import Run as Run
     from fairtrial.api.stored_runs import open_run as open_run
+    from fairtrial.api.value_fitting import fit_value as fit_value
     from fairtrial.errors import AgentError as AgentError
     from fairtrial.errors import CaseError as CaseError
     from fairtrial.errors import ConfigError as ConfigError
@@ -413,6 +418,7 @@ if TYPE_CHECKING:
     from fairtrial.records.trace import Usage as Usage
     from fairtrial.records.trace_selection import SelectedTrace as SelectedTrace
     from fairtrial.records.trace_selection import TraceSelection as TraceSelection
+    from fairtrial.records.value_model import ValueModel as ValueModel
     from fairtrial.records.value_row import Duplicate as Duplicate
     from fairtrial.valuation.novelty import VectorCache as VectorCache
     from fairtrial.valuation.repetitions import find_duplicates as find_duplicates

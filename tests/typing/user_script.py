@@ -119,6 +119,7 @@ from fairtrial import (
     Usage,
     UsageError,
     UserSimulatorQuality,
+    ValueModel,
     VectorCache,
     Verdict,
     aevaluate,
@@ -128,6 +129,7 @@ from fairtrial import (
     compare,
     evaluate,
     find_duplicates,
+    fit_value,
     flaky,
     gate,
     iter_recordings,
@@ -369,6 +371,8 @@ def main(folder: Path) -> list[str]:
     )
     selected: SelectedTrace = selection.traces[0]
     assert selected.rank == 1
+    fit: Callable[..., ValueModel] = fit_value
+    assert callable(fit)
     worth: TraceValue = value(Trace((EXPECTED, PHOTO)), embedder="none", confidence=0.9, success=True)
     problems: tuple[str, ...] = ()
     try:

@@ -55,6 +55,7 @@ _HOMES = {
     "expect": "fairtrial.api.expecting",
     "export_run": "fairtrial.api.stored_runs",
     "find_entry": "fairtrial.metrics.entries",
+    "fit_value": "fairtrial.api.value_fitting",
     "flaky": "fairtrial.api.flaky_cases",
     "gate": "fairtrial.api.gating",
     "hold_conversation": "fairtrial.api.suites",
@@ -97,6 +98,7 @@ _HOMES = {
     "plan_waves": "fairtrial.api.waves",
     "print_cases": "fairtrial.api.reporting",
     "print_comparison": "fairtrial.api.reporting",
+    "print_fit": "fairtrial.reports.fit_report",
     "print_flaky": "fairtrial.api.reporting",
     "print_gate": "fairtrial.api.reporting",
     "print_invalid": "fairtrial.api.reporting",
@@ -264,6 +266,7 @@ if TYPE_CHECKING:
     from fairtrial.api.suites import list_cases as list_cases
     from fairtrial.api.suites import merge_parts as merge_parts
     from fairtrial.api.suites import part_of as part_of
+    from fairtrial.api.value_fitting import fit_value as fit_value
     from fairtrial.api.waves import MOST_ATTEMPTS as MOST_ATTEMPTS
     from fairtrial.api.waves import plan_waves as plan_waves
     from fairtrial.batch.executors import Executor as Executor
@@ -299,6 +302,7 @@ if TYPE_CHECKING:
     from fairtrial.platforms.forwarding import Forwarder as Forwarder
     from fairtrial.reports.calibration_report import calibration_document as calibration_document
     from fairtrial.reports.calibration_report import calibration_tables as calibration_tables
+    from fairtrial.reports.fit_report import print_fit as print_fit
     from fairtrial.reports.judge_check_report import describe_miss as describe_miss
     from fairtrial.reports.judge_check_report import print_judge_check as print_judge_check
     from fairtrial.reports.markdown_comparison import comparison_markdown as comparison_markdown

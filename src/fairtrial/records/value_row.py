@@ -34,7 +34,7 @@ class ValueRow(msgspec.Struct, frozen=True, gc=False):
     """The value of one trace with its breakdown, or the problems of a refused document.
 
     A refused document has no score, and only `id`, `score` and `errors` are written. A trace has no `errors`, and has
-    `duplicate` only if duplicates were looked for.
+    `duplicate` only if duplicates were looked for, and `fitted` only if there is a fitted model.
     The fields stand in the order of the keys in a JSON line and of the columns in a Parquet file.
     """
 
@@ -50,6 +50,7 @@ class ValueRow(msgspec.Struct, frozen=True, gc=False):
     nearest: Nearest | UnsetType | None = UNSET
     errors: tuple[Problem, ...] | UnsetType = UNSET
     duplicate: Duplicate | UnsetType | None = UNSET
+    fitted: float | UnsetType = UNSET
 
 
 class RedactionRow(msgspec.Struct, frozen=True, gc=False):

@@ -10,6 +10,7 @@ import msgspec
 from fairtrial.formats import knowledgepulse
 from fairtrial.protocols import Embedder
 from fairtrial.records.reasoning import ReasoningTrace, RefusedTrace
+from fairtrial.records.value_model import ValueModel
 from fairtrial.records.value_row import Duplicate, Nearest, RedactionRow, ValueRow
 from fairtrial.valuation.near_duplicates import DuplicateFinder
 from fairtrial.valuation.trace_value import ScoringContext, StructuralScore, add_novelty, row_of, score_structure
@@ -79,10 +80,10 @@ def parse_document(document: Document) -> ReasoningTrace | RefusedTrace:
     return document.data if isinstance(document.data, RefusedTrace) else knowledgepulse.parse(document.data)
 
 
-def prepare_chunk(documents: list[Document], embed: Embedder | None) -> PreparedChunk:
+def prepare_chunk(documents: list[Document], embed: Embedder | None, model: ValueModel | None = None) -> PreparedChunk:
     """Parse documents, score their structure, and embed the texts of the valid traces."""
     traces = [parse_document(document) for document in documents]
-    scores = [trace if isinstance(trace, RefusedTrace) else score_structure(trace) for trace in traces]
+    scores = [trace if isinstance(trace, RefusedTrace) else score_structure(trace, model) for trace in traces]
     texts = [trace.text for trace in traces if isinstance(trace, ReasoningTrace)]
     return PreparedChunk(documents, scores, None if embed is None else embed_texts(texts, embed))
 
@@ -133,7 +134,7 @@ def _find_duplicates(prepared: PreparedChunk, finder: DuplicateFinder | None) ->
 
 def value_chunk(documents: list[Document], context: ScoringContext, keep_filter: KeepFilter) -> ValuedChunk:
     """Return the results of documents without an embedder. A chunk then needs nothing from outside."""
-    prepared = prepare_chunk(documents, None)
+    prepared = prepare_chunk(documents, None, context.model)
     return value_prepared(prepared, [None] * len(prepared.scores), context, keep_filter)
 
 

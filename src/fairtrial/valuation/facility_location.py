@@ -181,12 +181,12 @@ class _LazySearch:
         import numpy as np
 
         gains = self._all_gains()
-        added = self._share * float(self._covered.mean(dtype=np.float64))
+        total = self._share * float(self._covered.mean(dtype=np.float64))
         most = self._share
         for group, quota in enumerate(quotas):
-            added += float(np.sort(gains[groups == group])[::-1][:quota].sum())
+            total += float(np.sort(gains[groups == group])[::-1][:quota].sum())
             most += float(np.sort(self._worths[groups == group])[::-1][:quota].sum())
-        return min(added + margin, most)
+        return min(total + margin, most)
 
     def _all_gains(self) -> NDArray[np.float64]:
         import numpy as np
@@ -203,9 +203,9 @@ class _LazySearch:
         if not self._share:
             return worths
         rows = self._similarities(places)
-        added = rows - self._covered
-        np.maximum(added, 0.0, out=added)
-        gains: NDArray[np.float64] = worths + self._share * added.mean(axis=1, dtype=np.float64)
+        increases = rows - self._covered
+        np.maximum(increases, 0.0, out=increases)
+        gains: NDArray[np.float64] = worths + self._share * increases.mean(axis=1, dtype=np.float64)
         return gains
 
     def _similarities(self, places: NDArray[np.int64]) -> Floats:

@@ -14,10 +14,12 @@ from fairtrial.protocols import Embedder
 from fairtrial.records.reasoning import ReasoningTrace, RefusedTrace
 from fairtrial.records.record import Json
 from fairtrial.records.trace import Trace
+from fairtrial.records.value_model import ValueModel
 from fairtrial.records.value_row import Nearest
 from fairtrial.valuation import embed as embedding
 from fairtrial.valuation.chunk import embed_texts
 from fairtrial.valuation.dimensions import weights_of
+from fairtrial.valuation.fitted_value import load_model
 from fairtrial.valuation.from_trace import from_trace
 from fairtrial.valuation.novelty_index import check_mode, open_index
 from fairtrial.valuation.trace_value import ScoringContext, TraceValue, add_novelty, score_structure
@@ -42,6 +44,7 @@ def value(
     novelty: str = ...,
     cache: VectorCache | None = ...,
     index: str | Path | None = ...,
+    model: str | Path | ValueModel | None = ...,
     confidence: float | None = ...,
     success: bool | None = ...,
 ) -> TraceValue: ...
@@ -54,6 +57,7 @@ def value(
     novelty: str = ...,
     cache: VectorCache | None = ...,
     index: str | Path | None = ...,
+    model: str | Path | ValueModel | None = ...,
     confidence: float | None = ...,
     success: bool | None = ...,
 ) -> tuple[TraceValue, ...]: ...
@@ -65,6 +69,7 @@ def value(
     novelty: str = "sequence",
     cache: VectorCache | None = None,
     index: str | Path | None = None,
+    model: str | Path | ValueModel | None = None,
     confidence: float | None = None,
     success: bool | None = None,
 ) -> TraceValue | tuple[TraceValue, ...]:
@@ -77,6 +82,8 @@ def value(
     - `corpus`: the traces in `index`, which does not change.
     - `leave-one-out`: all other traces of the call.
 
+    `model` is a model that `fit_value` returned, or its file. Its score is `fitted`, beside the score of the rule.
+
     `embedder` is a name, a callable, None, or `auto`: MiniLM if it is installed. `confidence` and `success` are for
     traces that do not contain them. Raises FormatError for an invalid trace, CaseError for a trace that reasoning
     cannot be derived from, and UsageError for options that do not fit together.
@@ -85,9 +92,9 @@ def value(
         raise UsageError(f"confidence: must be a number from 0 to 1, got {confidence!r}")
     if isinstance(traces, ReasoningTrace | Trace | Mapping | str | bytes) or not isinstance(traces, Iterable):
         alone = [as_reasoning(traces, confidence, success)]
-        return _values(alone, choose_embedder(embedder), profile, novelty, cache, index)[0]
+        return _values(alone, choose_embedder(embedder), profile, novelty, cache, index, model)[0]
     several = [as_reasoning(trace, confidence, success) for trace in traces]
-    return _values(several, choose_embedder(embedder), profile, novelty, cache, index)
+    return _values(several, choose_embedder(embedder), profile, novelty, cache, index, model)
 
 
 def shared_cache(embedder: str | Embedder | None = "auto") -> VectorCache | None:
@@ -102,15 +109,18 @@ def _values(
     mode: str,
     cache: VectorCache | None,
     index: str | Path | None,
+    model: str | Path | ValueModel | None,
 ) -> tuple[TraceValue, ...]:
     weights_of(profile)
+    fitted_model = load_model(model) if isinstance(model, str | Path) else model
     check_mode(mode, index=index, embedded=embed is not None)
     context = ScoringContext(
         profile=profile, mode=mode if embed is not None else "none", embedder=embedding.name_of(embed)
     )
     nearest = _nearest(traces, embed, context, cache, index) if embed is not None and traces else [None] * len(traces)
     return tuple(
-        add_novelty(score_structure(trace), other, context) for trace, other in zip(traces, nearest, strict=True)
+        add_novelty(score_structure(trace, fitted_model), other, context)
+        for trace, other in zip(traces, nearest, strict=True)
     )
 
 
@@ -173,6 +183,7 @@ async def avalue(
     novelty: str = "sequence",
     cache: VectorCache | None = None,
     index: str | Path | None = None,
+    model: str | Path | ValueModel | None = None,
     confidence: float | None = None,
     success: bool | None = None,
 ) -> TraceValue | tuple[TraceValue, ...]:
@@ -185,6 +196,7 @@ async def avalue(
         novelty=novelty,
         cache=cache,
         index=index,
+        model=model,
         confidence=confidence,
         success=success,
     )

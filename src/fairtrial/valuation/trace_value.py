@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from msgspec import UNSET
+
 from fairtrial.records.reasoning import ReasoningTrace, RefusedTrace
 from fairtrial.records.record import Record
+from fairtrial.records.value_model import ValueModel
 from fairtrial.records.value_row import Nearest, ValueRow
 from fairtrial.valuation.dimensions import UNKNOWN_NOVELTY, Structure, Weights, structure, total, weights_of
+from fairtrial.valuation.fitted_value import fitted_score
 from fairtrial.valuation.gaming import warnings
 
 SAME_DISTANCE = 1e-6
@@ -15,6 +19,7 @@ SAME_DISTANCE = 1e-6
 class TraceValue(Record, frozen=True):
     """The value of one trace, 0..1, with its breakdown. `nearest` is the most similar trace that it was compared with.
 
+    `fitted` is the probability that the trace passes, by a fitted model, if there is one. It never changes the score.
     `novelty` is 0.5 if there was no embedder (`embedder` is "none") or no other trace (`nearest` is None).
     """
 
@@ -31,6 +36,7 @@ class TraceValue(Record, frozen=True):
     mode: str
     profile: str
     weights: Weights
+    fitted: float | None = None
 
 
 class StructuralScore(Record, frozen=True):
@@ -39,19 +45,22 @@ class StructuralScore(Record, frozen=True):
     id: str
     structure: Structure
     warnings: tuple[str, ...]
+    fitted: float | None = None
 
 
 class ScoringContext(Record, frozen=True):
-    """How traces are scored: the profile of weights, the novelty mode, and the name of the embedder."""
+    """How traces are scored: the profile of weights, the novelty mode, the name of the embedder, a fitted model."""
 
     profile: str = "default"
     mode: str = "sequence"
     embedder: str = "none"
+    model: ValueModel | None = None
 
 
-def score_structure(trace: ReasoningTrace) -> StructuralScore:
-    """Return the part of a value that the trace alone decides."""
-    return StructuralScore(id=trace.id, structure=structure(trace), warnings=warnings(trace))
+def score_structure(trace: ReasoningTrace, model: ValueModel | None = None) -> StructuralScore:
+    """Return the part of a value that the trace alone decides, by the rule and by a fitted model."""
+    fitted = None if model is None else fitted_score(trace, model)
+    return StructuralScore(id=trace.id, structure=structure(trace), warnings=warnings(trace), fitted=fitted)
 
 
 def novelty_of(nearest: Nearest | None) -> float:
@@ -81,6 +90,7 @@ def add_novelty(structural: StructuralScore, nearest: Nearest | None, context: S
         mode=context.mode,
         profile=context.profile,
         weights=weights,
+        fitted=structural.fitted,
     )
 
 
@@ -99,4 +109,5 @@ def row_of(result: TraceValue | RefusedTrace) -> ValueRow:
         result.warnings,
         result.embedder,
         result.nearest,
+        fitted=UNSET if result.fitted is None else result.fitted,
     )
