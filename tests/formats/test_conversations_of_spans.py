@@ -271,3 +271,47 @@ def test_a_trace_without_its_root_is_incomplete() -> None:
     raw = {**call(2, ["hi"], "hello"), "parentSpanId": "00000000000000aa"}
     assert any("incomplete" in warning for warning in read_spans(raw)[1])
     assert not read_spans(call(2, ["hi"], "hello"))[1]
+
+
+def request(number: int, texts: tuple[str, ...], rounds: int, reply: str = "", *, ids: str = "") -> Raw:
+    """Return a call of a model as the client of a provider records it: its input ends with the results of tools."""
+    sent = json.loads(messages(*texts))
+    parts: list[Raw] = [
+        {"type": "tool_call", "id": f"{ids}{place}" if ids else "", "name": "get"} for place in range(rounds + 1)
+    ]
+    for part in (parts := [{**part, "arguments": {}} for part in parts])[:rounds]:
+        answered = {"type": "tool_call_response", "id": part["id"], "response": "x"}
+        sent += [{"role": "assistant", "parts": [part]}, {"role": "tool", "parts": [answered]}]
+    answered_parts = [{"type": "text", "content": reply}] if reply else parts[rounds:]
+    output = json.dumps([{"role": "assistant", "parts": answered_parts}])
+    return span(number, **{"gen_ai.input.messages": json.dumps(sent), "gen_ai.output.messages": output})
+
+
+def test_traces_of_single_model_calls_are_joined_over_their_tools() -> None:
+    """A client that is instrumented without its agent makes a trace of each call. Nothing is missing in the end."""
+    spans = [request(1, ("hi",), 0), request(2, ("hi",), 1), request(3, ("hi",), 2, "done")]
+    (recording,), warnings = read_spans(*spans)
+    (invocation,) = recording.trace.invocations
+    assert (names(invocation), invocation.reply) == (["get", "=get", "get", "=get"], "done")
+    assert warnings == ["a: joined 2 traces without a conversation id to an earlier trace, by the history"]
+
+
+def test_equal_conversations_are_told_apart_by_the_ids_of_their_calls() -> None:
+    """Two users ask the same. Without ids, nobody knows which trace goes on with which."""
+    spans = [request(1, ("hi",), 0, ids="a"), request(2, ("hi",), 0, ids="b")]
+    answers = [request(3, ("hi",), 1, "to a", ids="a"), request(4, ("hi",), 1, "to b", ids="b")]
+    recordings, _ = read_spans(*spans, *answers)
+    assert [recording.trace.invocations[0].reply for recording in recordings] == ["to a", "to b"]
+    recordings, _ = read_spans(
+        request(1, ("hi",), 0), request(2, ("hi",), 0), request(3, ("hi",), 1, "to a"), request(4, ("hi",), 1, "to b")
+    )
+    assert len(recordings) == 4
+
+
+def test_a_trace_that_ends_with_a_call_has_no_known_reply() -> None:
+    """No span holds the result, so that a later call of the model is missing. The agent is not blamed."""
+    reply = invocation_of(request(1, ("hi",), 0)).final_response
+    assert reply is not None
+    assert "the result of the last call (get)" in reply.withheld
+    answered = below(tool(2, "get", **{"gen_ai.tool.call.result": "x"}), request(1, ("hi",), 0))
+    assert invocation_of(request(1, ("hi",), 0), answered).final_response is None

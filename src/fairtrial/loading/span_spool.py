@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from typing import overload
+from typing import NamedTuple, overload
 
 import msgspec
 from msgspec.structs import replace
@@ -34,6 +34,15 @@ _ITEMS = "SELECT is_log, item FROM items WHERE trace IN (SELECT value FROM json_
 _OUTLINES = "SELECT is_log, outline FROM items WHERE trace IN (SELECT value FROM json_each(?)) ORDER BY place"
 _MOST_WARNINGS = 20
 """So many warnings of a large body are listed. Each conversation may have its own."""
+
+
+class _Unnamed(NamedTuple):
+    """A conversation without an id, which may go on with an earlier one."""
+
+    place: int
+    trace_ids: tuple[str, ...]
+    keys: HistoryKeys
+    warnings: tuple[str, ...]
 
 
 class SpanSpool:
@@ -82,18 +91,21 @@ class SpanSpool:
         """Return the recordings of the conversations in the spans, in the order of their start."""
         self._name_traces()
         warnings: dict[str, None] = {}
-        unnamed: list[tuple[int, tuple[str, ...], HistoryKeys]] = []
+        unnamed: list[_Unnamed] = []
         for place, trace_ids in enumerate(self._conversations()):
             of_group: list[str] = []
             for conversation in conversations_of(self._items(trace_ids), of_group, reading, self._options):
                 self._keep(place, conversation, reading)
                 if not conversation.name and self._options.join == "history":
-                    unnamed.append((place, conversation.trace_ids, history_keys(conversation.trace)))
+                    keys = history_keys(conversation.trace, conversation.nodes)
+                    unnamed.append(_Unnamed(place, conversation.trace_ids, keys, conversation.warnings))
+                else:
+                    of_group += conversation.warnings
             warnings |= dict.fromkeys(of_group)
+        warnings |= dict.fromkeys(self._join(unnamed, reading))
         messages = [*warnings][:_MOST_WARNINGS]
         if len(warnings) > _MOST_WARNINGS:
             messages.append(f"{len(warnings) - _MOST_WARNINGS} more warnings of this kind")
-        messages += self._join(unnamed, reading)
         reading.warnings += [f"{reading.path}: {warning}" for warning in messages]
         self._connection.executescript("DROP TABLE items; DROP TABLE traces;")
         return SpooledRecordings(self._connection)
@@ -130,20 +142,23 @@ class SpanSpool:
         row = (place, recording.case_id.encode("utf-8", "surrogatepass"), msgspec.json.encode(recording))
         self._connection.execute("INSERT OR REPLACE INTO recordings VALUES (?, ?, ?)", row)
 
-    def _join(self, unnamed: Sequence[tuple[int, tuple[str, ...], HistoryKeys]], reading: Diagnostics) -> list[str]:
-        """Join the traces without an id that go on with each other, and return a warning if there are any."""
-        earlier = successors(keys for _, _, keys in unnamed)
+    def _join(self, unnamed: Sequence[_Unnamed], reading: Diagnostics) -> list[str]:
+        """Join the traces without an id that go on with each other, and return the warnings of all such traces."""
+        earlier = successors(part.keys for part in unnamed)
+        warnings = [joined_message(len(earlier))] if earlier else []
         for numbers in chains(earlier, len(unnamed)):
-            places = [unnamed[number][0] for number in numbers]
-            if len(places) == 1:
+            parts = [unnamed[number] for number in numbers]
+            if len(parts) == 1:
+                warnings += parts[0].warnings
                 continue
             delete = "DELETE FROM recordings WHERE place = ?"
-            self._connection.executemany(delete, [(place,) for place in places])
-            trace_ids = [trace_id for number in numbers for trace_id in unnamed[number][1]]
+            self._connection.executemany(delete, [(part.place,) for part in parts])
+            trace_ids = [trace_id for part in parts for trace_id in part.trace_ids]
             joined = single_conversation(self._items(trace_ids), Diagnostics(reading.path), self._options)
             if joined is not None:
-                self._keep(places[0], joined, reading)
-        return [joined_message(len(earlier))] if earlier else []
+                self._keep(parts[0].place, joined, reading)
+                warnings += joined.warnings
+        return warnings
 
 
 class SpooledRecording:

@@ -33,11 +33,15 @@ __all__ = [
 
 
 class Conversation(Record, frozen=True):
-    """The nodes of a conversation in their order, and its trace. `name` is its id, or empty without an id."""
+    """The nodes of a conversation in their order, and its trace. `name` is its id, or empty without an id.
+
+    `warnings` say what is missing in it.
+    """
 
     name: str
     nodes: Sequence[Node]
     trace: Trace
+    warnings: tuple[str, ...] = ()
 
     @property
     def trace_ids(self) -> tuple[str, ...]:
@@ -78,6 +82,7 @@ def recordings_of(
     conversations = conversations_of(items, warnings, reading, options)
     if options.join == "history":
         conversations = _joined(conversations, warnings, options)
+    warnings += [warning for conversation in conversations for warning in conversation.warnings]
     reading.warnings += [f"{reading.path}: {warning}" for warning in dict.fromkeys(warnings)]
     return tuple(conversation.recording(reading) for conversation in conversations)
 
@@ -88,16 +93,15 @@ def conversations_of(
     """Return the conversations in spans. Traces that go on with each other by their history are not joined yet."""
     nodes = nodes_of(spans_of(items, warnings), reading)
     _note_rootless(nodes, warnings)
-    return [*_assembled(_grouped(nodes, options), warnings, options)]
+    return [*_assembled(_grouped(nodes, options), options)]
 
 
-def _assembled(
-    groups: Iterable[tuple[str, Sequence[Node]]], warnings: list[str], options: TraceOptions
-) -> Iterator[Conversation]:
+def _assembled(groups: Iterable[tuple[str, Sequence[Node]]], options: TraceOptions) -> Iterator[Conversation]:
     for name, members in groups:
+        warnings: list[str] = []
         trace = Assembly(members, warnings, nested=options.nested).trace()
         if trace is not None:
-            yield Conversation(name, members, trace)
+            yield Conversation(name, members, trace, tuple(warnings))
 
 
 def _grouped(nodes: Iterable[Node], options: TraceOptions) -> list[tuple[str, list[Node]]]:
@@ -118,7 +122,7 @@ def _grouped(nodes: Iterable[Node], options: TraceOptions) -> list[tuple[str, li
 def _joined(conversations: list[Conversation], warnings: list[str], options: TraceOptions) -> list[Conversation]:
     """Join the traces without an id that go on with each other."""
     unnamed = [conversation for conversation in conversations if not conversation.name]
-    earlier = successors(history_keys(conversation.trace) for conversation in unnamed)
+    earlier = successors(history_keys(conversation.trace, conversation.nodes) for conversation in unnamed)
     if not earlier:
         return conversations
     warnings.append(joined_message(len(earlier)))
@@ -126,7 +130,7 @@ def _joined(conversations: list[Conversation], warnings: list[str], options: Tra
     for numbers in chains(earlier, len(unnamed)):
         parts = [unnamed[number] for number in numbers]
         members = sorted((node for part in parts for node in part.nodes), key=lambda node: node.order)
-        whole = parts if len(parts) == 1 else _assembled([("", members)], [], options)
+        whole = parts if len(parts) == 1 else _assembled([("", members)], options)
         joined |= {_first_trace(parts[0]): conversation for conversation in whole}
     return [
         conversation if conversation.name else joined[_first_trace(conversation)]
@@ -138,7 +142,7 @@ def _joined(conversations: list[Conversation], warnings: list[str], options: Tra
 def single_conversation(items: Iterable[SpanItem], reading: Diagnostics, options: TraceOptions) -> Conversation | None:
     """Return all spans as one conversation without an id, or None if they belong to no agent."""
     nodes = nodes_of(spans_of(items, []), reading)
-    return next(_assembled([("", nodes)], [], options), None)
+    return next(_assembled([("", nodes)], options), None)
 
 
 def _first_trace(conversation: Conversation) -> str:

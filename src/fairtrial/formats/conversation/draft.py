@@ -90,6 +90,13 @@ class Draft:
         """All steps with the results."""
         return [step for block in self.blocks for step in block]
 
+    @property
+    def unanswered_call(self) -> str:
+        """The name of the call at the end if neither a message nor a span tells its result. Otherwise it is empty."""
+        last = self.blocks[-1].steps[-1] if self.blocks else None
+        is_open = isinstance(last, Slot) and last.node is None and last.answer is None
+        return last.call.name if isinstance(last, Slot) and is_open else ""
+
     def add(self, steps: Sequence[Step], *, is_whole_run: bool = False) -> None:
         """Add the steps of an answer."""
         if steps:

@@ -10,11 +10,12 @@ from typing import NamedTuple
 import msgspec
 
 from fairtrial.formats.conversation.nodes import Node
+from fairtrial.formats.conversation.user_turns import turns_of
 from fairtrial.formats.dialects.dialect_table import CONVERSATION_IDS
 from fairtrial.formats.spans.span import Span, SpanItem
 from fairtrial.formats.spans.span_values import structured
 from fairtrial.records.record import Json
-from fairtrial.records.trace import Invocation, Trace
+from fairtrial.records.trace import Invocation, Message, ToolCall, Trace
 
 _ENCODER = msgspec.json.Encoder(order="deterministic")
 
@@ -52,30 +53,59 @@ def _text(value: Json) -> str:
 
 
 class HistoryKeys(NamedTuple):
-    """The end of a conversation, or None if nobody knows it, and the ends of what happened before its first call."""
+    """The keys of the end of a conversation, and of the ends of what happened before its first call."""
 
-    end: bytes | None
+    ends: tuple[bytes, ...]
     before: tuple[bytes, ...]
 
 
-def history_keys(trace: Trace) -> HistoryKeys:
-    """Return the keys by which `successors` knows a trace again. They are short, however long the trace is."""
-    ends = [*_prefixes((*trace.history, *trace.invocations))]
-    return HistoryKeys(ends[-1] if ends else None, tuple(_prefixes(trace.history)))
+def history_keys(trace: Trace, nodes: Iterable[Node]) -> HistoryKeys:
+    """Return the keys by which `successors` knows a trace again. They are short, however long the trace is.
+
+    A client that is instrumented without its agent makes a trace of each call of a model. The first trace then ends
+    with calls of tools, and the input of the next trace ends with their results.
+    """
+    invocations = (*trace.history, *trace.invocations)
+    ends = [*_prefixes(invocations)][-1:]
+    if invocations and not invocations[-1].reply:
+        ends = [*_open_ends(invocations[:-1], invocations[-1].user, invocations[-1].tool_calls)]
+    return HistoryKeys(tuple(ends), (*_prefixes(trace.history), *_ends_in_input(trace, nodes)))
+
+
+def _ends_in_input(trace: Trace, nodes: Iterable[Node]) -> Iterator[bytes]:
+    """Yield the keys of a conversation that ends with the calls in the input of the first call of a model."""
+    first = next((node for node in nodes if node.facts.kind == "model" and node.facts.input is not None), None)
+    turns = turns_of(first.facts.input or ()).turns if first is not None else ()
+    if turns:
+        calls = [step for step in turns[-1].steps if isinstance(step, ToolCall)]
+        yield from _open_ends(trace.history, turns[-1].user, calls)
+
+
+def _open_ends(before: Iterable[Invocation], user: Message, calls: Sequence[ToolCall]) -> Iterator[bytes]:
+    """Yield the keys of a conversation that ends with calls of tools. The key with their ids comes last."""
+    texts = [invocation.user.text for invocation in before]
+    if calls and not user.withheld:
+        plain_calls = [[call.name, call.args] for call in calls]
+        yield _digest([texts, user.text, plain_calls])
+        if all(call.id for call in calls):
+            yield _digest([texts, user.text, plain_calls, [call.id for call in calls]])
+
+
+def _digest(value: Json) -> bytes:
+    return blake2b(_ENCODER.encode(value), digest_size=16).digest()
 
 
 def successors(conversations: Iterable[HistoryKeys]) -> dict[int, int]:
     """Return for each trace that goes on with an earlier one the number of that trace.
 
     A trace goes on with another if its history is all of the conversation of the other: the texts of the user, the
-    calls and the last reply. If two traces could go on with the same one, none of them does.
+    calls and the last reply, or the last calls. If two traces could go on with the same one, none of them does.
     """
     ends: dict[bytes, int] = {}
     followers: dict[int, list[int]] = defaultdict(list)
     numbered = list(enumerate(conversations))
     for number, keys in numbered:
-        if keys.end is not None:
-            ends[keys.end] = number
+        ends |= dict.fromkeys(keys.ends, number)
     for number, keys in numbered:
         earlier = next((ends[key] for key in reversed(keys.before) if key in ends and ends[key] < number), None)
         if earlier is not None:

@@ -29,6 +29,7 @@ from fairtrial.records.trace import (
     split_reply,
 )
 
+_SESSION = "record the spans of the agent too, or set a session id, so that the traces of a conversation are joined"
 _CUT_OFF = ("length", "max_tokens", "content_filter", "MAX_TOKENS", "SAFETY")
 
 
@@ -164,6 +165,9 @@ def _unrecorded_reply(draft: Draft, nodes: Sequence[Node]) -> Message | None:
             if reply is not None:
                 return replace(reply, author=reply.author or node.facts.name)
     last = next((node for node in reversed(draft.nodes) if node.facts.kind in ("model", "agent")), None)
+    if last is not None and (name := draft.unanswered_call):
+        reason = f"no span holds the result of the last call ({name}), so that a later call of the model is missing"
+        return Message("", author=last.facts.agent or agent_of(last), withheld=f"{reason}; {_SESSION}")
     if last is None:
         last = next((node for node in draft.nodes), None)
     if last is None or last.facts.output is not None:
