@@ -46,6 +46,15 @@ class PartsSession(Session, Protocol):
         ...
 
 
+@runtime_checkable
+class DeclaresAgents(Protocol):
+    """An optional capability of a session: it knows the agents and their tools before the first message."""
+
+    async def declared(self) -> About:
+        """Return the instructions and tools of the agents, as far as they are known without a conversation."""
+        ...
+
+
 Real = Callable[[], Awaitable[Json]]
 """Calls the tool itself. An exception of the tool is passed on."""
 

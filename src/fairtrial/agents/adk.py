@@ -184,6 +184,25 @@ class AdkSession:
         """The agents with a request to a model in the latest invocation, and the state of the session."""
         return About(tuple(self._watch.agents.values()), self._state)
 
+    async def declared(self) -> About:
+        """Return the agents of the tree, with instructions that are texts."""
+        agents: list[AgentDetails] = []
+        remaining = [self._runner.agent]
+        while remaining:
+            agent = remaining.pop(0)
+            remaining += getattr(agent, "sub_agents", None) or ()
+            tools = await agent.canonical_tools() if hasattr(agent, "canonical_tools") else ()
+            instruction = getattr(agent, "instruction", "")
+            declarations = (tool._get_declaration() for tool in tools)  # noqa: SLF001  (ADK has no public name for it)
+            agents.append(
+                AgentDetails(
+                    agent.name,
+                    instruction if isinstance(instruction, str) else "",
+                    tuple(plain(declaration) for declaration in declarations if declaration is not None),
+                )
+            )
+        return About(tuple(agents))
+
     async def send(self, message: str, parts: Sequence[Part] = ()) -> AsyncIterator[Item]:
         """Run one invocation. If calls wait for a confirmation, the message decides."""
         types = import_extra("google.genai.types", EXTRA)

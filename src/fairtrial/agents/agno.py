@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fairtrial.agents.approvals import Approvals
+from fairtrial.agents.calling import declaration
 from fairtrial.agents.factories import AgentSource
 from fairtrial.agents.observer import Observer
 from fairtrial.agents.plain import as_text, plain
@@ -23,7 +24,7 @@ from fairtrial.importing import import_extra, import_object
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
 from fairtrial.records.record import Json
-from fairtrial.records.trace import About, Approval, Message, Part, Thought, ToolCall, Usage
+from fairtrial.records.trace import About, AgentDetails, Approval, Message, Part, Thought, ToolCall, Usage
 
 EXTRA = "agents-agno"
 _MODELS = ("model", "output_model", "parser_model", "reasoning_model")
@@ -95,6 +96,14 @@ class AgnoSession:
         """The agents with a request to a model in the latest invocation, and the state of the session."""
         state = plain(self._options["session_state"])
         return About(tuple(self._observer.agents.values()), state if isinstance(state, dict) and state else None)
+
+    async def declared(self) -> About:
+        """Return the agent with its tools. Instructions and tools that a function makes are not known yet."""
+        texts = self._agent.instructions
+        texts = [texts] if isinstance(texts, str) else texts if isinstance(texts, list) else []
+        tools = self._agent.tools if isinstance(self._agent.tools, list) else []
+        declarations = tuple(each for tool in tools for each in _declarations(tool))
+        return About((AgentDetails(self._name, "\n".join(map(str, texts)), declarations),))
 
     async def send(self, message: str, parts: Sequence[Part] = ()) -> AsyncIterator[Item]:
         """Run the agent, and yield the items. If calls wait for a decision, the message decides."""
@@ -244,6 +253,15 @@ def _declaration(tool: Any) -> dict[str, Json]:
         "description": raw.get("description") or "",
         "parameters_json_schema": parameters,
     }
+
+
+def _declarations(tool: Any) -> list[dict[str, Json]]:
+    """Return the functions of a toolkit, or the declaration of a function."""
+    if hasattr(tool, "functions"):
+        return [_declaration({"function": function.to_dict()}) for function in tool.functions.values()]
+    if hasattr(tool, "to_dict"):
+        return [_declaration({"function": tool.to_dict()})]
+    return [declaration(tool) if callable(tool) else _declaration(tool)]
 
 
 def _items(response: Any, model: str, author: str) -> list[Item]:

@@ -15,6 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from fairtrial.agents.adk_events import items_of_event
+from fairtrial.agents.calling import declaration
 from fairtrial.agents.factories import AgentSource
 from fairtrial.agents.observer import Observer
 from fairtrial.agents.plain import plain
@@ -24,7 +25,7 @@ from fairtrial.importing import import_extra, import_object
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
 from fairtrial.records.record import Json
-from fairtrial.records.trace import About, Event, Part, ToolCall
+from fairtrial.records.trace import About, AgentDetails, Event, Part, ToolCall
 
 EXTRA = "agents-google-genai"
 
@@ -74,7 +75,8 @@ class GenAISession:
         self._observer = observer
         client = _ObservedClient(chat._modules._api_client, author, observer)  # noqa: SLF001  (there is no public name)
         models = import_extra("google.genai.models", EXTRA).AsyncModels(client)
-        config = _config(chat._config, client)  # noqa: SLF001
+        self._author = author
+        self._config = config = _config(chat._config, client)  # noqa: SLF001
         chats = import_extra("google.genai.chats", EXTRA)
         history = list(chat.get_history())
         self._chat = chats.AsyncChat(modules=models, model=chat._model, config=config, history=history)  # noqa: SLF001
@@ -83,6 +85,13 @@ class GenAISession:
     def about(self) -> About:
         """The instructions and tools in the requests of the latest invocation."""
         return About(tuple(self._observer.agents.values()))
+
+    async def declared(self) -> About:
+        """Return the chat with its instruction and its functions."""
+        instruction = getattr(self._config, "system_instruction", None)
+        tools = getattr(self._config, "tools", None) or ()
+        functions = tuple(declaration(tool) for tool in tools if inspect.isroutine(tool))
+        return About((AgentDetails(self._author, instruction if isinstance(instruction, str) else "", functions),))
 
     async def send(self, message: str, parts: Sequence[Part] = ()) -> AsyncIterator[Item]:
         """Send the message to the chat. The SDK calls the functions, and yields their results to the model."""
@@ -152,8 +161,8 @@ class _ObservedClient:
                     return await function(*args, **arguments)
                 return await asyncio.to_thread(function, *args, **arguments)
 
-            declaration = self._declarations.get(record.name, {"name": record.name})
-            return (await self._observer.answer(record, declaration, real)).value
+            declared = self._declarations.get(record.name, {"name": record.name})
+            return (await self._observer.answer(record, declared, real)).value
 
         return call
 

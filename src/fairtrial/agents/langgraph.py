@@ -16,7 +16,7 @@ from fairtrial.agents.factories import AgentSource
 from fairtrial.agents.graph_stops import Stop, stop_of, with_checkpointer
 from fairtrial.agents.plain import plain
 from fairtrial.agents.stopwatch import Stopwatch
-from fairtrial.agents.tool_nodes import declaration, has_tools, route_graph
+from fairtrial.agents.tool_nodes import declaration, has_tools, route_graph, tools_of_graphs
 from fairtrial.agents.user_parts import langchain_content
 from fairtrial.errors import AgentError
 from fairtrial.formats.messages import response_of
@@ -139,7 +139,21 @@ class LangGraphSession:
     def about(self) -> About:
         """The agents with a request to a chat model in the latest run, and the state without messages."""
         state: Json = plain({key: value for key, value in self._state.items() if key not in ("messages", _INTERRUPT)})
-        return About(tuple(self._agents.values()), state or None)
+        return About(tuple(self._with_tool_nodes().values()), state or None)
+
+    async def declared(self) -> About:
+        """Return the graphs with the tools of their tool nodes."""
+        return About(tuple(self._with_tool_nodes().values()))
+
+    def _with_tool_nodes(self) -> dict[str, AgentDetails]:
+        """Return the agents with the tools that their tool nodes run, also if no request has declared the tools.
+
+        For example, a router that never routes to an agent leaves the agent without a request.
+        """
+        agents = dict(self._agents)
+        for name, tools in tools_of_graphs(self._runnable, _name(self._runnable)):
+            agents[name] = add_declarations(agents.get(name) or AgentDetails(name), tools)
+        return agents
 
     async def send(self, message: str, parts: Sequence[Part] = ()) -> AsyncIterator[Item]:
         """Run the graph until it ends, or stops with a question. If calls wait for a decision, the message decides."""

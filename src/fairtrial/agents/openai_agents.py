@@ -188,6 +188,13 @@ class OpenAISession:
         context = plain(self._options["context"])
         return About(tuple(self._agents.values()), context if isinstance(context, dict) else None)
 
+    async def declared(self) -> About:
+        """Return the agent and the agents that it may hand over to."""
+        context = import_extra("agents", EXTRA).RunContextWrapper(self._options["context"])
+        agents: dict[str, AgentDetails] = {}
+        await _declare(self._agent, context, agents)
+        return About(tuple(agents.values()))
+
     async def send(self, message: str, parts: Sequence[Part] = ()) -> AsyncIterator[Item]:
         """Run the agent, and yield each item. If calls wait for a decision, the message decides."""
         self._agents = {}
@@ -245,6 +252,16 @@ class OpenAISession:
     async def _result(self, run_input: Any, watch: _Watch) -> Any:
         runner = import_extra("agents", EXTRA).Runner
         return await runner.run(self._agent, run_input, hooks=_hooks(watch), **self._options)
+
+
+async def _declare(agent: Any, context: Any, agents: dict[str, AgentDetails]) -> None:
+    """Add an agent and its handovers. Agents may hand over in circles."""
+    if agent.name in agents or not hasattr(agent, "get_all_tools"):
+        return
+    declarations = tuple(map(_declaration, [*await agent.get_all_tools(context), *agent.handoffs]))
+    agents[agent.name] = AgentDetails(agent.name, await agent.get_system_prompt(context) or "", declarations)
+    for handoff in agent.handoffs:
+        await _declare(_target(handoff), context, agents)
 
 
 def _waiting_call(item: Any) -> ToolCall:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -102,6 +102,19 @@ class PydanticSession:
         deps = plain(self._options["deps"])
         return About(agents, deps if isinstance(deps, dict) else None)
 
+    async def declared(self) -> About:
+        """Return the agent as its first request would tell it. The run ends before the model gets the request."""
+        watch = _Watch(self._agent.name or "agent", None)
+
+        async def stop(_: Any, *, request_context: Any, handler: Any) -> Any:  # noqa: ARG001
+            watch.note_request(request_context)
+            raise _StoppedError
+
+        hooks = import_extra("pydantic_ai.capabilities", EXTRA).Hooks(model_request=stop)
+        with suppress(_StoppedError):
+            await self._agent.run("", capabilities=[hooks], infer_name=False, **self._options)
+        return About(() if watch.details is None else (watch.details,))
+
     async def send(self, message: str, parts: Sequence[Part] = ()) -> AsyncIterator[Item]:
         """Run the agent, and yield the items. If calls wait for a decision, the message decides."""
         name = self._agent.name or "agent"
@@ -193,6 +206,10 @@ def _sent_part(part: Part) -> Any:
     return getattr(messages, kinds[kind_of(part)])(part.uri, media_type=part.mime_type or None)
 
 
+class _StoppedError(Exception):
+    """The first request of a run is known, and nothing is sent."""
+
+
 class _Watch:
     """Wraps the calls of models and tools, and collects the items of a run."""
 
@@ -214,12 +231,7 @@ class _Watch:
 
     async def model(self, _: Any, *, request_context: Any, handler: Any) -> Any:
         """Wrap a model call. The request holds the results of tools, the response holds the next steps."""
-        parameters = request_context.model_request_parameters
-        self._outputs = {tool.name for tool in parameters.output_tools}
-        tools = (*parameters.function_tools, *parameters.native_tools)
-        earlier_tools = self.details.tool_declarations if self.details else ()
-        details = AgentDetails(self.name, _instructions(request_context.messages, parameters), earlier_tools)
-        self.details = add_declarations(details, map(_declaration, tools))
+        self.note_request(request_context)
         self._items += self._results(request_context.messages[-1])
         self._calls += 1
         call = str(self._calls)
@@ -231,6 +243,15 @@ class _Watch:
         self.usages.append(_usage(response))
         self._items += self._steps(response)
         return response
+
+    def note_request(self, request_context: Any) -> None:
+        """Note the instructions and tools of a request."""
+        parameters = request_context.model_request_parameters
+        self._outputs = {tool.name for tool in parameters.output_tools}
+        tools = (*parameters.function_tools, *parameters.native_tools)
+        earlier_tools = self.details.tool_declarations if self.details else ()
+        details = AgentDetails(self.name, _instructions(request_context.messages, parameters), earlier_tools)
+        self.details = add_declarations(details, map(_declaration, tools))
 
     async def tool(self, _: Any, *, call: Any, tool_def: Any, args: Any, handler: Any) -> Any:
         """Wrap a tool call, and let the environment answer it."""

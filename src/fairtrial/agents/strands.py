@@ -19,7 +19,7 @@ from fairtrial.importing import import_extra, import_object
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
 from fairtrial.records.record import Json
-from fairtrial.records.trace import About, Message, Part, Thought, ToolCall, Usage
+from fairtrial.records.trace import About, AgentDetails, Message, Part, Thought, ToolCall, Usage
 
 EXTRA = "agents-strands"
 _ONE_CONVERSATION = (
@@ -94,6 +94,11 @@ class StrandsSession:
         """The instructions and tools in the requests of the latest invocation, and the state of the agent."""
         state = plain(self._agent.state.get())
         return About(tuple(self._observer.agents.values()), state if isinstance(state, dict) and state else None)
+
+    async def declared(self) -> About:
+        """Return the agent with its tools."""
+        tools = tuple(map(_declaration, self._agent.tool_registry.get_all_tool_specs()))
+        return About((AgentDetails(self._name, str(self._agent.system_prompt or ""), tools),))
 
     async def send(self, message: str, parts: Sequence[Part] = ()) -> AsyncIterator[Item]:
         """Invoke the agent. If a tool has interrupted the agent with a question, the message is the answer."""

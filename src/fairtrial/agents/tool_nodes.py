@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import dataclasses
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 from fairtrial.agents.plain import as_text, plain
@@ -26,6 +26,24 @@ def has_tools(runnable: Any) -> bool:
         return False
     bound = [getattr(node, "bound", None) for node in nodes.values()]
     return any(_is_tool_node(node) or has_tools(node) for node in bound)
+
+
+def tools_of_graphs(graph: Any, name: str) -> Iterator[tuple[str, list[dict[str, Json]]]]:
+    """Yield each graph that has tool nodes with its name and their tools: the graph itself, and the graphs inside it.
+
+    A graph inside another graph has its own name, or the name of its node.
+    """
+    nodes = getattr(graph, "nodes", {})
+    bound: dict[str, Any] = (
+        {key: getattr(node, "bound", None) for key, node in nodes.items()} if isinstance(nodes, dict) else {}
+    )
+    tools = [_declared(tool) for node in bound.values() if _is_tool_node(node) for tool in node.tools_by_name.values()]
+    if tools:
+        yield name, tools
+    for key, node in bound.items():
+        if has_tools(node):
+            own_name = getattr(node, "name", None)
+            yield from tools_of_graphs(node, str(own_name if own_name not in (None, "LangGraph") else key))
 
 
 def route_graph(graph: Any, environment: Environment) -> Any:

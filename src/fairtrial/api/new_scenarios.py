@@ -12,7 +12,7 @@ from fairtrial.formats.adk.write import scenario_json
 from fairtrial.llm.model import DEFAULT_MODEL, NamedModel
 from fairtrial.llm.model_options import ModelOptions
 from fairtrial.llm.model_pool import ModelPool, check_model
-from fairtrial.protocols import Agent, Documented
+from fairtrial.protocols import Agent, DeclaresAgents, Documented
 from fairtrial.records.case import EvalCase, Scenario
 from fairtrial.records.record import Json
 from fairtrial.records.trace import About
@@ -58,7 +58,7 @@ def scenarios_file(new_scenarios: Sequence[Scenario]) -> dict[str, Json]:
 async def _about(target: Agent) -> About | None:
     """Return the agents of a session before its first message."""
     async with target(EvalCase("scenarios"), None) as session:
-        return session.about
+        return await session.declared() if isinstance(session, DeclaresAgents) else session.about
 
 
 def _documentation(target: Agent) -> str:
