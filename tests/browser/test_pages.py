@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 from browsing import AXE, BLANK_ROWS, CHROMIUM, FLAGS, Visit, opened
-from pages import write_comparison, write_run
 
 from fairtrial.reports.html_summary import LANGUAGES, texts
 from hostile_corpus import HOSTILE, LONG
+from report_pages import write_comparison, write_run
 
 pytestmark = pytest.mark.browser
 

@@ -1,41 +1,33 @@
-// The page around everything: navigation, language, theme, keys, and the state in the fragment.
+// The page of a run, or of two runs: navigation, keys, and the state in the fragment.
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Case } from "./attempt";
+import { Bar } from "./bar";
+import { type Choices, useChoices } from "./choices";
 import { Compare } from "./compare";
-import { PageContext, type Page } from "./context";
+import { LanguageContext, PageContext, type Page } from "./context";
 import { Help } from "./help";
-import { LANGUAGES, Language, choose } from "./i18n";
-import { actionOf, badge } from "./keys";
-import { remember, remembered } from "./memory";
+import { actionOf, isTyping } from "./keys";
 import { Setup } from "./setup";
-import type { Source } from "./source";
-import { type Filter, EVERYTHING } from "./source";
-import { type State, format, parse } from "./state";
+import { type Filter, EVERYTHING, type Source } from "./source";
+import { RUNS, type State, format, parse } from "./state";
 import { Summary } from "./summary";
 import { visibleLine } from "./visible";
 
-type Theme = "system" | "light" | "dark";
-const THEMES: readonly Theme[] = ["system", "light", "dark"];
-
-function isTyping(target: EventTarget | null): boolean {
-  if (!(target instanceof HTMLElement)) return false;
-  if (target instanceof HTMLInputElement) return target.type !== "checkbox";
-  return target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement || target.isContentEditable;
+/** The page of a file, which has no list of runs around it. */
+export function FilePage({ source }: { source: Source }) {
+  return <App source={source} choices={useChoices(source.language)} />;
 }
 
-export function App({ source }: { source: Source }) {
+export function App({ source, choices }: { source: Source; choices: Choices }) {
   const ids = useMemo(() => source.runs.map((run) => run.id), [source]);
   const [state, setState] = useState(() => parse(location.hash, ids));
-  const [code, setCode] = useState(
-    () => new URLSearchParams(location.search).get("lang") ?? remembered("language") ?? (source.language || choose(navigator.languages)),
-  );
-  const [theme, setTheme] = useState<Theme>(() => THEMES.find((name) => name === remembered("theme")) ?? "system");
   const [showsThoughts, setThoughts] = useState(false);
   const [showsExpected, setExpected] = useState(true);
-  const [singleKeys, setSingleKeys] = useState(remembered("singleKeys") !== "off");
   const [hasHelp, setHelp] = useState(false);
   const main = useRef<HTMLElement>(null);
-  const language = useMemo(() => new Language(code), [code]);
+  const { language, singleKeys } = choices;
+  const [, setChanges] = useState(0);
+  useEffect(() => source.watch(() => setChanges((count) => count + 1)), [source]);
   const run = source.runs.find((entry) => entry.id === state.run) ?? source.runs[source.runs.length - 1]!;
 
   const navigate = useCallback((change: Partial<State>) => {
@@ -63,10 +55,8 @@ export function App({ source }: { source: Source }) {
   }, [ids]);
 
   useEffect(() => {
-    document.documentElement.lang = code;
-    document.documentElement.dataset.theme = theme;
     document.title = visibleLine(`${run.verdict} – ${run.id}`);
-  }, [code, theme, run]);
+  }, [run]);
 
   // Another page begins at its top, with the focus on its title, so that a screen reader reads it.
   const place = `${state.page}/${state.run}/${state.page === "compare" ? "" : state.position}`;
@@ -124,6 +114,7 @@ export function App({ source }: { source: Source }) {
       else if (action === "thoughts") setThoughts((on) => !on);
       else if (action === "expected") setExpected((on) => !on);
       else if (action === "back" && state.page !== "summary") navigate({ page: "summary" });
+      else if (action === "back" && source.hasOtherRuns) location.hash = RUNS;
       else if (action === "compare" && source.comparison) navigate({ page: state.page === "compare" ? "summary" : "compare" });
       else if (action === "search") {
         if (state.page !== "summary") navigate({ page: "summary" });
@@ -145,101 +136,58 @@ export function App({ source }: { source: Source }) {
     };
   });
 
-  const page: Page = { language, source, state, run, showsThoughts, showsExpected, singleKeys, navigate, link };
+  const page: Page = { language, source, state, run, showsThoughts, showsExpected, navigate, link };
+  const isAt = (name: string) => state.page === name || (name === "summary" && state.page === "case");
+  const names = ["summary", ...(source.comparison ? (["compare"] as const) : []), "setup"] as const;
+  const texts = { summary: "summary", compare: "comparison", setup: "setup" } as const;
+  const tabs = names.map((name) => ({
+    link: link({ page: name }),
+    text: language.text(texts[name]),
+    isCurrent: isAt(name),
+  }));
+  const back = { link: RUNS, text: language.text("runs"), isCurrent: false };
   return (
-    <PageContext.Provider value={page}>
-      <a class="skip" href="#main" onClick={(event) => (event.preventDefault(), main.current?.focus())}>
-        {language.text("skip")}
-      </a>
-      <header class="bar">
-        <span class="brand">fairtrial</span>
-        <nav aria-label={language.text("pages")}>
-          <Tab page="summary" state={state} link={link({ page: "summary" })} text={language.text("summary")} />
-          {source.comparison && (
-            <Tab page="compare" state={state} link={link({ page: "compare" })} text={language.text("comparison")} />
+    <LanguageContext.Provider value={language}>
+      <PageContext.Provider value={page}>
+        <Bar
+          choices={choices}
+          main={main}
+          tabs={source.hasOtherRuns ? [back, ...tabs] : tabs}
+          onHelp={() => setHelp(true)}
+        >
+          {source.runs.length > 1 ? (
+            <label class="choice">
+              <span class="visually-hidden">{language.text("run")}</span>
+              <select
+                value={run.id}
+                onChange={(event) =>
+                  navigate({ run: event.currentTarget.value, page: "summary", position: null, attempt: 1, query: EVERYTHING })
+                }
+              >
+                {source.runs.map((entry) => (
+                  <option key={entry.id} value={entry.id}>
+                    {visibleLine(entry.id)}
+                  </option>
+                ))}
+              </select>
+            </label>
+          ) : (
+            <code class="run-id">{visibleLine(run.id)}</code>
           )}
-          <Tab page="setup" state={state} link={link({ page: "setup" })} text={language.text("setup")} />
-        </nav>
-        {source.runs.length > 1 ? (
-          <label class="choice">
-            <span class="visually-hidden">{language.text("run")}</span>
-            <select
-              value={run.id}
-              onChange={(event) =>
-                navigate({ run: event.currentTarget.value, page: "summary", position: null, attempt: 1, query: EVERYTHING })
-              }
-            >
-              {source.runs.map((entry) => (
-                <option key={entry.id} value={entry.id}>
-                  {visibleLine(entry.id)}
-                </option>
-              ))}
-            </select>
-          </label>
-        ) : (
-          <code class="run-id">{visibleLine(run.id)}</code>
-        )}
-        <span class="options">
-          <label>
-            <span class="visually-hidden">{language.text("language")}</span>
-            <select
-              value={code}
-              onChange={(event) => {
-                remember("language", event.currentTarget.value);
-                setCode(event.currentTarget.value);
-              }}
-            >
-              {LANGUAGES.map(([own, name]) => (
-                <option key={own} value={own} lang={own}>
-                  {name}
-                </option>
-              ))}
-            </select>
-          </label>
-          <label>
-            <span class="visually-hidden">{language.text("theme")}</span>
-            <select
-              value={theme}
-              onChange={(event) => {
-                const chosen = THEMES.find((name) => name === event.currentTarget.value) ?? "system";
-                remember("theme", chosen);
-                setTheme(chosen);
-              }}
-            >
-              <option value="system">{language.text("themeSystem")}</option>
-              <option value="light">{language.text("themeLight")}</option>
-              <option value="dark">{language.text("themeDark")}</option>
-            </select>
-          </label>
-          <button type="button" class="quiet" onClick={() => setHelp(true)}>
-            {language.text("help")} <kbd aria-hidden="true">{badge("help")}</kbd>
-          </button>
-        </span>
-      </header>
-      <main id="main" ref={main} tabIndex={-1}>
-        {state.page === "summary" && <Summary key={run.id} />}
-        {state.page === "case" && <Case />}
-        {state.page === "compare" && <Compare />}
-        {state.page === "setup" && <Setup />}
-      </main>
-      {hasHelp && (
-        <Help
-          onClose={() => setHelp(false)}
-          onSingleKeys={(on) => {
-            remember("singleKeys", on ? "on" : "off");
-            setSingleKeys(on);
-          }}
-        />
-      )}
-    </PageContext.Provider>
-  );
-}
-
-function Tab(props: { page: string; state: State; link: string; text: string }) {
-  const isCurrent = props.state.page === props.page || (props.page === "summary" && props.state.page === "case");
-  return (
-    <a href={props.link} aria-current={isCurrent ? "page" : undefined}>
-      {props.text}
-    </a>
+        </Bar>
+        <main id="main" ref={main} tabIndex={-1}>
+          {source.problem() && (
+            <p class="callout warning" role="alert">
+              {source.problem() === "lost" ? language.text("lostServer") : visibleLine(source.problem())}
+            </p>
+          )}
+          {state.page === "summary" && <Summary key={run.id} />}
+          {state.page === "case" && <Case />}
+          {state.page === "compare" && <Compare />}
+          {state.page === "setup" && <Setup />}
+        </main>
+        {hasHelp && <Help choices={choices} onClose={() => setHelp(false)} />}
+      </PageContext.Provider>
+    </LanguageContext.Provider>
   );
 }

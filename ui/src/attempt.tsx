@@ -19,6 +19,8 @@ interface Opened {
 export function useAttempt(run: string, position: number | null, attempt: number): Opened {
   const { source } = usePage();
   const [opened, setOpened] = useState<Opened>({ row: undefined, attempt: null, problem: "" });
+  const [changes, setChanges] = useState(0);
+  useEffect(() => source.watch(() => setChanges((count) => count + 1)), [source]);
   useEffect(() => {
     let isCurrent = true;
     const show = (next: Opened) => isCurrent && setOpened(next);
@@ -32,7 +34,7 @@ export function useAttempt(run: string, position: number | null, attempt: number
     return () => {
       isCurrent = false;
     };
-  }, [source, run, position, attempt]);
+  }, [source, run, position, attempt, changes]);
   return opened;
 }
 

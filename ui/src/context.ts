@@ -13,15 +13,20 @@ export interface Page {
   readonly run: RunView;
   readonly showsThoughts: boolean;
   readonly showsExpected: boolean;
-  readonly singleKeys: boolean;
   navigate(change: Partial<State>): void;
   link(change: Partial<State>): string;
 }
 
 export const PageContext = createContext<Page | null>(null);
+export const LanguageContext = createContext<Language>(new Language("en"));
 
 export function usePage(): Page {
   const page = useContext(PageContext);
-  if (!page) throw new Error("a component stands outside of the page");
+  if (!page) throw new Error("a component stands outside of the page of a run");
   return page;
+}
+
+/** The language of the page, also of a page that is not about a run. */
+export function useLanguage(): Language {
+  return useContext(LanguageContext);
 }

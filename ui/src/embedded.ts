@@ -163,6 +163,7 @@ class EmbeddedRun {
 }
 
 export class EmbeddedSource implements Source {
+  readonly hasOtherRuns = false;
   readonly runs: readonly RunView[];
   readonly comparison: ComparisonView | null;
   readonly language: string;
@@ -205,6 +206,14 @@ export class EmbeddedSource implements Source {
 
   async attempt(run: string, position: number, attempt: number): Promise<AttemptView> {
     return this.run(run).attempt(position, attempt);
+  }
+
+  downloads(): readonly (readonly [string, string])[] {
+    return [];
+  }
+
+  problem(): string {
+    return "";
   }
 
   watch(): () => void {

@@ -1,27 +1,27 @@
 // The help: every key with what it does, from the table of keys.
 import { useEffect, useRef } from "preact/hooks";
-import { usePage } from "./context";
-import { KEYS, badge } from "./keys";
+import type { Choices } from "./choices";
+import { KEYS, type Key, badgeOf } from "./keys";
 
-export function Help(props: { onClose: () => void; onSingleKeys: (on: boolean) => void }) {
-  const { language, singleKeys } = usePage();
+export function Help(props: { choices: Choices; keys?: readonly Key[]; onClose: () => void }) {
+  const { language, singleKeys, setSingleKeys } = props.choices;
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current?.showModal(), []);
   return (
     <dialog ref={dialog} aria-labelledby="help-title" onClose={props.onClose}>
       <h2 id="help-title">{language.text("keyboard")}</h2>
       <dl class="key-list">
-        {KEYS.map((entry) => (
+        {(props.keys ?? KEYS).map((entry) => (
           <div key={entry.key}>
             <dt>
-              <kbd>{badge(entry.action)}</kbd>
+              <kbd>{badgeOf(entry)}</kbd>
             </dt>
             <dd>{language.text(entry.text)}</dd>
           </div>
         ))}
       </dl>
       <label class="check">
-        <input type="checkbox" checked={singleKeys} onChange={(event) => props.onSingleKeys(event.currentTarget.checked)} />{" "}
+        <input type="checkbox" checked={singleKeys} onChange={(event) => setSingleKeys(event.currentTarget.checked)} />{" "}
         {language.text("singleKeys")}
       </label>
       <p>

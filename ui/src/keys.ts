@@ -37,8 +37,18 @@ export const KEYS: readonly Key[] = [
 ];
 
 export function badge(action: Action): string {
-  const key = KEYS.find((entry) => entry.action === action)?.key ?? "";
-  return key === "Escape" ? "Esc" : key;
+  const entry = KEYS.find((own) => own.action === action);
+  return entry ? badgeOf(entry) : "";
+}
+
+export function badgeOf(entry: { readonly key: string }): string {
+  return entry.key === "Escape" ? "Esc" : entry.key;
+}
+
+export function isTyping(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  if (target instanceof HTMLInputElement) return target.type !== "checkbox";
+  return target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement || target.isContentEditable;
 }
 
 interface Pressed {

@@ -1,5 +1,5 @@
 // Verdicts by mark and word, and pictures of numbers. Each picture has its numbers beside it as text.
-import { usePage } from "./context";
+import { useLanguage } from "./context";
 import { visibleLine } from "./visible";
 
 const MARKS: Readonly<Record<string, string>> = {
@@ -82,7 +82,7 @@ export function CountsBar({ counts }: { counts: Readonly<Record<string, number>>
 
 /** A number with its interval as text. */
 export function Estimate(props: { estimate: Interval; percent?: boolean; signed?: boolean }) {
-  const { language } = usePage();
+  const language = useLanguage();
   const { value, low, high } = props.estimate;
   const write = props.percent ? language.rate : language.number;
   const signed = (number: number) => `${props.signed && number > 0 ? "+" : ""}${write(number)}`;

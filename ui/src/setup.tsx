@@ -4,7 +4,8 @@ import { Name } from "./marks";
 import { Foreign, Json } from "./text";
 
 export function Setup() {
-  const { run, language } = usePage();
+  const { run, language, source } = usePage();
+  const downloads = source.downloads(run.id);
   return (
     <article class="setup-page">
       <h1>{language.text("setup")}</h1>
@@ -26,6 +27,18 @@ export function Setup() {
       </dl>
       <h2>{language.text("repeat")}</h2>
       <Foreign class="code" text={run.command} />
+      {downloads.length > 0 && (
+        <>
+          <h2>{language.text("download")}</h2>
+          <p class="downloads">
+            {downloads.map(([name, address]) => (
+              <a key={name} class="button" href={address} download lang="en">
+                {name}
+              </a>
+            ))}
+          </p>
+        </>
+      )}
       <h2>{language.text("configuration")}</h2>
       <Json value={run.config} />
       <h2>{language.text("signatures")}</h2>

@@ -29,12 +29,18 @@ export interface Source {
   /** The runs that the page can show, the one to show first last. */
   readonly runs: readonly RunView[];
   readonly comparison: ComparisonView | null;
+  /** Whether the page has a list of runs around it. */
+  readonly hasOtherRuns: boolean;
   /** The language that the page was made for, or "". */
   readonly language: string;
   list(run: string, query: Query): Promise<CaseList>;
   /** The row of a case, which names its attempts. */
   row(run: string, position: number): Promise<CaseRow | undefined>;
   attempt(run: string, position: number, attempt: number): Promise<AttemptView>;
+  /** The files that a run can be saved as, by name and address. */
+  downloads(run: string): readonly (readonly [string, string])[];
+  /** Why two runs are not compared, "lost" if the server does not answer, or "". */
+  problem(): string;
   /** Calls back if something that was read has changed. Returns the end of it. */
   watch(changed: () => void): () => void;
 }

@@ -3,9 +3,14 @@ import { EVERYTHING, type Filter, type Query } from "./source";
 
 export type Page = "summary" | "case" | "compare" | "setup";
 
+/** The fragment of the list of runs, which only a viewer has. */
+export const RUNS = "#page=runs";
+
 export interface State {
   readonly page: Page;
   readonly run: string;
+  /** The run that a viewer compares with, or "". */
+  readonly base: string;
   readonly position: number | null;
   readonly attempt: number;
   readonly query: Query;
@@ -23,6 +28,7 @@ export function parse(fragment: string, runs: readonly string[]): State {
   return {
     page: page === "case" && position === null ? "summary" : page,
     run: runs.includes(wanted) ? wanted : (runs[runs.length - 1] ?? ""),
+    base: values.get("base") ?? "",
     position,
     attempt: number(values.get("attempt")) ?? 1,
     query: {
@@ -44,6 +50,7 @@ export function format(state: State): string {
   const values = new URLSearchParams();
   if (state.page !== "summary") values.set("page", state.page);
   values.set("run", state.run);
+  if (state.base) values.set("base", state.base);
   if (state.position !== null) values.set("case", String(state.position));
   if (state.attempt !== 1) values.set("attempt", String(state.attempt));
   const { verdict, criterion, side, tool, flags, text } = state.query;

@@ -3,7 +3,7 @@ import { Cases } from "./cases";
 import { usePage } from "./context";
 import { CountsBar, Estimate, IntervalPicture, Name, Verdict } from "./marks";
 import { Foreign } from "./text";
-import type { CriterionView, RunView, UsageView } from "./view";
+import type { CriterionView, ProgressView, RunView, UsageView } from "./view";
 
 export function Summary() {
   const { run, language } = usePage();
@@ -47,7 +47,11 @@ function Head({ run }: { run: RunView }) {
         {(run.reasons ?? []).map((reason) => (
           <Foreign key={reason} class="reason" text={reason} />
         ))}
-        {!run.finished && <p class="warning">{language.text("unfinished")}</p>}
+        {run.progress ? (
+          <Progress progress={run.progress} />
+        ) : (
+          !run.finished && <p class="warning">{language.text("unfinished")}</p>
+        )}
         {(run.notes ?? []).map((note) => (
           <Foreign key={note} class="warning" text={note} />
         ))}
@@ -76,6 +80,35 @@ function Head({ run }: { run: RunView }) {
         ))}
       </dl>
     </section>
+  );
+}
+
+/** How far a run is, or how it is continued if its process is gone. */
+function Progress({ progress }: { progress: ProgressView }) {
+  const { language } = usePage();
+  const { done, total, rate, left } = progress;
+  const isKnown = typeof total === "number";
+  const facts = [isKnown ? language.text("doneOf", { done, total }) : language.text("attemptsFound", { count: done })];
+  if (progress.written && typeof rate === "number") facts.push(language.text("perSecond", { rate }));
+  if (progress.written && typeof left === "number") facts.push(language.text("timeLeft", { time: language.seconds(left) }));
+  return (
+    <div class={`progress callout ${progress.written ? "" : "warning"}`}>
+      <p role="status">
+        <b>{language.text(progress.written ? "isRunning" : "interrupted")}</b> {facts.join(" · ")}
+      </p>
+      {isKnown && (
+        <svg class="counts" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
+          <rect class="informational" x="0" y="0" width={(100 * done) / (total || 1)} height="6" />
+        </svg>
+      )}
+      {!progress.written && (
+        <>
+          <p>{language.text("resumeWith")}</p>
+          <Foreign class="code" text={progress.resume} />
+        </>
+      )}
+      {progress.computing && <p class="muted">{language.text("computing")}</p>}
+    </div>
   );
 }
 

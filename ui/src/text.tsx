@@ -1,7 +1,7 @@
 // Foreign text. It only ever becomes text nodes: no link, no image and no markup of an agent comes alive.
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import { usePage } from "./context";
+import { useLanguage } from "./context";
 import { type Change, diffWords } from "./diff";
 import { languageOf, pieces, shortened } from "./visible";
 
@@ -20,7 +20,7 @@ export function Plain({ text }: { text: string }) {
 
 /** A text of a person or of an agent, with quotations marked. The rest of a long text is shown on demand. */
 export function Foreign({ text, marks = [], class: name }: { text: string; marks?: readonly string[]; class?: string }) {
-  const { language } = usePage();
+  const language = useLanguage();
   const [isWhole, setWhole] = useState(false);
   const shown = isWhole || text.length <= LONGEST ? text : text.slice(0, LONGEST);
   const parts = useMemo(() => marked(shown, marks), [shown, marks.join("\u0000")]);
@@ -80,7 +80,7 @@ export function jsonText(value: unknown): string {
 /** The words that differ between two texts. */
 export function WordDiff({ expected, actual }: { expected: string; actual: string }) {
   const changes = useMemo(() => diffWords(shortened(expected, LONGEST), shortened(actual, LONGEST)), [expected, actual]);
-  const { language } = usePage();
+  const language = useLanguage();
   return (
     <div class="word-diff">
       <DiffSide title={language.text("expected")} changes={changes} hides="added" text={expected} />

@@ -215,6 +215,10 @@ export interface FaultView {
   evidence: string[];
 }
 
+export interface FoundCases {
+  positions: number[];
+}
+
 export interface GateDecision {
   kind: "gate";
   signature: string;
@@ -302,6 +306,13 @@ export interface Needed {
   attempts?: number | null;
 }
 
+export interface OpenedRuns {
+  runs: RunView[];
+  change: number;
+  comparison?: ComparisonView | null;
+  problem?: string;
+}
+
 export interface OutcomeView {
   criterion: string;
   verdict: "failed" | "informational" | "not_applicable" | "passed" | "unscored";
@@ -361,6 +372,16 @@ export interface PassK {
   pass_at: IntervalEstimate;
 }
 
+export interface ProgressView {
+  done: number;
+  written: boolean;
+  resume: string;
+  total?: number | null;
+  rate?: number | null;
+  left?: number | null;
+  computing?: boolean;
+}
+
 export interface PromptView {
   system: string;
   text: string;
@@ -374,6 +395,41 @@ export interface QuoteView {
 export interface RangeView {
   low: number | null;
   high: number | null;
+}
+
+export interface RunChange {
+  change: number;
+  run: RunView;
+  positions?: number[] | null;
+}
+
+export interface RunCriterion {
+  name: string;
+  mean: EstimateView;
+  pass_rate: EstimateView;
+  range: RangeView;
+  threshold?: number | null;
+}
+
+export interface RunListView {
+  runs: RunRow[];
+  before?: string;
+}
+
+export interface RunRow {
+  id: string;
+  started: string;
+  kind: string;
+  verdict: "failed" | "informational" | "passed" | "unscored";
+  counts: Record<string, number>;
+  finished?: string | null;
+  written?: boolean;
+  name?: string;
+  tags?: string[];
+  target?: string;
+  suite?: string;
+  pass_rate?: number | null;
+  criteria?: RunCriterion[];
 }
 
 export interface RunView {
@@ -403,6 +459,8 @@ export interface RunView {
   tools?: string[];
   clustered?: boolean;
   labelled?: number;
+  name?: string;
+  progress?: ProgressView | null;
 }
 
 export interface SetupDifference {

@@ -120,6 +120,7 @@ test("the fragment holds the whole state", () => {
   const state = {
     page: "case",
     run: "two",
+    base: "one",
     position: 4,
     attempt: 2,
     query: { verdict: "failed", criterion: "a&b=c", side: "agent", tool: "注文#", flags: ["flaky", "invalid"], text: "x y?&" },
@@ -131,6 +132,7 @@ test("a link with wrong values opens the summary of the last run", () => {
   assert.deepEqual(parse("#page=case&run=x&case=-1&attempt=1e9&only=all", ["one", "two"]), {
     page: "summary",
     run: "two",
+    base: "",
     position: null,
     attempt: 1,
     query: EVERYTHING,

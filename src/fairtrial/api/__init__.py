@@ -23,6 +23,7 @@ _HOMES = {
     "CaseCheck": "fairtrial.api.case_checks",
     "CATALOG": "fairtrial.metrics.entries",
     "CatalogEntry": "fairtrial.metrics.entries",
+    "CaseQuery": "fairtrial.api.view_index",
     "check": "fairtrial.api.checking",
     "check_baseline": "fairtrial.api.comparing",
     "check_case": "fairtrial.api.case_checks",
@@ -46,6 +47,7 @@ _HOMES = {
     "DEGRADATIONS": "fairtrial.simulate.degradation",
     "describe_miss": "fairtrial.reports.judge_check_report",
     "encode_document": "fairtrial.reports.trust_report",
+    "encode_view": "fairtrial.api.viewing",
     "evaluate": "fairtrial.api.evaluation",
     "EXAMPLES": "fairtrial.api.starting",
     "execute": "fairtrial.api.execution",
@@ -140,9 +142,13 @@ _HOMES = {
     "ShardReport": "fairtrial.api.shard_scoring",
     "shared_cache": "fairtrial.valuation.single",
     "store_option": "fairtrial.api.stored_runs",
+    "StoreViewer": "fairtrial.api.viewing",
     "threshold_option": "fairtrial.config.criterion_options",
     "TraceOptions": "fairtrial.formats.conversation.options",
     "value": "fairtrial.valuation.single",
+    "viewer_page": "fairtrial.reports.viewer_page",
+    "viewer_policy": "fairtrial.reports.viewer_page",
+    "write_html": "fairtrial.api.html_reports",
     "with_labels": "fairtrial.api.run_labels",
     "write_html": "fairtrial.api.html_reports",
     "write_recordings": "fairtrial.api.conversations",
@@ -267,6 +273,9 @@ if TYPE_CHECKING:
     from fairtrial.api.suites import merge_parts as merge_parts
     from fairtrial.api.suites import part_of as part_of
     from fairtrial.api.value_fitting import fit_value as fit_value
+    from fairtrial.api.view_index import CaseQuery as CaseQuery
+    from fairtrial.api.viewing import StoreViewer as StoreViewer
+    from fairtrial.api.viewing import encode_view as encode_view
     from fairtrial.api.waves import MOST_ATTEMPTS as MOST_ATTEMPTS
     from fairtrial.api.waves import plan_waves as plan_waves
     from fairtrial.batch.executors import Executor as Executor
@@ -318,6 +327,8 @@ if TYPE_CHECKING:
     from fairtrial.reports.selection_report import print_traces as print_traces
     from fairtrial.reports.selection_report import selection_document as selection_document
     from fairtrial.reports.trust_report import encode_document as encode_document
+    from fairtrial.reports.viewer_page import viewer_page as viewer_page
+    from fairtrial.reports.viewer_page import viewer_policy as viewer_policy
     from fairtrial.simulate.degradation import DEGRADATIONS as DEGRADATIONS
     from fairtrial.store import DEFAULT_URL as DEFAULT_URL
     from fairtrial.valuation.single import shared_cache as shared_cache

@@ -39,6 +39,7 @@ COMMANDS = {
     "runs": "List the runs in the store, remove, export or import them.",
     "judge": "Check whether a judge is ready, and whether it agrees with people.",
     "show": "Show a run of the store, or one of its cases.",
+    "view": "Show the runs of a store in a browser, also runs that are going on.",
     "report": "Write one HTML page about a run, or about two runs side by side.",
     "labels": "List the labels of people, export them, or add labels.",
     "mutate": "Plant changes in conversations that pass, and report which changes the criteria catch.",
@@ -47,7 +48,7 @@ COMMANDS = {
     "plan": "Plan how many cases and attempts a question needs.",
     "flaky": "List the cases that pass in some attempts only.",
 }
-_OTHER_NAMES = {"eval": "run", "evaluate": "run", "test": "run", "view": "show", "list": "runs", "diff": "compare"}
+_OTHER_NAMES = {"eval": "run", "evaluate": "run", "test": "run", "list": "runs", "diff": "compare"}
 """The names of commands in other tools, and what they are called here."""
 _PATIENCE = 5.0
 """The time in seconds that the process may take to end after its work is done."""

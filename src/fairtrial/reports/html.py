@@ -193,18 +193,19 @@ def asset(name: str) -> str:
     return resources.files("fairtrial.reports").joinpath("assets", name).read_text("utf-8")
 
 
-def _policy(script: str, style: str) -> str:
+def page_policy(*more: str) -> str:
     """Return the content security policy: only our script and our style, no request, no HTML from text."""
     return "; ".join(
         [
             "default-src 'none'",
-            f"script-src '{source_hash(script)}'",
-            f"style-src '{source_hash(style)}'",
+            f"script-src '{source_hash(asset('report.js'))}'",
+            f"style-src '{source_hash(asset('report.css'))}'",
             "img-src data:",
             "base-uri 'none'",
             "form-action 'none'",
             "require-trusted-types-for 'script'",
             "trusted-types 'none'",
+            *more,
         ]
     )
 
@@ -223,7 +224,7 @@ def _head(page: shapes.PageView) -> bytes:
 <html lang="{page.language or "en"}">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{_policy(script, style)}">
+<meta http-equiv="Content-Security-Policy" content="{page_policy()}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
 <meta name="color-scheme" content="light dark">

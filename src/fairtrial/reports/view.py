@@ -103,6 +103,7 @@ def run_view(
     agents: Sequence[shapes.AgentView] = (),
     tools: Sequence[str] = (),
     labelled: int = 0,
+    progress: shapes.ProgressView | None = None,
 ) -> shapes.RunView:
     """Return the view of a whole run. A run that was interrupted has not passed."""
     verdict = Verdict.UNSCORED if info.finished is None and summary.verdict in _GREEN else summary.verdict
@@ -135,6 +136,40 @@ def run_view(
         tools=list(tools),
         clustered=attempts > cases,
         labelled=labelled,
+        name=str(info.config.get("name") or ""),
+        progress=progress,
+    )
+
+
+def run_row(info: RunInfo, summary: Summary, *, written: bool) -> shapes.RunRow:
+    """Return a run in the list of runs."""
+    config: Mapping[str, Json] = info.config
+    paths = ", ".join(map(str, config.get("paths") or ()))
+    verdict = Verdict.UNSCORED if info.finished is None else info.verdict or summary.verdict
+    return shapes.RunRow(
+        id=info.id,
+        started=info.started,
+        kind=info.kind,
+        verdict=verdict.value,  # type: ignore[arg-type]
+        counts=dict(summary.cases),
+        finished=info.finished,
+        written=written,
+        name=str(config.get("name") or ""),
+        tags=[str(tag) for tag in config.get("tags") or ()],
+        target=str(config.get("agent") or paths),
+        suite=", ".join(map(str, config.get("against") or ())) or paths,
+        pass_rate=info.pass_rate,
+        criteria=[
+            shapes.RunCriterion(
+                own.criterion,
+                _estimate(own.mean),
+                _estimate(own.pass_rate),
+                shapes.RangeView(own.range.low, own.range.high),
+                own.threshold,
+            )
+            for own in summary.criteria
+            if own.mean.value is not None
+        ],
     )
 
 

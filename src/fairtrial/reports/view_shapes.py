@@ -114,6 +114,23 @@ class AgentView(ViewShape, frozen=True):
     tools: list[dict[str, Any]] = []
 
 
+class ProgressView(ViewShape, frozen=True):
+    """How far a run is that is not finished. `written` says that a process is alive and writes it.
+
+    `total` is the number of attempts that the run will have, and null if nobody knows. `rate` counts attempts per
+    second, and `left` is the estimated number of seconds until the end. `resume` is the command that continues the run.
+    `computing` says that the numbers with intervals are older than the counts.
+    """
+
+    done: int
+    written: bool
+    resume: str
+    total: int | None = None
+    rate: float | None = None
+    left: float | None = None
+    computing: bool = False
+
+
 class RunView(ViewShape, frozen=True):
     """A run over all its attempts. `command` repeats the run. `tools` are the tools that its attempts called.
 
@@ -146,6 +163,8 @@ class RunView(ViewShape, frozen=True):
     tools: list[str] = []
     clustered: bool = False
     labelled: int = 0
+    name: str = ""
+    progress: ProgressView | None = None
 
 
 class AttemptRow(ViewShape, frozen=True):
@@ -437,15 +456,80 @@ class PageView(ViewShape, frozen=True):
     language: str = ""
 
 
+class RunCriterion(ViewShape, frozen=True):
+    """The numbers of a criterion in the list of runs."""
+
+    name: str
+    mean: EstimateView
+    pass_rate: EstimateView
+    range: RangeView
+    threshold: float | None = None
+
+
+class RunRow(ViewShape, frozen=True):
+    """A run in the list of runs. `target` is its agent, or the files that it scored. `suite` names its eval sets."""
+
+    id: str
+    started: str
+    kind: str
+    verdict: RunVerdict
+    counts: dict[str, int]
+    finished: str | None = None
+    written: bool = False
+    name: str = ""
+    tags: list[str] = []
+    target: str = ""
+    suite: str = ""
+    pass_rate: float | None = None
+    criteria: list[RunCriterion] = []
+
+
+class RunListView(ViewShape, frozen=True):
+    """A page of the runs of a store, the newest first. `before` asks for the next page, and is empty on the last."""
+
+    runs: list[RunRow]
+    before: str = ""
+
+
+class OpenedRuns(ViewShape, frozen=True):
+    """A run, or a base run and a run that is compared with it. `problem` says why two runs cannot be compared.
+
+    `change` is the number of the last change of the last run.
+    """
+
+    runs: list[RunView]
+    change: int
+    comparison: ComparisonView | None = None
+    problem: str = ""
+
+
+class FoundCases(ViewShape, frozen=True):
+    """The positions of the cases that a query found, the cases that need attention first."""
+
+    positions: list[int]
+
+
+class RunChange(ViewShape, frozen=True):
+    """The change of a run since an earlier change. `run` has no configuration, signatures, agents and tools.
+
+    `positions` are the cases that changed, or null if there are too many.
+    """
+
+    change: int
+    run: RunView
+    positions: list[int] | None = None
+
+
 def schema() -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of the view model."""
-    (page, attempt), components = msgspec.json.schema_components([PageView, AttemptView], ref_template="#/$defs/{name}")
+    roots = [PageView, AttemptView, RunListView, OpenedRuns, FoundCases, RunChange]
+    references, components = msgspec.json.schema_components(roots, ref_template="#/$defs/{name}")
     for shape in components.values():
         if "description" in shape:
             shape["description"] = inspect.cleandoc(shape["description"])  # from 3.13 on Python does so itself
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "anyOf": [page, attempt],
+        "anyOf": list(references),
         "$defs": dict(sorted(components.items())),
     }
 

@@ -33,6 +33,14 @@ def encode(record: msgspec.Struct) -> bytes:
     return compressor.compress(_JSON.encode(record)) + compressor.flush()
 
 
+def raw_json(body: bytes) -> bytes:
+    """Return the JSON of a body, or nothing if the body is damaged."""
+    try:
+        return zlib.decompressobj(zdict=_VOCABULARY).decompress(body)
+    except zlib.error:
+        return b""
+
+
 class UnreadableBodyError(StoreError):
     """A later version of this program wrote the body, or the body is damaged."""
 

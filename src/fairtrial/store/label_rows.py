@@ -21,13 +21,19 @@ def label_row(label: Label, run: int) -> Row:
         "digest": label.case.digest,
         "attempt": label.attempt,
         "criterion": storable(label.criterion),
-        "part": _part_text(label.part),
+        "part": part_text(label.part),
         "value": label.value,
         "author": storable(label.author),
         "at": label.at,
         "note": storable(label.note),
         "key": label.key,
         "weight": label.weight,
+        "seconds": label.seconds,
+        "blind": label.blind,
+        "probability": label.probability,
+        "source": storable(label.source),
+        "side": label.side,
+        "reference": storable(label.reference),
     }
 
 
@@ -37,24 +43,31 @@ def label_of(row: Any) -> Label:
         CaseKey(row.eval_set, row.case_id, row.digest),
         row.attempt,
         row.criterion,
-        _part_of(row.part),
+        part_of(row.part),
         row.value,
         row.author,
         row.at,
         row.note,
         row.key,
         row.weight,
+        row.seconds,
+        row.blind,
+        row.probability,
+        row.source,
+        row.side,
+        row.reference,
     )
 
 
-def _part_text(part: PartKey | None) -> str:
+def part_text(part: PartKey | None) -> str:
     """Return the key of a part as text, such as `invocation/1/` or `rubric//polite`. A whole outcome has ""."""
     if part is None:
         return ""
     return storable(f"{part.kind}/{'' if part.index is None else part.index}/{part.id}")
 
 
-def _part_of(text: str) -> PartKey | None:
+def part_of(text: str) -> PartKey | None:
+    """Return the key of a part from its text."""
     if not text:
         return None
     kind, index, name = text.split("/", 2)

@@ -73,7 +73,7 @@ class Lease:
         }
         change: sa.Insert | sa.Update = sa.insert(LEASES).values(run_id=self._run_id, **values)
         if holder is not None:
-            if _is_alive(holder):
+            if is_alive(holder):
                 raise UsageError(
                     f"run {self._run_id} is being held by process {holder.pid} on {holder.host} since {holder.since}; "
                     f"wait for it, or end it. If that host is gone, wait {LEASE_SECONDS:.0f} seconds"
@@ -86,7 +86,7 @@ class Lease:
             return False
 
 
-def _is_alive(holder: Any) -> bool:
+def is_alive(holder: Any) -> bool:
     """Return whether the holder of a lease may still write. A process of this machine that is gone may not."""
     if time.time() - holder.seen > LEASE_SECONDS:
         return False

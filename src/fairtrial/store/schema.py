@@ -13,7 +13,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """The version of these tables. Whoever changes a table adds a module `to_VERSION` to the migrations."""
 
 METADATA = sa.MetaData()
@@ -79,7 +79,12 @@ RESULTS = sa.Table(
     sa.Column("fault_side", sa.String(16)),
     sa.Column("valid", sa.Boolean),
     sa.Column("body", _BODY, nullable=False),
+    sa.Column("changed", sa.BigInteger, nullable=False, server_default="0"),
+    # A viewer reads new results by their change, and the marks of all attempts from the index alone.
+    sa.Index("fairtrial_results_by_change", "run", "changed", "position", "attempt", "verdict", "fault_side", "valid"),
 )
+"""`changed` counts the results that were written to the run. A result that replaces another gets a new number."""
+
 SCORES = sa.Table(
     "fairtrial_scores",
     METADATA,
@@ -123,7 +128,38 @@ LABELS = sa.Table(
     sa.Column("note", sa.Text, nullable=False),
     sa.Column("key", sa.String(16), nullable=False, index=True),
     sa.Column("weight", sa.Double, nullable=False),
+    sa.Column("seconds", sa.Double),
+    sa.Column("blind", sa.Boolean),
+    sa.Column("probability", sa.Double),
+    sa.Column("source", sa.Text, nullable=False, server_default=""),
+    sa.Column("side", sa.String(16), nullable=False, server_default=""),
+    sa.Column("reference", sa.Text, nullable=False, server_default=""),
 )
+LABEL_QUEUES = sa.Table(
+    "fairtrial_label_queues",
+    METADATA,
+    _key("run"),
+    _key("queue"),
+    sa.Column("criterion", sa.Text, nullable=False),
+    sa.Column("body", _BODY, nullable=False),
+)
+"""A sample of a run that people label. Its body says how the sample was drawn."""
+LABEL_ITEMS = sa.Table(
+    "fairtrial_label_items",
+    METADATA,
+    _key("run"),
+    _key("queue"),
+    _key("number"),
+    _key("copy"),
+    sa.Column("position", sa.Integer, nullable=False),
+    sa.Column("attempt", sa.Integer, nullable=False),
+    sa.Column("part", sa.Text, nullable=False),
+    sa.Column("probability", sa.Double, nullable=False),
+    sa.Column("holder", sa.Text, nullable=False),
+    sa.Column("held", sa.Double, nullable=False),
+    sa.Column("done", sa.Boolean, nullable=False),
+)
+"""An item of a queue. An item that several people label has a copy for each of them, with its holder."""
 
 SPANS = sa.Table(
     "fairtrial_spans",
@@ -150,5 +186,5 @@ LEASES = sa.Table(
     sa.Column("seen", sa.Double, nullable=False),
 )
 
-OF_RUNS = (CRITERIA, CASES, RECORDINGS, RESULTS, SCORES, REPLIES, BALLOTS, LABELS, SPANS)
+OF_RUNS = (CRITERIA, CASES, RECORDINGS, RESULTS, SCORES, REPLIES, BALLOTS, LABELS, LABEL_QUEUES, LABEL_ITEMS, SPANS)
 """The tables whose rows belong to a run."""

@@ -29,7 +29,6 @@ from fairtrial.store.leases import Lease
 from fairtrial.store.mappings import StoredMapping
 from fairtrial.store.opening import open_engine
 from fairtrial.store.result_rows import ResultBody, Terms, result_of, result_row, score_rows, terms_of
-from fairtrial.store.run_queries import RunQueries
 from fairtrial.store.schema import (
     BALLOTS,
     CASES,
@@ -45,6 +44,7 @@ from fairtrial.store.schema import (
 )
 from fairtrial.store.span_rows import SpanRows
 from fairtrial.store.statements import Row, replacing, storable
+from fairtrial.store.view_queries import ViewQueries
 
 T = TypeVar("T")
 
@@ -55,7 +55,7 @@ _BATCH = 2000
 """Rows that may wait to share a transaction. A result with its scores is about six rows."""
 
 
-class Store(RunQueries):
+class Store(ViewQueries):
     """One database: SQLite by default, or any SQLAlchemy URL.
 
     Writes commit immediately. Results, and recordings that can be read again from a file, may be batched for up to
@@ -75,6 +75,7 @@ class Store(RunQueries):
         self._committed = time.monotonic()
         self._skipped: set[tuple[str, object]] = set()
         self._terms: dict[int, dict[Terms, int]] = {}
+        self._changes_of: dict[int, int] = {}
 
     def close(self) -> None:
         """Commit the waiting rows, and close the connections, also of results that are still being read."""
@@ -145,7 +146,14 @@ class Store(RunQueries):
         rows = score_rows(result, number, criteria, verdicts)
         self._waiting[SCORES] += rows
         self._waiting_rows += len(rows)
-        self._wait(RESULTS, result_row(result, number, criteria, verdicts))
+        self._wait(RESULTS, {**result_row(result, number, criteria, verdicts), "changed": self._next_change(number)})
+
+    def _next_change(self, run: int) -> int:
+        """Return the number of the next change of a run. Only one process writes a run at a time."""
+        if run not in self._changes_of:
+            self._changes_of[run] = self.last_change(run)
+        self._changes_of[run] += 1
+        return self._changes_of[run]
 
     def add_label(self, run_id: str, label: Label) -> None:
         """Store the label of a person on an attempt of a run. Earlier labels stay."""

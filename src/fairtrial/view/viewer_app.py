@@ -1,0 +1,183 @@
+"""The pages and the requests of the viewer. Every request is answered from the store."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import tempfile
+import time
+from collections.abc import AsyncIterator, Callable, Hashable
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from fairtrial import api
+from fairtrial.errors import FairtrialError, StoreError, UsageError
+from fairtrial.text.display import visible_line
+
+_PAUSE = 0.25
+"""Seconds between two looks at the store while a page is open."""
+_REST = 5
+"""The pause is at least five times as long as a look."""
+_SILENCE = 15.0
+"""Seconds after which a page is told that the server is still there."""
+_FLAGS = ("failed", "flaky", "changed", "labelled", "invalid")
+
+
+class ViewerApp:
+    """The requests to a viewer of a store."""
+
+    def __init__(self, viewer: api.StoreViewer, *, write_token: str, language: str = "") -> None:
+        self._viewer = viewer
+        self._page = api.viewer_page(write_token, language)
+
+    def build(self) -> Starlette:
+        """Return the ASGI application."""
+        routes = [
+            Route("/", self.page),
+            Route("/api/runs", self.runs),
+            Route("/api/runs/events", self.runs_events),
+            Route("/api/runs/{run}", self.open),
+            Route("/api/runs/{run}/events", self.run_events),
+            Route("/api/runs/{run}/cases", self.cases),
+            Route("/api/runs/{run}/rows", self.rows),
+            Route("/api/runs/{run}/cases/{position:int}/{attempt:int}", self.attempt),
+            Route("/download/{run}/{report}", self.download),
+        ]
+        handlers = {FairtrialError: _problem}
+        return Starlette(routes=routes, exception_handlers=handlers)  # type: ignore[arg-type]
+
+    def page(self, request: Request) -> Response:  # noqa: ARG002
+        """Return the page, which is the same for all addresses."""
+        return Response(self._page, media_type="text/html; charset=utf-8")
+
+    def runs(self, request: Request) -> Response:
+        """Return a page of the list of runs."""
+        values = request.query_params
+        return _json(self._viewer.runs(text=values.get("q", ""), before=values.get("before", "")))
+
+    def open(self, request: Request) -> Response:
+        """Return a run, or two runs with their comparison."""
+        return _json(self._viewer.open(request.path_params["run"], request.query_params.get("base", "")))
+
+    def cases(self, request: Request) -> Response:
+        """Return the positions of the cases that a query finds."""
+        values = request.query_params
+        flags = tuple(flag for flag in _FLAGS if flag in values.get("only", "").split(","))
+        query = api.CaseQuery(
+            values.get("verdict", ""),
+            values.get("criterion", ""),
+            values.get("side", ""),
+            values.get("tool", ""),
+            flags,  # type: ignore[arg-type]
+            values.get("q", ""),
+        )
+        return _json(self._viewer.find_cases(request.path_params["run"], query, values.get("base", "")))
+
+    def rows(self, request: Request) -> Response:
+        """Return the rows of the cases at some positions."""
+        words = request.query_params.get("at", "").split(",")
+        positions = [int(word) for word in words if word.isascii() and word.isdigit() and len(word) < 10]
+        return _json(self._viewer.rows(request.path_params["run"], positions))
+
+    def attempt(self, request: Request) -> Response:
+        """Return everything about an attempt."""
+        values = request.path_params
+        return _json(self._viewer.attempt(values["run"], values["position"], values["attempt"]))
+
+    async def runs_events(self, request: Request) -> Response:  # noqa: ARG002
+        """Tell a page when the list of runs looks different."""
+        return _events(self._viewer.runs_state, lambda: b"{}")
+
+    async def run_events(self, request: Request) -> Response:
+        """Tell a page what changed in a run."""
+        viewer = self._viewer
+        run_id = (await run_in_threadpool(viewer.find_run, request.path_params["run"])).id
+        after = request.query_params.get("after", "")
+        change = int(after) if after.isascii() and after.isdigit() and len(after) < 16 else 0
+
+        def read() -> bytes:
+            nonlocal change
+            news = viewer.change_since(run_id, change)
+            change = news.change
+            return api.encode_view(news)
+
+        return _events(lambda: viewer.run_state(run_id), read)
+
+    def download(self, request: Request) -> Response:
+        """Return a report of a run as a file. A report that is a folder comes as a ZIP archive."""
+        run = self._viewer.stored_run(request.path_params["run"])
+        name = request.path_params["report"]
+        report = next((own for own in api.REPORTS if own.name == name), None)
+        if report is None:
+            raise UsageError(f"there is no report {name!r}; allowed: {', '.join(own.name for own in api.REPORTS)}")
+        report.check_installed()
+        folder = Path(tempfile.mkdtemp(prefix="fairtrial-"))
+        file = folder / f"{run.info.id}{report.suffix or '.zip'}"
+        try:
+            if report.is_folder:
+                (folder / "files").mkdir()
+                report.write(folder / "files", run)
+                shutil.make_archive(str(file.with_suffix("")), "zip", folder / "files")
+            else:
+                report.write(file, run)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        return _TemporaryFile(file, folder)
+
+
+class _TemporaryFile(FileResponse):
+    """A file that is removed after it was sent, or after the browser left."""
+
+    def __init__(self, file: Path, folder: Path) -> None:
+        super().__init__(file, media_type="application/octet-stream", filename=quote(file.name))
+        self._folder = folder
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            await run_in_threadpool(shutil.rmtree, self._folder, ignore_errors=True)
+
+
+def _json(view: Any) -> Response:
+    return Response(api.encode_view(view), media_type="application/json")
+
+
+def _problem(request: Request, error: FairtrialError) -> Response:  # noqa: ARG001
+    """Say what is wrong: 404 for a run or a report that does not exist, 503 if the store failed."""
+    status = 503 if isinstance(error, StoreError) else 404
+    return Response(json.dumps({"problem": visible_line(str(error))}), status, media_type="application/json")
+
+
+def _events(state: Callable[[], Hashable], read: Callable[[], bytes]) -> Response:
+    """Return an answer that does not end: what `read` returns each time that the state is another one."""
+    return StreamingResponse(_changes(state, read), media_type="text/event-stream")
+
+
+async def _changes(state: Callable[[], Hashable], read: Callable[[], bytes]) -> AsyncIterator[bytes]:
+    last: Hashable = None
+    sent = time.monotonic()
+    yield b"retry: 1000\n\n"
+    while True:
+        started = time.monotonic()
+        try:
+            current = await run_in_threadpool(state)
+            if current != last:
+                last, sent = current, time.monotonic()
+                yield b"data: " + await run_in_threadpool(read) + b"\n\n"
+        except FairtrialError as error:  # the run was removed, or the store is gone: the page asks again, and is told
+            yield b"event: problem\ndata: " + json.dumps(visible_line(str(error))).encode() + b"\n\n"
+            return
+        if time.monotonic() - sent > _SILENCE:
+            sent = time.monotonic()
+            yield b": still here\n\n"
+        await asyncio.sleep(max(_PAUSE, _REST * (time.monotonic() - started)))

@@ -1,0 +1,194 @@
+// The list of runs: their verdicts and numbers, each criterion over time, and the choice of two runs to compare.
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { Bar } from "./bar";
+import type { Choices } from "./choices";
+import type { Client } from "./client";
+import { LanguageContext, useLanguage } from "./context";
+import { Help } from "./help";
+import { actionOf, badge, isTyping } from "./keys";
+import { CountsBar, Name, Verdict } from "./marks";
+import { Overtime } from "./overtime";
+import { problemOf } from "./server";
+import { RUNS } from "./state";
+import type { RunListView, RunRow } from "./view";
+import { visibleLine } from "./visible";
+
+const PAUSE = 150;
+
+function wanted(): string {
+  return new URLSearchParams(location.hash.replace(/^#/, "")).get("q") ?? "";
+}
+
+/** The runs that contain a text, kept up to date. */
+function useRuns(client: Client, text: string) {
+  const [pages, setPages] = useState<readonly RunListView[] | null>(null);
+  const [problem, setProblem] = useState("");
+  const [changes, setChanges] = useState(0);
+  const fail = useCallback((error: unknown) => setProblem(problemOf(error)), []);
+  useEffect(
+    () =>
+      client.events<object>("/api/runs/events", () => ({}), (event) => {
+        if (event) setChanges((count) => count + 1);
+        setProblem(event ? "" : "lost");
+      }),
+    [client],
+  );
+  useEffect(() => {
+    let isCurrent = true;
+    client.get<RunListView>("/api/runs", { q: text }).then((first) => {
+      // Pages that the reader opened stay. A page follows the run before it, so that none comes twice.
+      if (isCurrent) setPages((old) => (old && old[0]?.before === first.before ? [first, ...old.slice(1)] : [first]));
+    }, fail);
+    return () => {
+      isCurrent = false;
+    };
+  }, [client, text, changes, fail]);
+  const before = pages?.[pages.length - 1]?.before ?? "";
+  const more = () =>
+    client
+      .get<RunListView>("/api/runs", { q: text, before })
+      .then((next) => setPages((old) => [...(old ?? []), next]), fail);
+  return { runs: pages?.flatMap((page) => page.runs) ?? null, more: before ? more : null, problem };
+}
+
+export function Runs({ client, choices }: { client: Client; choices: Choices }) {
+  const { language } = choices;
+  const [text, setText] = useState(wanted);
+  const [searched, setSearched] = useState(text);
+  const [chosen, setChosen] = useState<readonly string[]>([]);
+  const [hasHelp, setHelp] = useState(false);
+  const main = useRef<HTMLElement>(null);
+  const { runs, more, problem } = useRuns(client, searched);
+
+  useEffect(() => {
+    document.title = `fairtrial – ${language.text("runs")}`;
+  }, [language]);
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      setSearched(text);
+      history.replaceState(null, "", text ? `${RUNS}&q=${encodeURIComponent(text)}` : RUNS);
+    }, PAUSE);
+    return () => clearTimeout(timer);
+  }, [text]);
+
+  const compared = (runs ?? []).filter((run) => chosen.includes(run.id)).map((run) => run.id);
+  const [candidate, base] = compared;
+  const comparison =
+    candidate && base ? `#page=compare&run=${encodeURIComponent(candidate)}&base=${encodeURIComponent(base)}` : "";
+
+  useLayoutEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (hasHelp) return;
+      const action = actionOf(event, isTyping(event.target), choices.singleKeys);
+      if (!action || action === "open") return;
+      if (action === "back" && event.target instanceof HTMLInputElement) event.target.blur();
+      const links = [...(main.current?.querySelectorAll<HTMLElement>(".run-link") ?? [])];
+      const place = links.findIndex((link) => link === document.activeElement);
+      if (action === "help") setHelp(true);
+      else if (action === "search") document.getElementById("search")?.focus();
+      else if (action === "next") links[Math.min(place + 1, links.length - 1)]?.focus();
+      else if (action === "previous") links[Math.max(place - 1, 0)]?.focus();
+      else if (action === "compare" && comparison) location.hash = comparison;
+      else return;
+      event.preventDefault();
+    };
+    document.addEventListener("keydown", onKey);
+    return () => document.removeEventListener("keydown", onKey);
+  });
+
+  const choose = (id: string, on: boolean) => setChosen((old) => [...old.filter((own) => own !== id), ...(on ? [id] : [])].slice(-2));
+  return (
+    <LanguageContext.Provider value={language}>
+      <Bar
+        choices={choices}
+        main={main}
+        tabs={[{ link: RUNS, text: language.text("runs"), isCurrent: true }]}
+        onHelp={() => setHelp(true)}
+      />
+      <main id="main" ref={main} tabIndex={-1}>
+        <h1>{language.text("runs")}</h1>
+        {problem && (
+          <p class="callout warning" role="alert">
+            {problem === "lost" ? language.text("lostServer") : visibleLine(problem)}
+          </p>
+        )}
+        <div class="toolbar" role="search">
+          <label class="search">
+            <span class="visually-hidden">{language.text("search")}</span>
+            <input
+              id="search"
+              type="search"
+              value={text}
+              placeholder={language.text("searchRuns")}
+              onInput={(event) => setText(event.currentTarget.value)}
+            />
+            <kbd aria-hidden="true">{badge("search")}</kbd>
+          </label>
+          {comparison ? (
+            <a class="button" href={comparison}>
+              {language.text("compareChosen")} <kbd aria-hidden="true">{badge("compare")}</kbd>
+            </a>
+          ) : (
+            <span class="muted">{language.text("chooseTwo")}</span>
+          )}
+        </div>
+        <p class="muted" role="status" aria-live="polite">
+          {runs ? language.text("runsFound", { count: runs.length }) : language.text("reading")}
+        </p>
+        <ol class="runs">
+          {(runs ?? []).map((run) => (
+            <Run key={run.id} run={run} isChosen={chosen.includes(run.id)} onChoose={(on) => choose(run.id, on)} />
+          ))}
+        </ol>
+        {more && (
+          <button type="button" onClick={() => void more()}>
+            {language.text("olderRuns")}
+          </button>
+        )}
+        {runs && <Overtime runs={runs} />}
+      </main>
+      {hasHelp && <Help choices={choices} onClose={() => setHelp(false)} />}
+    </LanguageContext.Provider>
+  );
+}
+
+function Run({ run, isChosen, onChoose }: { run: RunRow; isChosen: boolean; onChoose: (on: boolean) => void }) {
+  const language = useLanguage();
+  const total = Object.values(run.counts).reduce((sum, count) => sum + count, 0);
+  return (
+    <li class={`run ${run.verdict}`}>
+      <label class="run-choice">
+        <input type="checkbox" checked={isChosen} onChange={(event) => onChoose(event.currentTarget.checked)} />
+        <span class="visually-hidden">{language.text("chooseRun", { run: visibleLine(run.id) })}</span>
+      </label>
+      <div class="run-verdict">
+        {run.finished ? <Verdict verdict={run.verdict} /> : <b>{language.text(run.written ? "isRunning" : "interrupted")}</b>}
+        <CountsBar counts={run.counts} />
+      </div>
+      <div class="run-name">
+        <a class="run-link" href={`#run=${encodeURIComponent(run.id)}`}>
+          <Name text={run.name || run.target || run.id} />
+        </a>{" "}
+        {(run.tags ?? []).map((tag) => (
+          <span key={tag} class="tag">
+            <Name text={tag} />
+          </span>
+        ))}
+        <div class="muted">
+          <code>{visibleLine(run.id)}</code> · <span lang="en">{visibleLine(run.kind)}</span>
+          {run.suite && (
+            <>
+              {" · "}
+              <Name text={run.suite} />
+            </>
+          )}
+        </div>
+      </div>
+      <div class="run-numbers">
+        <div>{typeof run.pass_rate === "number" && <b>{language.rate(run.pass_rate)}</b>}</div>
+        <div class="muted">{language.text("attemptsFound", { count: total })}</div>
+        <div class="muted">{language.date(run.started)}</div>
+      </div>
+    </li>
+  );
+}
