@@ -225,12 +225,12 @@ def test_a_run_that_goes_on_shows_its_progress(live: tuple[Store, FinishedRun, a
     (view,) = viewer.open(FIRST).runs
     progress = view.progress
     assert progress is not None
-    assert (progress.done, progress.total, progress.rate, progress.left) == (8, 24, 2.0, 8.0)
-    assert (progress.written, progress.resume) == (False, f"fairtrial run --resume {FIRST} --store {store.url}")
+    assert (progress.attempts, progress.total, progress.rate, progress.seconds_left) == (8, 24, 2.0, 8.0)
+    assert (progress.is_alive, progress.resume) == (False, f"fairtrial run --resume {FIRST} --store {store.url}")
     with store.lease(own.info.id).hold():
         (view,) = viewer.open(FIRST).runs
         assert view.progress is not None
-        assert view.progress.written
+        assert view.progress.is_alive
     store.finish(own.info, own.summary)
     store.begin(replace(own.info, finished="2026-11-20T10:00:00+00:00"))
     assert viewer.open(FIRST).runs[0].progress is None

@@ -162,7 +162,7 @@ function Run({ run, isChosen, onChoose }: { run: RunRow; isChosen: boolean; onCh
         <span class="visually-hidden">{language.text("chooseRun", { run: visibleLine(run.id) })}</span>
       </label>
       <div class="run-verdict">
-        {run.finished ? <Verdict verdict={run.verdict} /> : <b>{language.text(run.written ? "isRunning" : "interrupted")}</b>}
+        {run.finished ? <Verdict verdict={run.verdict} /> : <b>{language.text(run.is_alive ? "isRunning" : "interrupted")}</b>}
         <CountsBar counts={run.counts} />
       </div>
       <div class="run-name">

@@ -86,22 +86,22 @@ function Head({ run }: { run: RunView }) {
 /** How far a run is, or how it is continued if its process is gone. */
 function Progress({ progress }: { progress: ProgressView }) {
   const { language } = usePage();
-  const { done, total, rate, left } = progress;
+  const { attempts: done, total, rate, seconds_left: left } = progress;
   const isKnown = typeof total === "number";
   const facts = [isKnown ? language.text("doneOf", { done, total }) : language.text("attemptsFound", { count: done })];
-  if (progress.written && typeof rate === "number") facts.push(language.text("perSecond", { rate }));
-  if (progress.written && typeof left === "number") facts.push(language.text("timeLeft", { time: language.seconds(left) }));
+  if (progress.is_alive && typeof rate === "number") facts.push(language.text("perSecond", { rate }));
+  if (progress.is_alive && typeof left === "number") facts.push(language.text("timeLeft", { time: language.seconds(left) }));
   return (
-    <div class={`progress callout ${progress.written ? "" : "warning"}`}>
+    <div class={`progress callout ${progress.is_alive ? "" : "warning"}`}>
       <p role="status">
-        <b>{language.text(progress.written ? "isRunning" : "interrupted")}</b> {facts.join(" · ")}
+        <b>{language.text(progress.is_alive ? "isRunning" : "interrupted")}</b> {facts.join(" · ")}
       </p>
       {isKnown && (
         <svg class="counts" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
           <rect class="informational" x="0" y="0" width={(100 * done) / (total || 1)} height="6" />
         </svg>
       )}
-      {!progress.written && (
+      {!progress.is_alive && (
         <>
           <p>{language.text("resumeWith")}</p>
           <Foreign class="code" text={progress.resume} />

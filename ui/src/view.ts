@@ -373,12 +373,12 @@ export interface PassK {
 }
 
 export interface ProgressView {
-  done: number;
-  written: boolean;
+  attempts: number;
+  is_alive: boolean;
   resume: string;
   total?: number | null;
   rate?: number | null;
-  left?: number | null;
+  seconds_left?: number | null;
   computing?: boolean;
 }
 
@@ -423,7 +423,7 @@ export interface RunRow {
   verdict: "failed" | "informational" | "passed" | "unscored";
   counts: Record<string, number>;
   finished?: string | null;
-  written?: boolean;
+  is_alive?: boolean;
   name?: string;
   tags?: string[];
   target?: string;

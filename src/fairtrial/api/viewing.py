@@ -101,10 +101,10 @@ class StoreViewer:
             return None
         if info.finished is None:
             counts = self.store.count_by_verdict(info.id)
-            return run_row(info, Summary(NOT_MET[1], cases=counts), written=self.store.run_is_written(info.id))
+            return run_row(info, Summary(NOT_MET[1], cases=counts), is_alive=self.store.run_is_written(info.id))
         return self._cached(
             ("row", info.id, info.finished),
-            lambda: run_row(info, self._numbers.summary(info)[0], written=False),
+            lambda: run_row(info, self._numbers.summary(info)[0], is_alive=False),
         )
 
     def find_run(self, run_id: str) -> RunInfo:
@@ -141,17 +141,17 @@ class StoreViewer:
     def _progress(self, info: RunInfo, index: RunIndex, *, is_old: bool) -> shapes.ProgressView | None:
         if info.finished is not None:
             return None
-        done, total = index.attempts, None
+        attempts, total = index.attempts, None
         if info.kind == "run":
-            total = max(done, self.store.count_cases(info.id) * int(info.config.get("attempts") or 1))
-        rate = done / info.seconds if info.seconds and done else None
+            total = max(attempts, self.store.count_cases(info.id) * int(info.config.get("attempts") or 1))
+        rate = attempts / info.seconds if info.seconds and attempts else None
         return shapes.ProgressView(
-            done=done,
-            written=self.store.run_is_written(info.id),
+            attempts=attempts,
+            is_alive=self.store.run_is_written(info.id),
             resume=resume_command(info, self.url),
             total=total,
             rate=rate,
-            left=None if total is None or rate is None else (total - done) / rate,
+            seconds_left=None if total is None or rate is None else (total - attempts) / rate,
             computing=is_old,
         )
 

@@ -141,7 +141,7 @@ def run_view(
     )
 
 
-def run_row(info: RunInfo, summary: Summary, *, written: bool) -> shapes.RunRow:
+def run_row(info: RunInfo, summary: Summary, *, is_alive: bool) -> shapes.RunRow:
     """Return a run in the list of runs."""
     config: Mapping[str, Json] = info.config
     paths = ", ".join(map(str, config.get("paths") or ()))
@@ -153,7 +153,7 @@ def run_row(info: RunInfo, summary: Summary, *, written: bool) -> shapes.RunRow:
         verdict=verdict.value,  # type: ignore[arg-type]
         counts=dict(summary.cases),
         finished=info.finished,
-        written=written,
+        is_alive=is_alive,
         name=str(config.get("name") or ""),
         tags=[str(tag) for tag in config.get("tags") or ()],
         target=str(config.get("agent") or paths),

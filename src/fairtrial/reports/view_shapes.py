@@ -115,19 +115,19 @@ class AgentView(ViewShape, frozen=True):
 
 
 class ProgressView(ViewShape, frozen=True):
-    """How far a run is that is not finished. `written` says that a process is alive and writes it.
+    """How far a run is that is not finished. `is_alive` says that a process is alive and writes it.
 
     `total` is the number of attempts that the run will have, and null if nobody knows. `rate` counts attempts per
-    second, and `left` is the estimated number of seconds until the end. `resume` is the command that continues the run.
+    second, and `seconds_left` estimates the time until the end. `resume` is the command that continues the run.
     `computing` says that the numbers with intervals are older than the counts.
     """
 
-    done: int
-    written: bool
+    attempts: int
+    is_alive: bool
     resume: str
     total: int | None = None
     rate: float | None = None
-    left: float | None = None
+    seconds_left: float | None = None
     computing: bool = False
 
 
@@ -475,7 +475,7 @@ class RunRow(ViewShape, frozen=True):
     verdict: RunVerdict
     counts: dict[str, int]
     finished: str | None = None
-    written: bool = False
+    is_alive: bool = False
     name: str = ""
     tags: list[str] = []
     target: str = ""

@@ -103,13 +103,13 @@ class ViewerApp:
         after = request.query_params.get("after", "")
         change = int(after) if after.isascii() and after.isdigit() and len(after) < 16 else 0
 
-        def read() -> bytes:
+        def load() -> bytes:
             nonlocal change
             news = viewer.change_since(run_id, change)
             change = news.change
             return api.encode_view(news)
 
-        return _events(lambda: viewer.run_state(run_id), read)
+        return _events(lambda: viewer.run_state(run_id), load)
 
     def download(self, request: Request) -> Response:
         """Return a report of a run as a file. A report that is a folder comes as a ZIP archive."""
@@ -158,26 +158,26 @@ def _problem(request: Request, error: FairtrialError) -> Response:  # noqa: ARG0
     return Response(json.dumps({"problem": visible_line(str(error))}), status, media_type="application/json")
 
 
-def _events(state: Callable[[], Hashable], read: Callable[[], bytes]) -> Response:
-    """Return an answer that does not end: what `read` returns each time that the state is another one."""
-    return StreamingResponse(_changes(state, read), media_type="text/event-stream")
+def _events(state: Callable[[], Hashable], load: Callable[[], bytes]) -> Response:
+    """Return an answer that does not end: what `load` returns each time that the state is another one."""
+    return StreamingResponse(_changes(state, load), media_type="text/event-stream")
 
 
-async def _changes(state: Callable[[], Hashable], read: Callable[[], bytes]) -> AsyncIterator[bytes]:
+async def _changes(state: Callable[[], Hashable], load: Callable[[], bytes]) -> AsyncIterator[bytes]:
     last: Hashable = None
-    sent = time.monotonic()
+    latest = time.monotonic()
     yield b"retry: 1000\n\n"
     while True:
         started = time.monotonic()
         try:
             current = await run_in_threadpool(state)
             if current != last:
-                last, sent = current, time.monotonic()
-                yield b"data: " + await run_in_threadpool(read) + b"\n\n"
+                last, latest = current, time.monotonic()
+                yield b"data: " + await run_in_threadpool(load) + b"\n\n"
         except FairtrialError as error:  # the run was removed, or the store is gone: the page asks again, and is told
             yield b"event: problem\ndata: " + json.dumps(visible_line(str(error))).encode() + b"\n\n"
             return
-        if time.monotonic() - sent > _SILENCE:
-            sent = time.monotonic()
+        if time.monotonic() - latest > _SILENCE:
+            latest = time.monotonic()
             yield b": still here\n\n"
         await asyncio.sleep(max(_PAUSE, _REST * (time.monotonic() - started)))

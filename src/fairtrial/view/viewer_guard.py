@@ -93,10 +93,10 @@ class Guard:
     async def _sign_in(self, scope: Scope, send: Send) -> bool:
         """Give a cookie for the token in the address, and return whether that was the request."""
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-        given = dict(query).get("token")
-        if scope["path"] != "/" or given is None:
+        secret = dict(query).get("token")
+        if scope["path"] != "/" or secret is None:
             return False
-        if not hmac.compare_digest(given.encode(), self.token.encode()):
+        if not hmac.compare_digest(secret.encode(), self.token.encode()):
             raise _RefusalError(403, "the token is wrong, or of an earlier process; open the address that is printed")
         rest = urlencode([(name, value) for name, value in query if name != "token"])
         cookie = f"{self.cookie_name}={self.cookie}; Path=/; HttpOnly; SameSite=Strict"
@@ -110,8 +110,8 @@ class Guard:
         # A link on another page must not even cause a search.
         if headers.get("sec-fetch-site", "none") not in _OWN_SITES and scope["path"] != "/":
             raise _RefusalError(403, "the request comes from another site")
-        given = _cookies(headers).get(self.cookie_name, "")
-        if not hmac.compare_digest(given.encode(), self.cookie.encode()):
+        secret = _cookies(headers).get(self.cookie_name, "")
+        if not hmac.compare_digest(secret.encode(), self.cookie.encode()):
             raise _RefusalError(
                 403, "the cookie is missing, or of an earlier process; open the address that is printed"
             )
@@ -124,8 +124,8 @@ class Guard:
             raise _RefusalError(403, "the request comes from another site")
         if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             raise _RefusalError(415, "the content type must be application/json")
-        given = headers.get("x-fairtrial-token", "")
-        if not hmac.compare_digest(given.encode(), self.write_token.encode()):
+        secret = headers.get("x-fairtrial-token", "")
+        if not hmac.compare_digest(secret.encode(), self.write_token.encode()):
             raise _RefusalError(403, "the header X-Fairtrial-Token is missing, or of an earlier process")
 
 
@@ -167,11 +167,11 @@ _HEADERS = {
 
 def _with_headers(send: Send, more: Mapping[str, str]) -> Send:
     """Return a `send` that adds the headers that protect every answer."""
-    added = [(name.encode(), value.encode()) for name, value in (_HEADERS | dict(more)).items()]
+    protection = [(name.encode(), value.encode()) for name, value in (_HEADERS | dict(more)).items()]
 
     async def send_protected(message: Message) -> None:
         if message["type"] == "http.response.start":
-            message = {**message, "headers": [*message.get("headers", ()), *added]}
+            message = {**message, "headers": [*message.get("headers", ()), *protection]}
         await send(message)
 
     return send_protected

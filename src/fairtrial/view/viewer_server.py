@@ -39,11 +39,11 @@ class ViewerOptions:
 @contextmanager
 def open_viewer(store: str, options: ViewerOptions) -> Iterator[tuple[uvicorn.Server, list[socket.socket], str]]:
     """Yield a server that listens, its sockets, and the address to open. Raises UsageError if it cannot listen."""
-    with ExitStack() as opened:
-        viewer = opened.enter_context(closing(api.StoreViewer(store)))
+    with ExitStack() as stack:
+        viewer = stack.enter_context(closing(api.StoreViewer(store)))
         sockets = list(_listen(options))
         for own in sockets:
-            opened.callback(own.close)
+            stack.callback(own.close)
         port = sockets[0].getsockname()[1]
         names = [options.host] if options.host else [*LOOPBACK, "localhost"]
         hosts = [f"[{name}]:{port}" if ":" in name else f"{name}:{port}" for name in names]
