@@ -150,7 +150,6 @@ _HOMES = {
     "viewer_policy": "fairtrial.reports.viewer_page",
     "write_html": "fairtrial.api.html_reports",
     "with_labels": "fairtrial.api.run_labels",
-    "write_html": "fairtrial.api.html_reports",
     "write_recordings": "fairtrial.api.conversations",
     "write_starter": "fairtrial.api.starting",
     "MOST_OTLP_BYTES": "fairtrial.formats.spans.otlp_requests",
