@@ -206,12 +206,17 @@ class Loopback:
         return True
 
 
+def _is_for_claude(path: str) -> bool:
+    """Whether a path is Anthropic's own, or that of Claude at Vertex AI."""
+    return path.startswith("/v1/messages") or path.partition("?")[0].endswith(":rawPredict")
+
+
 def _request(number: int, path: str, headers: dict[str, str], body: dict[str, Any]) -> Request:
-    if path.startswith("/v1/messages"):
+    if _is_for_claude(path):
         contents = [{"parts": message["content"]} for message in body["messages"]]
         texts = [body.get("system", ""), *(part["text"] for content in contents for part in content["parts"])]
         schema = body.get("output_config", {}).get("format", {}).get("schema")
-        model = body["model"]
+        model = body.get("model") or path.rpartition("/")[2].partition(":")[0]
     elif "generateContent" in path:
         contents = [body.get("systemInstruction") or {}, *body["contents"]]
         texts = [part.get("text", "") for content in contents for part in content.get("parts", ())]
@@ -233,7 +238,7 @@ def _request(number: int, path: str, headers: dict[str, str], body: dict[str, An
 def _reply(request: Request, say: Say) -> bytes:
     if say.raw is not None:
         return say.raw
-    if request.path.startswith("/v1/messages"):
+    if _is_for_claude(request.path):
         return _message(request, say)
     if "generateContent" in request.path:
         parts = [{"text": say.text}] if say.text else []

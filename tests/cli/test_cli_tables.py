@@ -100,3 +100,11 @@ def test_a_wrong_map_is_refused(value: str, message: str) -> None:
     """Before a file is read."""
     done = fairtrial("check", "qa.csv", "--map", value)
     assert (done.code, message in done.err) == (2, True)
+
+
+def test_replies_without_expectations_need_criteria_that_need_none() -> None:
+    """The default criteria could decide nothing, and a warning says what to give."""
+    Path("test_config.json").unlink()
+    write("log.jsonl", '{"question": "When?", "response": "On Friday"}')
+    done = fairtrial("score", "log.jsonl", "--store", "none")
+    assert (done.code, "warning: the recordings do not contain what was expected" in done.err) == (3, True)

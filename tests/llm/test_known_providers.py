@@ -159,6 +159,24 @@ def test_vertex_ai_is_called_with_the_credentials_of_google_cloud(
     assert request.headers["authorization"] == "Bearer planted-access-token"
 
 
+def test_claude_is_called_at_vertex_ai(google_cloud: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With Anthropic's protocol and the credentials of Google Cloud, and never with the key of Anthropic."""
+    pytest.importorskip("anthropic")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "the-key-of-anthropic")
+    with Loopback(lambda _: "yes") as server:
+        google_cloud.write_text(workload_credentials(server, google_cloud.parent))
+        monkeypatch.setenv("GOOGLE_VERTEX_BASE_URL", server.url)
+        reply = call("vertex_ai/claude-sonnet-4-5@20250929", {"thinking_budget": 2048, "max_output_tokens": 4096})
+        (request,) = server.requests
+    assert (reply.text, reply.input_tokens) == ("yes", 1000)
+    place = "projects/shop/locations/europe-west4/publishers/anthropic/models/claude-sonnet-4-5@20250929:rawPredict"
+    assert request.path.replace("%40", "@") == f"/v1/{place}"
+    assert request.headers["authorization"] == "Bearer planted-access-token"
+    assert "the-key-of-anthropic" not in repr(request)
+    assert request.body["thinking"] == {"type": "enabled", "budget_tokens": 2048}
+    assert address("vertex_ai/claude-sonnet-4-5").description.startswith("Anthropic's messages at ")
+
+
 def test_a_prefix_goes_before_the_variable_of_vertex_ai(monkeypatch: pytest.MonkeyPatch) -> None:
     """`gemini/` is Google's API with a key, in LiteLLM too."""
     monkeypatch.setenv("GOOGLE_GENAI_USE_VERTEXAI", "1")

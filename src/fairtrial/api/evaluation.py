@@ -8,6 +8,7 @@ from typing import Any
 from fairtrial.api.arguments import Paths
 from fairtrial.api.attempt_planning import Attempts
 from fairtrial.api.execution import execute, execute_in_loop
+from fairtrial.api.notebook_progress import shown_progress
 from fairtrial.api.planning import Criteria, plan_run
 from fairtrial.api.score_planning import plan_score
 from fairtrial.api.stored_runs import Run
@@ -70,7 +71,8 @@ def evaluate(
         environment=environment,
         allow_code=allow_code,
     )
-    return execute(plan, store=store, reuse=reuse)
+    with shown_progress(plan.total) as on_result:
+        return execute(plan, store=store, on_result=on_result, reuse=reuse)
 
 
 def score(
@@ -109,7 +111,8 @@ def score(
         allow_code=allow_code,
         traces=traces,
     )
-    return execute(plan, store=store, reuse=reuse)
+    with shown_progress(plan.total) as on_result:
+        return execute(plan, store=store, on_result=on_result, reuse=reuse)
 
 
 async def aevaluate(
@@ -147,7 +150,8 @@ async def aevaluate(
         environment=environment,
         allow_code=allow_code,
     )
-    return await execute_in_loop(plan, store=store, reuse=reuse)
+    with shown_progress(plan.total) as on_result:
+        return await execute_in_loop(plan, store=store, on_result=on_result, reuse=reuse)
 
 
 async def ascore(
@@ -180,4 +184,5 @@ async def ascore(
         allow_code=allow_code,
         traces=traces,
     )
-    return await execute_in_loop(plan, store=store, reuse=reuse)
+    with shown_progress(plan.total) as on_result:
+        return await execute_in_loop(plan, store=store, on_result=on_result, reuse=reuse)

@@ -205,10 +205,19 @@ class _Matching:
     ) -> _Matched:
         """Return the cases that `only` selects, with their recordings."""
         selected = loading.select_cases(cases, loaded_sets, self.only)
-        expects = any(planned_case.case.conversation or planned_case.case.scenario for planned_case in cases)
+        expects = any(map(_expects_anything, cases))
         matching = recorded if selected is cases else recorded.of(selected)
         warnings = (*warnings_of(files), *unmatched)
         return _Matched(tuple(selected), matching, loaded_sets, notes, expects, warnings, tuple(files))
+
+
+def _expects_anything(planned_case: PlannedCase) -> bool:
+    """Whether a case says more than the messages of the user, as a table of replies alone does not."""
+    case = planned_case.case
+    if case.scenario is not None or case.rubrics or case.expected_calls is not None or case.final_session_state:
+        return True
+    turns = case.conversation or ()
+    return any(turn.final_response is not None or turn.steps is not None or turn.rubrics for turn in turns)
 
 
 def _check_processes(criteria: Iterable[Criterion]) -> None:

@@ -17,7 +17,7 @@ from fairtrial.llm.endpoint import (
     url_of,
     usual_url,
 )
-from fairtrial.llm.known_providers import ALIASES, FAMILIES, PROTOCOL_NAMES, PROVIDERS, KnownProvider
+from fairtrial.llm.known_providers import ALIASES, CLAUDE_ON_VERTEX, FAMILIES, PROTOCOL_NAMES, PROVIDERS, KnownProvider
 from fairtrial.llm.model import UnusableModelError
 
 NO_KEY = "none"
@@ -38,8 +38,9 @@ class Address:
 
     @property
     def known(self) -> KnownProvider:
-        """The entry of the provider in the table."""
-        return PROVIDERS[self.provider]
+        """The entry of the provider in the table. Claude has a protocol of its own at Vertex AI."""
+        is_claude = self.provider == "vertex_ai" and self.model.startswith("claude-")
+        return CLAUDE_ON_VERTEX if is_claude else PROVIDERS[self.provider]
 
     @property
     def base_url(self) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -152,6 +152,9 @@ PROVIDERS: dict[str, KnownProvider] = {
 If a configuration gives a `base_url`, the prefix of a provider that `is_model_vendor` is part of the model's name
 there. For example, a gateway may call a model `deepseek/deepseek-chat`.
 """
+
+CLAUDE_ON_VERTEX = replace(PROVIDERS["vertex_ai"], protocol="messages")
+"""Vertex AI for models of Anthropic, such as `vertex_ai/claude-sonnet-4-5`. They have Anthropic's protocol there."""
 
 ALIASES = {
     "gemini": "google",

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 class OpenModel:
     """A model of the library, the client of its requests, and the object that looks models up.
 
-    Bedrock has neither: boto3 brings its own client, and lists models at another service.
+    Bedrock has neither: boto3 brings its own client, and lists models at another service. Claude at Vertex AI cannot be
+    looked up.
     """
 
     model: Model
@@ -64,11 +65,19 @@ def _gemini(at: Address) -> tuple[Any, AsyncClient]:
 
 
 def _vertex(at: Address) -> tuple[Any, AsyncClient]:
-    import google.auth
-    from google.auth.exceptions import DefaultCredentialsError
     from pydantic_ai.providers.google_cloud import GoogleCloudProvider
 
     from fairtrial.llm.guarded_client import guarded_client
+
+    sign_in = _sign_in(at)
+    http = guarded_client(at)
+    return GoogleCloudProvider(**sign_in, base_url=at.base_url, http_client=http), http
+
+
+def _sign_in(at: Address) -> dict[str, Any]:
+    """Return the credentials, the project and the location of a user of Google Cloud."""
+    import google.auth
+    from google.auth.exceptions import DefaultCredentialsError
 
     try:
         credentials, project = google.auth.default(scopes=["https://www.googleapis.com/auth/cloud-platform"])
@@ -80,12 +89,8 @@ def _vertex(at: Address) -> tuple[Any, AsyncClient]:
     project = os.environ.get("GOOGLE_CLOUD_PROJECT") or project
     if not project:
         raise UnusableModelError(f"model {at.provider}/{at.model}: no project; set GOOGLE_CLOUD_PROJECT")
-    http = guarded_client(at)
     location = os.environ.get("GOOGLE_CLOUD_LOCATION") or "global"
-    provider = GoogleCloudProvider(
-        credentials=credentials, project=project, location=location, base_url=at.base_url, http_client=http
-    )
-    return provider, http
+    return {"credentials": credentials, "project": project, "location": location}
 
 
 def _open_messages(at: Address) -> OpenModel:
@@ -94,6 +99,8 @@ def _open_messages(at: Address) -> OpenModel:
 
     from fairtrial.llm.guarded_client import guarded_client
 
+    if at.known.has_sign_in:
+        return _open_claude_on_vertex(at)
     key = at.api_key
     http = guarded_client(at)
     provider = AnthropicProvider(api_key=key, base_url=at.base_url, http_client=http)
@@ -101,6 +108,30 @@ def _open_messages(at: Address) -> OpenModel:
     # An option of each call would make the library open a client per call.
     client.max_retries = 0
     return OpenModel(AnthropicModel(at.model, provider=provider), http, client.models)
+
+
+def _open_claude_on_vertex(at: Address) -> OpenModel:
+    """Return Claude at Vertex AI, which has Anthropic's protocol, Google's credentials, and no list of models."""
+    try:
+        from anthropic import AsyncAnthropicVertex
+        from pydantic_ai.models.anthropic import AnthropicModel
+        from pydantic_ai.providers.anthropic import AnthropicProvider
+    except ImportError as missing:
+        raise ConfigError(lacks_extra(f"model {at.provider}/{at.model}", "anthropic")) from missing
+
+    from fairtrial.llm.guarded_client import guarded_client
+
+    sign_in = _sign_in(at)
+    http = guarded_client(at)
+    client = AsyncAnthropicVertex(
+        credentials=sign_in["credentials"],
+        project_id=sign_in["project"],
+        region=sign_in["location"],
+        base_url=None if at.base_url is None else f"{at.base_url}/v1",
+        max_retries=0,
+        http_client=http,
+    )
+    return OpenModel(AnthropicModel(at.model, provider=AnthropicProvider(anthropic_client=client)), http, None)
 
 
 def _open_converse(at: Address) -> OpenModel:

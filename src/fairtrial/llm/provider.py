@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from fairtrial.errors import ConfigError, nearest
 from fairtrial.llm.address import Address
-from fairtrial.llm.known_providers import PROVIDERS, price_id
+from fairtrial.llm.known_providers import PROVIDERS, Protocol, price_id
 from fairtrial.llm.library_models import OpenModel, open_model
 from fairtrial.llm.model import CallError, ExhaustedError, RefusedError, UnusableModelError, ignore
 from fairtrial.llm.model_settings import ModelSettings
@@ -57,9 +57,13 @@ _EXHAUSTED = re.compile(r"insufficient_quota|billing_(hard_limit|not_active)|cre
 """Refusals that no waiting ends, because the account has no money left."""
 
 
-def settings_for(provider: str, options: Mapping[str, Json]) -> dict[str, Any]:
-    """Translate a model's settings into those of the library. Raises `ConfigError` for an unknown name."""
-    is_gemini = PROVIDERS[provider].protocol == "gemini"
+def settings_for(provider: str, options: Mapping[str, Json], protocol: Protocol | None = None) -> dict[str, Any]:
+    """Translate a model's settings into those of the library. Raises `ConfigError` for an unknown name.
+
+    `protocol` is that of the model, if it is not the usual protocol of the provider.
+    """
+    protocol = protocol or PROVIDERS[provider].protocol
+    is_gemini = protocol == "gemini"
     settings: dict[str, Any] = {"max_retries": 0} if is_gemini else {}
     for name, value in options.items():
         if value is None:
@@ -67,7 +71,7 @@ def settings_for(provider: str, options: Mapping[str, Json]) -> dict[str, Any]:
         if name in SETTINGS:
             settings[SETTINGS[name]] = value
         elif name in {"thinking_budget", "thinking_config"}:
-            settings |= _thinking(provider, value)
+            settings |= _thinking(provider, protocol, value)
         elif name == "safety_settings" and is_gemini:
             settings["google_safety_settings"] = value
         else:
@@ -76,11 +80,11 @@ def settings_for(provider: str, options: Mapping[str, Json]) -> dict[str, Any]:
     return settings
 
 
-def _thinking(provider: str, value: Json) -> dict[str, Any]:
+def _thinking(provider: str, protocol: Protocol, value: Json) -> dict[str, Any]:
     budget = value.get("thinking_budget", value.get("thinkingBudget")) if isinstance(value, dict) else value
-    if PROVIDERS[provider].protocol == "gemini":
+    if protocol == "gemini":
         return {"google_thinking_config": value if isinstance(value, dict) else {"thinking_budget": budget}}
-    if provider == "anthropic":
+    if protocol == "messages":
         enabled = {"type": "enabled", "budget_tokens": budget} if budget else {"type": "disabled"}
         return {"anthropic_thinking": enabled}
     if isinstance(value, dict) and budget in {None, ADK_BUDGET}:
@@ -104,7 +108,7 @@ class Provider:
     _stack: AsyncExitStack = field(init=False, repr=False, default_factory=AsyncExitStack)
 
     def __post_init__(self) -> None:
-        self._settings = settings_for(self.address.provider, self.options)
+        self._settings = settings_for(self.address.provider, self.options, self.address.known.protocol)
         self._open_model: OpenModel | None = None
         self._has_replied = False
         self._refuses_schemas = False

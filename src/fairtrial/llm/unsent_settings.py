@@ -24,7 +24,7 @@ def unsent_settings(at: Address, settings: Mapping[str, Json]) -> tuple[str, ...
     refused = frozenset[str]()
     if at.known.protocol == "chat":
         refused = _chat(at, settings)
-    elif at.provider == "anthropic" and find_spec("anthropic") is not None:
+    elif at.known.protocol == "messages" and find_spec("anthropic") is not None:
         refused = _anthropic(at.model)
     elif at.provider == "bedrock" and find_spec("boto3") is not None:
         refused = _bedrock()

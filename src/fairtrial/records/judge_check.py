@@ -57,7 +57,7 @@ class RuleRates(Record, frozen=True):
     unread: int = 0
 
 
-class JudgeCheckReport(Record, frozen=True):
+class JudgeCheckReport(Record, frozen=True, tag_field="kind", tag="check"):
     """All answers, and the rates by model, prompt and rule. `question_count` includes questions without an answer."""
 
     question_count: int

@@ -10,13 +10,23 @@ import msgspec
 
 from fairtrial.records.flaky_case import Flakiness
 from fairtrial.records.gate import GateDecision
+from fairtrial.records.judge_check import JudgeCheckReport
 from fairtrial.records.mutation import MutationReport
 from fairtrial.records.run_comparison import Comparison
 from fairtrial.records.size_plan import SizePlan
 from fairtrial.reports.calibration_report import CalibrationShape
 from fairtrial.reports.report_card_report import ReportCardShape
 
-Document = Comparison | GateDecision | SizePlan | Flakiness | CalibrationShape | ReportCardShape | MutationReport
+Document = (
+    Comparison
+    | GateDecision
+    | SizePlan
+    | Flakiness
+    | CalibrationShape
+    | ReportCardShape
+    | MutationReport
+    | JudgeCheckReport
+)
 """Everything that a command with `--json` writes about runs that exist already."""
 
 
