@@ -224,7 +224,8 @@ Judges, simulated users and simulated tools name models as `PROVIDER/MODEL`. The
 `gemini-…`, `gemma-…`, `gpt-…` and `claude-…`. [Judges](judge.md#models-and-keys) explains keys and endpoints.
 If several variables are listed, the first that is set counts.
 
-`vertex_ai/claude-…` is Claude at Vertex AI, in Anthropic's protocol with your cloud credentials. It needs the extras `judge` and `anthropic`."""
+`vertex_ai/claude-…` is Claude at Vertex AI, in Anthropic's protocol with your cloud credentials. It needs the extras
+`judge` and `anthropic`."""
 
 
 def _provider_row(name: str, known: KnownProvider) -> str:

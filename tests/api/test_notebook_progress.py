@@ -35,7 +35,7 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
         return SimpleNamespace(update=show)
 
     ipython, display = ModuleType("IPython"), ModuleType("IPython.display")
-    ipython.get_ipython = lambda: SimpleNamespace(kernel=object())  # type: ignore[attr-defined]
+    ipython.get_ipython = type("ZMQInteractiveShell", (), {})  # type: ignore[attr-defined]
     display.display = show  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "IPython", ipython)
     monkeypatch.setitem(sys.modules, "IPython.display", display)
@@ -73,7 +73,7 @@ def test_a_running_loop_shows_the_same(shown: list[tuple[str, str]]) -> None:
 
 
 def test_a_terminal_shows_nothing(shown: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch) -> None:
-    """IPython in a terminal has no kernel."""
+    """IPython in a terminal has another shell than a kernel."""
     monkeypatch.setattr("IPython.get_ipython", SimpleNamespace)
     run()
     assert shown == []

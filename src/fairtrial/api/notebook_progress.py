@@ -14,6 +14,7 @@ from fairtrial.text.display import count
 
 _INTERVAL = 0.25
 """The shortest time in seconds between two drawings."""
+_KERNEL_SHELL = "ZMQInteractiveShell"
 _GREEN = (Verdict.PASSED, Verdict.INFORMATIONAL)
 
 
@@ -46,7 +47,8 @@ def _display() -> Any:
     """Return IPython's function that displays objects, if this process is the kernel of a notebook, or None."""
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
-    if getattr(shell, "kernel", None) is None:
+    # The shell of a kernel, also of one that builds on IPython's. IPython in a terminal has another shell.
+    if _KERNEL_SHELL not in (base.__name__ for base in type(shell).__mro__):
         return None
     from IPython.display import display
 
