@@ -28,8 +28,8 @@ def reasoning(number: int = 0, *, text: str = "look at it", **changes: Any) -> d
             "task_domain": "testing",
             "success": True,
             "quality_score": 0,
-            "visibility": "private",
-            "privacy_level": "private",
+            "visibility": "network",
+            "privacy_level": "aggregated",
         },
         "task": {"objective": "Find the leak"},
         "steps": [

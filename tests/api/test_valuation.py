@@ -93,24 +93,70 @@ def test_leave_one_out_does_not_depend_on_the_order_of_a_file(tmp_path: Path) ->
 
 
 def test_a_corpus_is_made_then_searched_and_left_as_it_is(tmp_path: Path) -> None:
-    """The first run makes the index; a second finds every trace in it, in any order; a third finds the same."""
+    """The first run makes the index. A second run finds a copy of every trace in it, and changes nothing."""
     file, index = _write(tmp_path / "a.jsonl", many(100)), tmp_path / "index"
     first = _lines(_job(file, "corpus", index=index))
     assert {one["novelty"] for one in first} == {0.5}
     before = index.read_bytes()
-    second = _lines(_job(file, "corpus", index=index))
+    second = _lines(_job(_write(tmp_path / "b.jsonl", _copies(many(100))), "corpus", index=index))
     assert {one["novelty"] for one in second} == {0.0}
     assert index.read_bytes() == before
+
+
+def _copies(traces: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same traces under other ids."""
+    return [trace | {"id": f"{trace['id']}-copy"} for trace in traces]
+
+
+def test_a_trace_never_finds_itself_in_a_corpus(tmp_path: Path) -> None:
+    """The novelty of a trace that is in the index is its distance from the other traces, as with leave-one-out."""
+    file, index = _write(tmp_path / "a.jsonl", many(60)), tmp_path / "index"
+    _lines(_job(file, "corpus", index=index))
+    found = _lines(_job(file, "corpus", index=index))
+    others = _lines(_job(file, "leave-one-out"))
+    assert [row["novelty"] for row in found] == pytest.approx([row["novelty"] for row in others], abs=1e-6)
+
+
+def test_a_trace_that_was_changed_finds_its_earlier_version(tmp_path: Path) -> None:
+    """The id alone does not make it the same trace: cases of two runs have the same ids."""
+    index = tmp_path / "index"
+    _lines(_job(_write(tmp_path / "a.jsonl", [reasoning(1, text="a b c")]), "corpus", index=index))
+    (row,) = _lines(_job(_write(tmp_path / "b.jsonl", [reasoning(1, text="a b d")]), "corpus", index=index))
+    assert row["nearest"]["id"] == "kp:trace:1"
 
 
 def test_a_corpus_grows_only_where_it_is_asked_to(tmp_path: Path) -> None:
     """With `extend` the new traces are held against the old ones alone, and are found by the next run."""
     index = tmp_path / "index"
-    old, new = _write(tmp_path / "a.jsonl", many(50)), _write(tmp_path / "b.jsonl", [reasoning(900, text="z " * 9)] * 2)
+    old, new = _write(tmp_path / "a.jsonl", many(50)), _write(tmp_path / "b.jsonl", [reasoning(900, text="z " * 9)])
     _lines(_job(old, "corpus", index=index))
-    extending = _lines(_job(new, "corpus", index=index, extend=True))
-    assert extending[0]["novelty"] == extending[1]["novelty"] > 0.0
-    assert [one["novelty"] for one in _lines(_job(new, "corpus", index=index))] == [0.0, 0.0]
+    (extending,) = _lines(_job(new, "corpus", index=index, extend=True))
+    assert extending["novelty"] > 0.0
+    copy = _write(tmp_path / "c.jsonl", _copies([reasoning(900, text="z " * 9)]))
+    assert [one["novelty"] for one in _lines(_job(copy, "corpus", index=index))] == [0.0]
+
+
+def test_extending_a_corpus_replaces_the_traces_with_the_same_ids(tmp_path: Path) -> None:
+    """The index holds each id once, with the latest vector."""
+    index = tmp_path / "index"
+    _lines(_job(_write(tmp_path / "a.jsonl", many(50)), "corpus", index=index))
+    changed = [*many(50)[:49], reasoning(49, text="z z z")]
+    _lines(_job(_write(tmp_path / "b.jsonl", changed), "corpus", index=index, extend=True))
+    cache = VectorCache.load(index)
+    assert sorted(cache.ids) == sorted(trace["id"] for trace in many(50))
+    copy = _write(tmp_path / "c.jsonl", _copies(changed))
+    assert {row["novelty"] for row in _lines(_job(copy, "corpus", index=index))} == {0.0}
+
+
+def test_two_writers_of_an_index_exclude_each_other(tmp_path: Path) -> None:
+    """The second writer is refused before it reads the index, and may write it after the first."""
+    file, index = _write(tmp_path / "a.jsonl", many(40)), tmp_path / "index"
+    first = _job(file, "sequence", index=index).run()
+    next(first)
+    with pytest.raises(UsageError, match="another process is writing it"):
+        list(_job(file, "sequence", index=index).run())
+    list(first)
+    assert len(_lines(_job(file, "sequence", index=index))) == 40
 
 
 def test_a_sequence_goes_on_where_its_index_ended(tmp_path: Path) -> None:
@@ -227,17 +273,19 @@ def test_a_line_has_the_documented_keys(tmp_path: Path) -> None:
         "warnings",
         "embedder",
         "nearest",
+        "tokens_seen",
+        "tokens",
     ]
 
 
 def test_only_what_reaches_the_threshold_is_kept(tmp_path: Path) -> None:
-    """A score equal to the threshold is enough, and what is kept is the trace with all its keys."""
+    """A score equal to the threshold is enough. A kept trace has all its keys, and the score as its quality."""
     good, weak = reasoning(0, note="kept"), reasoning(1, steps=[{"step_id": 0, "type": "thought", "content": "x"}])
     file = _write(tmp_path / "a.jsonl", [good, weak])
     limit = value(good, embedder=None).score
     valuation = Valuation([file], keep_filter=KeepFilter(limit, keep=True))
     kept = [json.loads(bytes(trace)) for chunk in valuation.run() for trace in chunk.kept]
-    assert kept == [good]
+    assert kept == [good | {"metadata": good["metadata"] | {"quality_score": limit}}]
 
 
 def test_what_is_kept_has_no_secret_anywhere(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from reasonings import reasoning
 
 KEYS = [
     *("id", "score", "complexity", "novelty", "tool_diversity", "outcome_confidence"),
-    *("overrides", "warnings", "embedder", "nearest"),
+    *("overrides", "warnings", "embedder", "nearest", "tokens_seen", "tokens"),
 ]
 
 
@@ -138,8 +138,9 @@ def test_what_is_kept_is_redacted_and_the_report_says_where(tmp_path: Path) -> N
     leaky = _trace(0, task={"objective": "mail jane@example.com", "x": [1]})
     kept, report = tmp_path / "kept.jsonl", tmp_path / "report.jsonl"
     result = _run(_file(tmp_path, leaky, WEAK), "--threshold", "0.5", "--keep", kept, "--redactions", report)
+    quality = {"metadata": leaky["metadata"] | {"quality_score": GOOD_SCORE}}
     assert [json.loads(line) for line in kept.read_text().splitlines()] == [
-        leaky | {"task": {"objective": "mail [REDACTED:email]", "x": [1]}}
+        leaky | {"task": {"objective": "mail [REDACTED:email]", "x": [1]}} | quality
     ]
     assert "redacted before keeping: 1 email; 1:" in result.stderr
     assert json.loads(report.read_text()) == {
@@ -369,6 +370,52 @@ def test_a_pipe_is_not_called_missing(tmp_path: Path) -> None:
 
 
 COPY = _trace(3) | {"task": {"objective": "Another objective"}}
+
+
+def test_private_traces_are_kept_only_if_the_user_says_so(tmp_path: Path) -> None:
+    """By their visibility or their level of privacy; the report names them and the option."""
+    private = [
+        _trace(3, metadata=GOOD["metadata"] | {"visibility": "private"}),
+        _trace(4, metadata=GOOD["metadata"] | {"privacy_level": "private"}),
+    ]
+    kept = tmp_path / "kept.jsonl"
+    file = _file(tmp_path, GOOD, *private)
+    result = _run(file, "--threshold", "0.5", "--keep", kept)
+    assert len(kept.read_text().splitlines()) == 1
+    assert "private, and not kept without --keep-private 2:\n  kp:trace:3\n  kp:trace:4" in result.stderr
+    _run(file, "--threshold", "0.5", "--keep", kept, "--keep-private")
+    assert len(kept.read_text().splitlines()) == 3
+
+
+def test_one_crashed_conversation_is_refused_and_not_its_file(tmp_path: Path) -> None:
+    """A conversation of tau-bench that crashed has no task. The conversations beside it have their values."""
+    task = {"task": {"user_id": "u", "instruction": "i", "actions": [], "outputs": []}}
+    messages = [
+        {"role": "system", "content": "Help."},
+        {"role": "user", "content": "Cancel my flight."},
+        {"role": "assistant", "content": "Done."},
+    ]
+    whole = {"task_id": 0, "reward": 1.0, "trial": 0, "info": task, "traj": messages}
+    crashed = {"task_id": 1, "reward": 0.0, "trial": 0, "info": {"error": "RateLimitError"}, "traj": []}
+    file = tmp_path / "tau.json"
+    file.write_text(json.dumps([whole, crashed, whole | {"task_id": 2}]))
+    for result in (
+        _run(file, "--json", "--confidence", "0.5"),
+        _run("-", "--json", "--confidence", "0.5", stdin=file.read_text()),
+    ):
+        assert [row["score"] is None for row in _lines(result)] == [False, True, False]
+        assert "the conversation broke off: RateLimitError" in result.stderr
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("name", ["swe-agent/function_calling_simple.traj", "tau2-bench/mock_two_trials.json"])
+def test_real_logs_and_spans_have_values(shared: Path, name: str) -> None:
+    """SWE-agent's trajectories, tau2-bench's results and OTLP spans are read as they are."""
+    spans = "otel/genai_chat_two_turns.traces.jsonl"
+    for file in (shared / "data" / "traces" / name, shared / "data" / "traces" / spans):
+        rows = _lines(_run(file, "--json", "--confidence", "0.5", "--success"))
+        assert rows
+        assert all(0 < row["score"] < 1 for row in rows)
 
 
 def test_dedup_marks_repetitions_and_keeps_the_earlier_trace(tmp_path: Path) -> None:

@@ -270,3 +270,14 @@ def test_success_and_latency_have_fields_in_the_conversation(*, success: bool, o
     trace = knowledgepulse.to_trace(knowledgepulse.loads(json.dumps(raw)))
     assert trace.outcome == outcome
     assert [step.seconds for step in trace.invocations[0].steps or ()] == [None, 0.25]
+
+
+def test_a_trace_with_unknown_keys_is_read_as_without_them() -> None:
+    """Unknown keys in every object change nothing else, and stay where they stood."""
+    plain = knowledgepulse.build(TRACE)
+    marked = json.loads(json.dumps(TRACE), object_hook=lambda value: value | {"x_unknown": [1]})
+    trace = knowledgepulse.build(marked)
+    assert isinstance(trace, ReasoningTrace)
+    assert isinstance(plain, ReasoningTrace)
+    assert trace.text == plain.text
+    assert json.loads(knowledgepulse.dumps(trace)) == marked

@@ -54,6 +54,11 @@ def test_512_tokens_are_looked_at(minilm: MiniLM) -> None:
     assert np.array_equal(plain, second)
 
 
+def test_tokens_are_counted_with_the_part_that_is_not_seen(minilm: MiniLM) -> None:
+    """Of a text of 700 words, each one token, 510 fit beside the two marks."""
+    assert minilm.count_tokens(["alpha " * 700, "alpha beta", ""]) == [(510, 700), (2, 2), (0, 0)]
+
+
 def test_equal_texts_have_equal_vectors(minilm: MiniLM) -> None:
     """They are computed once, and stand in the order of the texts."""
     first, other, again = minilm(["one text", "another one", "one text"])

@@ -43,13 +43,37 @@ def test_a_call_that_succeeds_after_the_same_tool_failed_is_a_recovery() -> None
         ToolResult("a", bad, id="1", is_error=True),
         ToolCall("b", id="2"),
         ToolResult("b", good, id="2"),
-        ToolCall("a", id="3"),
+        ToolCall("a", {"page": 2}, id="3"),
         ToolResult("a", good, id="3"),
         ToolCall("a", id="4"),
         ToolResult("a", good, id="4"),
     )
     calls = [kind for kind in _types(trace) if kind != "observation"]
     assert calls == ["tool_call", "tool_call", "error_recovery", "tool_call"]
+
+
+def test_a_blind_retry_is_no_recovery() -> None:
+    """The same call with the same arguments, in any order, takes no reasoning, even after other failures."""
+    trace = _trace(
+        ToolCall("a", {"x": 1, "y": 2}),
+        ToolResult("a", "no", is_error=True),
+        ToolCall("a", {"x": 2}),
+        ToolResult("a", "no", is_error=True),
+        ToolCall("a", {"y": 2, "x": 1}),
+        ToolResult("a", "fine"),
+    )
+    assert "error_recovery" not in _types(trace)
+
+
+def test_a_text_before_a_call_is_a_thought() -> None:
+    """The agent says why it calls the tool. A text after the result, and the reply, stay observations."""
+    trace = _trace(
+        Message("I look it up.", "agent"),
+        ToolCall("a"),
+        ToolResult("a", "fine"),
+        Message("Found it.", "agent"),
+    )
+    assert _types(trace)[:4] == ["thought", "tool_call", "observation", "observation"]
 
 
 def test_results_find_their_calls_by_id_and_else_by_name() -> None:

@@ -77,3 +77,9 @@ def test_warnings_do_not_change_the_score() -> None:
     assert first.warnings
     assert not second.warnings
     assert first.score == second.score
+
+
+def test_repeated_steps_are_found_in_one_pass() -> None:
+    """Twenty thousand calls of one tool are compared by their contents, not each with all before it."""
+    steps = [CALL | {"output_summary": "x", "input": {"n": number % 19_999}} for number in range(20_000)]
+    assert "repeated steps: step 19999" in _warnings(*steps)

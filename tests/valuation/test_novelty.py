@@ -180,6 +180,22 @@ def test_an_index_of_another_embedder_is_refused(tmp_path: Path) -> None:
         VectorCache.load(tmp_path / "index", embedder="other")
 
 
+def test_a_damaged_index_is_one_error(tmp_path: Path) -> None:
+    """Whichever byte is wrong and wherever the file ends, it is loaded or refused with a FormatError."""
+    index = tmp_path / "index"
+    _cache_of(np.ones(384)).save(index, embedder="minilm")
+    whole = index.read_bytes()
+    refusals = 0
+    for place in range(0, len(whole), 97):
+        for data in (whole[:place], whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :]):
+            index.write_bytes(data)
+            try:
+                VectorCache.load(index)
+            except FormatError:
+                refusals += 1
+    assert refusals > 50
+
+
 @pytest.mark.parametrize("data", [b"", b"PK\x03\x04", b"\x93NUMPY", b"{}" * 99])
 def test_a_file_that_is_no_index_is_refused(tmp_path: Path, data: bytes) -> None:
     """Whatever it holds, it is a FormatError."""

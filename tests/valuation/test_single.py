@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from fairtrial.formats import knowledgepulse
 from fairtrial.records.reasoning import ReasoningTrace
 from fairtrial.records.trace import Invocation, Message, Trace
 from fairtrial.valuation import embed
+from fairtrial.valuation.embed import TokenCount
 from fairtrial.valuation.novelty import VectorCache
 from fairtrial.valuation.single import shared_cache, value
 from reasonings import by_words, many, reasoning
@@ -72,7 +74,8 @@ def test_an_index_is_extended_by_a_sequence_and_only_searched_as_a_corpus(tmp_pa
     index = tmp_path / "index"
     value(many(5), embedder=by_words, index=index)
     before = index.read_bytes()
-    again = value(many(5), embedder=by_words, index=index, novelty="corpus")
+    copies = [trace | {"id": f"{trace['id']}-copy"} for trace in many(5)]
+    again = value(copies, embedder=by_words, index=index, novelty="corpus")
     assert [one.novelty for one in again] == [0.0] * 5
     assert index.read_bytes() == before
 
@@ -137,3 +140,42 @@ def test_without_an_embedder_it_is_said_once(monkeypatch: pytest.MonkeyPatch) ->
         found += value([reasoning()])
     assert [one.mode for one in found] == ["none", "none"]
     assert ["no embedder is installed" in str(one.message) for one in said] == [True]
+
+
+class _EnglishEmbedder:
+    """Embeds words, sees five of them, and knows English only."""
+
+    name = "english"
+    is_english = True
+
+    def __call__(self, texts: Sequence[str]) -> Any:
+        return by_words(texts)
+
+    def count_tokens(self, texts: Sequence[str]) -> list[TokenCount]:
+        lengths = [len(text.split()) for text in texts]
+        return [TokenCount(min(5, length), length) for length in lengths]
+
+
+def test_a_truncated_text_is_reported_with_its_tokens() -> None:
+    """The fields say how much the embedder saw, and a warning says it in words. The score does not change."""
+    trace = reasoning(text="one two three four")
+    result = value(trace, embedder=_EnglishEmbedder(), cache=VectorCache())
+    assert (result.tokens_seen, result.tokens) == (5, 10)
+    assert "the embedder saw 5 of 10 tokens" in result.warnings
+    assert result.score == value(trace, embedder=by_words, cache=VectorCache()).score
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("로그에서 오류를 찾았습니다", "Korean"),
+        ("ログでエラーを見つけました", "Japanese"),
+        ("在日志中找到了错误", "Chinese"),
+    ],
+)
+def test_a_language_that_the_embedder_does_not_know_is_reported(text: str, language: str) -> None:
+    """An English model says little about other languages, so the value says so. An unknown model is not accused."""
+    trace = reasoning(task={"objective": text}, text=text, steps=[{"step_id": 0, "type": "thought", "content": text}])
+    warning = f"the trace is {language}, and the embedder english knows English only"
+    assert warning in value(trace, embedder=_EnglishEmbedder(), cache=VectorCache()).warnings
+    assert warning not in value(trace, embedder=by_words, cache=VectorCache()).warnings

@@ -26,10 +26,13 @@ _ROUNDING = 1e-9
 class FinishedRows(NamedTuple):
     """The scores in a broken-off output (None: refused), with place and id of each trace that is remembered.
 
+    `private` says of each document whether it is a private trace.
+
     Later traces are compared with the remembered traces, for example with the last 1,000 in `sequence` mode.
     """
 
     scores: list[float | None]
+    private: list[bool]
     remembered: Sequence[tuple[int, str]]
 
 
@@ -43,6 +46,7 @@ def read_finished(valuation: Valuation, lines: Iterable[bytes], output: Path) ->
     )
     remembered: deque[tuple[int, str]] = deque(maxlen=limit)
     scores: list[float | None] = []
+    private: list[bool] = []
     documents = valuation.iter_all()
     for number, line in enumerate(lines, start=1):
         document = next(documents, None)
@@ -57,7 +61,8 @@ def read_finished(valuation: Valuation, lines: Iterable[bytes], output: Path) ->
         if isinstance(trace, ReasoningTrace):
             remembered.append((number - 1, trace.id))
         scores.append(row.score)
-    return FinishedRows(scores, remembered)
+        private.append(isinstance(trace, ReasoningTrace) and trace.is_private)
+    return FinishedRows(scores, private, remembered)
 
 
 def skip_finished(valuation: Valuation, rows: FinishedRows) -> Valuation:
@@ -70,11 +75,11 @@ def skip_finished(valuation: Valuation, rows: FinishedRows) -> Valuation:
     return replace(valuation, finished=finished, remembered=remembered)
 
 
-def redact_finished(valuation: Valuation, scores: Sequence[float | None]) -> Iterator[RedactionRow]:
+def redact_finished(valuation: Valuation, rows: FinishedRows) -> Iterator[RedactionRow]:
     """Yield the redactions of the finished documents again, from their scores."""
-    for document, score in zip(valuation.iter_all(), scores, strict=False):
-        if valuation.keep_filter.passes(score):
-            yield from redact_document(document)[1]
+    for document, score, is_private in zip(valuation.iter_all(), rows.scores, rows.private, strict=False):
+        if score is not None and valuation.keep_filter.passes(score, is_private):
+            yield from redact_document(document, score)[1]
 
 
 def _is_saved(rows: FinishedRows, index: Path | None) -> bool:

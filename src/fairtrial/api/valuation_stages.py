@@ -22,8 +22,9 @@ from fairtrial.valuation.chunk import (
     value_chunk,
     value_prepared,
 )
+from fairtrial.valuation.embed import Reservations
 from fairtrial.valuation.near_duplicates import DedupOptions, DuplicateFinder
-from fairtrial.valuation.novelty_index import open_index
+from fairtrial.valuation.novelty_index import NoveltyIndex, open_index, write_lock
 from fairtrial.valuation.trace_value import ScoringContext
 
 CHUNK = 512
@@ -79,18 +80,25 @@ class Valuation:
             yield from self._run_once(self.embed, finder)
 
     def _run_once(self, embed: Embedder, finder: DuplicateFinder | None) -> Iterator[ValuedChunk]:
-        index = open_index(
-            self.context.mode, self.index, embedder=self.context.embedder, extend=self.extend, ttl=self.ttl
-        )
+        with write_lock(self.index if self._writes_index() else None):
+            index = open_index(
+                self.context.mode, self.index, embedder=self.context.embedder, extend=self.extend, ttl=self.ttl
+            )
+            yield from self._run_with(index, embed, finder)
+            index.save()
+
+    def _writes_index(self) -> bool:
+        return self.context.mode == "sequence" or self.extend or (self.index is not None and not self.index.exists())
+
+    def _run_with(self, index: NoveltyIndex, embed: Embedder, finder: DuplicateFinder | None) -> Iterator[ValuedChunk]:
         remembered = islice(self.iter_all(), self.finished - self.remembered, self.finished)
         for prepared in self._prepare(embed, remembered):
             if prepared.ids:
-                index.nearest(prepared.ids, prepared.vectors)
+                index.nearest(prepared.ids, prepared.vectors, prepared.digests)
             yield _embedded(prepared)
         for prepared in self._prepare(embed, self.iter_open()):
-            nearest = index.nearest(prepared.ids, prepared.vectors) if prepared.ids else []
+            nearest = index.nearest(prepared.ids, prepared.vectors, prepared.digests) if prepared.ids else []
             yield value_prepared(prepared, nearest, self.context, self.keep_filter, finder)
-        index.close()
 
     def _run_twice(self, embed: Embedder, finder: DuplicateFinder | None) -> Iterator[ValuedChunk]:
         """Embed all documents, then value them: the first novelty is known only after the last vector.
@@ -104,8 +112,10 @@ class Valuation:
 
         ids: list[str] = []
         vectors = []
+        limits: list[Reservations] = []
         for prepared in self._prepare(embed, self.iter_all()):
             ids += prepared.ids
+            limits += prepared.limits
             vectors += [prepared.vectors] if prepared.ids and prepared.vectors is not None else []
             yield _embedded(prepared)
         finished = islice(self.iter_all(), self.finished)
@@ -115,7 +125,8 @@ class Valuation:
         for chunk in split_into_chunks(self.iter_open(), CHUNK):
             prepared = prepare_chunk(chunk, None, self.context.model)
             count = len(prepared.ids)
-            prepared = prepared._replace(vectors=rows[finished_traces : finished_traces + count])
+            part = slice(finished_traces, finished_traces + count)
+            prepared = prepared._replace(vectors=rows[part], limits=limits[part])
             finished_traces += count
             yield value_prepared(prepared, list(islice(nearest, count)), self.context, self.keep_filter, finder)
 

@@ -89,6 +89,7 @@ class ValueOutputs:
     resume: bool = False
     parquet: Path | None = None
     keep: Path | None = None
+    keep_private: bool = False
     redactions: Path | None = None
     threshold: float | None = None
     fail_under: float | None = None
@@ -96,12 +97,14 @@ class ValueOutputs:
     @property
     def keep_filter(self) -> KeepFilter:
         """Which traces are kept."""
-        return KeepFilter(self.threshold, keep=self.keep is not None)
+        return KeepFilter(self.threshold, keep=self.keep is not None, keep_private=self.keep_private)
 
     def check(self, inputs: Sequence[str]) -> None:
         """Raise UsageError for options that do not fit together, and for an output that is an input."""
         if self.keep is not None and self.threshold is None:
             raise UsageError("--keep needs --threshold: the least score of a trace that is kept")
+        if self.keep_private and self.keep is None:
+            raise UsageError("--keep-private needs --keep: it says which traces are kept")
         if self.redactions is not None and self.keep is None:
             raise UsageError("--redactions needs --keep: only kept traces are redacted")
         if self.resume and self.output is None:
@@ -152,7 +155,7 @@ class PlannedValuation:
         cut_to_whole_lines(output)
         finished = read_finished(self.valuation, iter_lines(output), output)
         keep, keep_filter = self.outputs.keep, self.valuation.keep_filter
-        kept_count = sum(map(keep_filter.passes, finished.scores))
+        kept_count = sum(map(keep_filter.passes, finished.scores, finished.private))
         if keep is not None and keep.exists():
             cut_to_whole_lines(keep, kept_count)
         elif kept_count:
@@ -160,7 +163,7 @@ class PlannedValuation:
                 f"--resume: {keep}: does not exist, although the run kept {count(kept_count, 'trace')}; "
                 "use a new --output"
             )
-        redactions = list(redact_finished(self.valuation, finished.scores))
+        redactions = list(redact_finished(self.valuation, finished))
         report.add_finished(finished.scores, redactions)
         return skip_finished(self.valuation, finished), redactions
 

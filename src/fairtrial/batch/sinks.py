@@ -127,4 +127,4 @@ def _arrow_type(field_type: Any) -> Any:
         return pa.struct([(field.name, _arrow_type(field.type)) for field in msgspec.structs.fields(field_type)])
     if origin is Literal:
         return pa.string()
-    return {str: pa.string(), float: pa.float64()}[field_type]
+    return {str: pa.string(), float: pa.float64(), int: pa.int64()}[field_type]

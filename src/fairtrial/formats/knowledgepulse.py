@@ -7,7 +7,7 @@ import re
 import types
 from collections.abc import Iterable
 from functools import cache
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
@@ -29,6 +29,7 @@ from fairtrial.records.record import Json, Record
 from fairtrial.records.trace import Invocation, Message, Step, Thought, ToolCall, ToolResult, Trace
 from fairtrial.text.pointer import escape
 
+R = TypeVar("R", bound=Record)
 CONTEXT = "https://openknowledgepulse.org/schema/v1"
 TYPE = "ReasoningTrace"
 DEPTH = 200  # real traces nest less deeply; a malicious file would exhaust the stack of a recursive function
@@ -77,9 +78,9 @@ def build(raw: Json) -> ReasoningTrace | RefusedTrace:
     """Return the trace in a JSON value, or all problems of the value."""
     if not isinstance(raw, dict):
         return _refuse(None, f"must be an object, got {_kind(raw)}")
-    if raw.get("@context") == CONTEXT and raw.get("@type") == TYPE and _plain(raw):
+    if raw.get("@context") == CONTEXT and raw.get("@type") == TYPE and _simple(raw):
         try:
-            return msgspec.convert(raw, ReasoningTrace)
+            return _with_extras(msgspec.convert(raw, ReasoningTrace), raw)
         except (msgspec.ValidationError, OverflowError):
             pass
     problems = _header_problems(raw)
@@ -147,39 +148,77 @@ _STEP, _TOOL, _DELTA = _known_keys(ReasoningStep), _known_keys(ReasoningTool), _
 _ENTITY, _RELATIONSHIP = _known_keys(Entity), _known_keys(Relationship)
 
 
-def _plain(raw: dict[str, Json]) -> bool:
-    """Whether all objects of the schema have known keys without nulls only, so that the fast way loses nothing."""
+def _simple(raw: dict[str, Json]) -> bool:
+    """Whether all objects of the schema are objects without nulls and without a key `extra`.
+
+    The fast way then reads them as the slow way does. It differs in these, which are rare.
+    """
     return (
-        _bare(raw, _TOP)
-        and all(_bare(raw.get(name), known_keys) for name, known_keys in _PARTS)
-        and _plain_steps(raw.get("steps"))
-        and ("knowledge_graph_delta" not in raw or _plain_delta(raw["knowledge_graph_delta"]))
+        _is_simple(raw)
+        and all(_is_simple(raw.get(name)) for name, _ in _PARTS)
+        and _has_simple_steps(raw.get("steps"))
+        and ("knowledge_graph_delta" not in raw or _has_simple_delta(raw["knowledge_graph_delta"]))
     )
 
 
-def _plain_steps(steps: Json) -> bool:
+def _has_simple_steps(steps: Json) -> bool:
     # Loops are written out here, because this function takes half of the time of a trace.
     if type(steps) is not list:
         return False
     for step in steps:
-        if type(step) is not dict or not step.keys() <= _STEP or None in step.values():
+        if type(step) is not dict or None in step.values() or "extra" in step:
             return False
-        if "tool" in step and not _bare(step["tool"], _TOOL):
+        if "tool" in step and not _is_simple(step["tool"]):
             return False
     return True
 
 
-def _plain_delta(delta: Json) -> bool:
+def _has_simple_delta(delta: Json) -> bool:
     return (
-        _bare(delta, _DELTA)
-        and all(isinstance(group, list) for group in delta.values())
-        and all(_bare(entity, _ENTITY) for entity in delta.get("entities", ()))
-        and all(_bare(relationship, _RELATIONSHIP) for relationship in delta.get("relationships", ()))
+        _is_simple(delta)
+        and all(isinstance(delta.get(name, []), list) for name in ("entities", "relationships"))
+        and all(map(_is_simple, delta.get("entities", ())))
+        and all(map(_is_simple, delta.get("relationships", ())))
     )
 
 
-def _bare(value: Json, known_keys: frozenset[str]) -> bool:
-    return isinstance(value, dict) and value.keys() <= known_keys and None not in value.values()
+def _is_simple(value: Json) -> bool:
+    return isinstance(value, dict) and None not in value.values() and "extra" not in value
+
+
+def _with_extras(trace: ReasoningTrace, raw: dict[str, Any]) -> ReasoningTrace:
+    """Return a trace with the unknown keys of its objects. Only objects with unknown keys are made anew."""
+    changes: dict[str, Any] = {}
+    for name, known_keys in _PARTS:
+        if not raw[name].keys() <= known_keys:
+            changes[name] = _with_extra(getattr(trace, name), raw[name], known_keys)
+    if not all(step.keys() <= _STEP and ("tool" not in step or step["tool"].keys() <= _TOOL) for step in raw["steps"]):
+        changes["steps"] = tuple(map(_step_with_extra, trace.steps, raw["steps"]))
+    if trace.knowledge_graph_delta is not None:
+        changes["knowledge_graph_delta"] = _delta_with_extra(trace.knowledge_graph_delta, raw["knowledge_graph_delta"])
+    trace = _with_extra(trace, raw, _TOP)
+    return msgspec.structs.replace(trace, **changes) if changes else trace
+
+
+def _step_with_extra(step: ReasoningStep, raw: dict[str, Any]) -> ReasoningStep:
+    if step.tool is not None and not raw["tool"].keys() <= _TOOL:
+        step = msgspec.structs.replace(step, tool=_with_extra(step.tool, raw["tool"], _TOOL))
+    return _with_extra(step, raw, _STEP)
+
+
+def _delta_with_extra(delta: KnowledgeGraphDelta, raw: dict[str, Any]) -> KnowledgeGraphDelta:
+    entities = [_with_extra(*pair, _ENTITY) for pair in zip(delta.entities, raw["entities"], strict=True)]
+    facts = [_with_extra(*pair, _RELATIONSHIP) for pair in zip(delta.relationships, raw["relationships"], strict=True)]
+    delta = msgspec.structs.replace(delta, entities=tuple(entities), relationships=tuple(facts))
+    return _with_extra(delta, raw, _DELTA)
+
+
+def _with_extra(record: R, raw: dict[str, Json], known_keys: frozenset[str]) -> R:
+    """Return a record with the unknown keys of its object in `extra`."""
+    if raw.keys() <= known_keys:
+        return record
+    extra = {key: value for key, value in raw.items() if key not in known_keys}
+    return msgspec.structs.replace(record, extra=extra)
 
 
 def _header_problems(raw: dict[str, Json]) -> list[Problem]:

@@ -10,7 +10,7 @@ import msgspec
 from fairtrial.formats.jsontext import decode_text
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.tool_failures import has_failed, stated_failure
-from fairtrial.records.attempt import Recording
+from fairtrial.records.attempt import EndedBy, Failure, Recording
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.trace import (
     About,
@@ -267,7 +267,8 @@ def tau_bench(raw: list[Any], reading: Diagnostics) -> tuple[EvalSet, tuple[Reco
             reading.wrong_type(at, "a result with 'task_id', 'traj' and 'info'", result)
             continue
         case_id = str(result["task_id"])
-        if case_id not in cases:
+        failure = _tau_failure(result["info"])
+        if failure is None and case_id not in cases:
             cases[case_id] = _tau_case(case_id, result["info"], (at, "info"), reading)
         messages = reading.array(result, "traj", at)
         user_stops = bool(messages) and _is_stop(messages[-1])
@@ -275,8 +276,19 @@ def tau_bench(raw: list[Any], reading: Diagnostics) -> tuple[EvalSet, tuple[Reco
         session = msgspec.structs.replace(session, reward=reading.number(result, "reward", at))
         trial = result.get("trial", 0)
         attempt = trial + 1 if isinstance(trial, int) else 1
-        recordings.append(Recording(case_id, session, attempt, ended_by="stop" if user_stops else "script"))
+        ending: EndedBy = "failure" if failure is not None else "stop" if user_stops else "script"
+        recordings.append(Recording(case_id, session, attempt, failure=failure, ended_by=ending))
+    # A task of which every trial crashed is known by its id alone.
+    for recording in recordings:
+        cases.setdefault(recording.case_id, EvalCase(recording.case_id))
     return EvalSet("tau-bench", tuple(cases.values())), tuple(recordings)
+
+
+def _tau_failure(info: Any) -> Failure | None:
+    """Return the failure of a trial that crashed: tau-bench then writes an error in place of the task."""
+    if not isinstance(info, dict) or "error" not in info or "task" in info:
+        return None
+    return Failure("infrastructure", str(info["error"]), str(info.get("traceback") or ""))
 
 
 def _is_stop(message: Any) -> bool:

@@ -12,9 +12,11 @@ import msgspec
 
 from fairtrial.errors import CaseError, FormatError, UsageError
 from fairtrial.formats import knowledgepulse
+from fairtrial.formats.conversation.options import DEFAULTS
 from fairtrial.formats.items import REASONING
-from fairtrial.formats.recognise import read
+from fairtrial.formats.recognise import Loaded, read
 from fairtrial.loading.folders import walk_files
+from fairtrial.loading.span_files import with_conversations
 from fairtrial.loading.streams import FilePass
 from fairtrial.records.attempt import Recording
 from fairtrial.records.reasoning import Problem, RefusedTrace
@@ -90,7 +92,8 @@ def documents_of_recordings(
                 name=name,
             )
         except CaseError as error:
-            refused = RefusedTrace(id=f"kp:trace:{name}", problems=(Problem("", str(error)),))
+            crash = f"the conversation broke off: {recording.failure.cause}; " if recording.failure is not None else ""
+            refused = RefusedTrace(id=f"kp:trace:{name}", problems=(Problem("", f"{crash}{error}"),))
             yield Document(f"{origin}#{name}", refused)
         else:
             yield Document(f"{origin}#{name}", knowledgepulse.dumps(trace))
@@ -111,15 +114,13 @@ def _documents_of_stdin(defaults: TraceDefaults) -> Iterator[Document]:
         if _count_object_lines(data) > 1:
             yield from _documents_of_lines("-", data.splitlines())
         else:
-            yield _unreadable(Path("-"), error.problems)
+            yield _unreadable("-", error.problems)
         return
     if loaded.kind == REASONING.kind:
         items = msgspec.json.decode(data, type=list[msgspec.Raw]) if data.lstrip()[:1] == b"[" else [data]
         yield from (Document(f"-/{place}", bytes(item)) for place, item in enumerate(items))
-    elif loaded.recordings:
-        yield from documents_of_recordings(loaded.recordings, defaults, "-")
     else:
-        yield _unreadable(Path("-"), [f"holds {loaded.kind} without recorded traces, so there is nothing to value"])
+        yield from _documents_of_loaded(loaded, defaults, "-")
 
 
 def _reasoning_documents(path: Path) -> Iterator[Document]:
@@ -134,19 +135,25 @@ def _recorded_documents(path: Path, defaults: TraceDefaults) -> Iterator[Documen
         for _ in first_pass:
             pass
     except FormatError as error:
-        yield _unreadable(path, error.problems)
+        yield _unreadable(str(path), error.problems)
         return
-    loaded = first_pass.loaded
-    if loaded is None:
+    if first_pass.loaded is None:
         yield from documents_of_recordings(FilePass(path), defaults, str(path))
-    elif loaded.recordings:
-        yield from documents_of_recordings(loaded.recordings, defaults, str(path))
     else:
-        yield _unreadable(path, [f"holds {loaded.kind} without recorded traces, so there is nothing to value"])
+        yield from _documents_of_loaded(first_pass.loaded, defaults, str(path))
 
 
-def _unreadable(path: Path, problems: Iterable[str]) -> Document:
-    return Document(str(path), RefusedTrace(id=None, problems=tuple(Problem("", problem) for problem in problems)))
+def _documents_of_loaded(loaded: Loaded, defaults: TraceDefaults, origin: str) -> Iterator[Document]:
+    """Yield the reasoning of the recordings in a file that was read as a whole. Spans are joined to recordings."""
+    recordings = with_conversations([loaded], DEFAULTS)[0].recordings if loaded.spans else loaded.recordings
+    if recordings:
+        yield from documents_of_recordings(recordings, defaults, origin)
+    else:
+        yield _unreadable(origin, [f"holds {loaded.kind} without recorded traces, so there is nothing to value"])
+
+
+def _unreadable(origin: str, problems: Iterable[str]) -> Document:
+    return Document(origin, RefusedTrace(id=None, problems=tuple(Problem("", problem) for problem in problems)))
 
 
 def _documents_by_line(path: Path) -> Iterator[Document]:

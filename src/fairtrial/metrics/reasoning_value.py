@@ -13,12 +13,19 @@ from fairtrial.config.reader import check_options
 from fairtrial.errors import CaseError, UsageError
 from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import CONTENTS, withheld_reason
+from fairtrial.records.reasoning import ReasoningTrace
 from fairtrial.records.score import Score
 from fairtrial.records.trace import Trace
 from fairtrial.records.value_row import Nearest
-from fairtrial.valuation.embed import embedder
+from fairtrial.valuation.embed import Reservations, embedder, reservations
 from fairtrial.valuation.from_trace import from_trace
-from fairtrial.valuation.trace_value import ScoringContext, TraceValue, add_novelty, score_structure
+from fairtrial.valuation.trace_value import (
+    ScoringContext,
+    TraceValue,
+    add_novelty,
+    content_digest,
+    score_structure,
+)
 
 if TYPE_CHECKING:
     from fairtrial.valuation.novelty import VectorCache
@@ -47,7 +54,7 @@ class ReasoningValue:
         """Return the value of the trace. Its dimensions stand in the reason, because the value is not their mean."""
         try:
             reasoning = from_trace(trace, confidence=self.confidence, success=self.success, name=case.id)
-            nearest, embedder_name = self._nearest(reasoning.text)
+            nearest, embedder_name, limits = self._nearest(reasoning)
         except CaseError as error:
             is_withheld = bool(withheld_reason(trace.invocations, CONTENTS))
             return Score(None, str(error), side="infrastructure" if is_withheld else None)
@@ -58,19 +65,22 @@ class ReasoningValue:
                 score_structure(reasoning),
                 nearest,
                 ScoringContext(mode="corpus" if self.index else "none", embedder=embedder_name),
+                limits,
             )
         )
 
-    def _nearest(self, text: str) -> tuple[Nearest | None, str]:
+    def _nearest(self, trace: ReasoningTrace) -> tuple[Nearest | None, str, Reservations]:
         if self.index is None:
-            return None, "none"
+            return None, "none", Reservations()
         path = Path(self.index)
         changed_at = path.stat().st_mtime_ns if path.exists() else 0
         index, embedder_name = _index(self.index, changed_at)
         embed = embedder(embedder_name)
         if embed is None:
             raise UsageError(f"{self.index}: does not say which embedder made its vectors")
-        return index.search(embed([text]))[0], embedder_name
+        vectors = embed([trace.text])
+        nearest = index.search(vectors, ids=[trace.id], digests=[content_digest(trace)])[0]
+        return nearest, embedder_name, reservations([trace.text], embed)[0]
 
 
 @lru_cache(maxsize=4)

@@ -110,6 +110,11 @@ class ReasoningTrace(Record, frozen=True):
     extra: Extra = None
 
     @property
+    def is_private(self) -> bool:
+        """Whether only its owner may see the trace, by its visibility or by its level of privacy."""
+        return "private" in (self.metadata.visibility, self.metadata.privacy_level)
+
+    @property
     def text(self) -> str:
         """The text for an embedder: the objective and the contents of the steps, joined by one space.
 

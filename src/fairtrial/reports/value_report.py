@@ -40,6 +40,9 @@ class ValueReport:
         self._low, self._high = 1.0, 0.0
         self._refusals: list[str] = []
         self._rejections: list[str] = []
+        self._novelty_warnings: Counter[str] = Counter()
+        self._withheld_count = 0
+        self._withheld: list[str] = []
         self._merged_count = 0
         self._merged: list[str] = []
         self._redacted_kinds: Counter[str] = Counter()
@@ -51,6 +54,7 @@ class ValueReport:
             if len(self._rows) < TABLE_ROWS:
                 self._rows.append((origin, row))
             self._count(row.score)
+            self._novelty_warnings.update(_limits(row))
             if isinstance(row.duplicate, Duplicate):
                 self._merged_count += 1
                 self._merged += [_merge(row, row.duplicate)] if len(self._merged) < EXAMPLES else []
@@ -60,6 +64,8 @@ class ValueReport:
                 ]
             elif row.score is not None and row.score < (self.threshold or 0.0) and len(self._rejections) < EXAMPLES:
                 self._rejections.append(_shortfall(row, row.score, self.threshold or 0.0))
+        self._withheld_count += len(chunk.withheld)
+        self._withheld += chunk.withheld[: EXAMPLES - len(self._withheld)]
         self._add_redactions(chunk.redactions)
 
     def add_finished(self, scores: Sequence[float | None], redactions: Sequence[RedactionRow]) -> None:
@@ -111,8 +117,11 @@ class ValueReport:
 
     def examples(self) -> Iterator[str]:
         """Yield lines about traces that were rejected, merged, refused or redacted: at most EXAMPLES of each kind."""
+        for warning, count in self._novelty_warnings.most_common():
+            yield f"novelty says less about {count:,} traces: {warning}"
         rejected_count = self.scored_count - self.passed_count if self.threshold is not None else 0
         yield from _list_examples("left out", rejected_count, self._rejections)
+        yield from _list_examples("private, and not kept without --keep-private", self._withheld_count, self._withheld)
         yield from _list_examples("merged", self._merged_count, self._merged)
         yield from _list_examples("refused", self.refused_count, self._refusals)
         kinds = ", ".join(f"{count} {kind}" for kind, count in self._redacted_kinds.most_common())
@@ -136,6 +145,15 @@ def _shortfall(row: ValueRow, score: float, threshold: float) -> str:
     parts = ", ".join(f"{name.replace('_', ' ')} {getattr(row, name):.3f}" for name in _DIMENSIONS)
     rules = f"; {', '.join(row.overrides)}" if row.overrides else ""
     return f"{row.id}: {score:.4f} < {threshold:g} ({parts}{rules})"
+
+
+def _limits(row: ValueRow) -> Iterator[str]:
+    """Yield why the novelty of a row says little, without the numbers of the row."""
+    for warning in row.warnings or ():
+        if warning.startswith("the embedder saw "):
+            yield "the embedder did not see all of their tokens"
+        elif warning.startswith("the trace is "):
+            yield visible_line(warning.replace("the trace is", "they are", 1))
 
 
 def _merge(row: ValueRow, duplicate: Duplicate) -> str:

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from fairtrial.formats import knowledgepulse
 from fairtrial.protocols import Embedder
 from fairtrial.records.reasoning import ReasoningTrace, RefusedTrace
 from fairtrial.records.value_model import ValueModel
 from fairtrial.records.value_row import Duplicate, Nearest, RedactionRow, ValueRow
+from fairtrial.valuation.embed import Reservations, reservations
 from fairtrial.valuation.near_duplicates import DuplicateFinder
-from fairtrial.valuation.trace_value import ScoringContext, StructuralScore, add_novelty, row_of, score_structure
+from fairtrial.valuation.trace_value import (
+    ScoringContext,
+    StructuralScore,
+    add_novelty,
+    content_digest,
+    row_of,
+    score_structure,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,22 +38,39 @@ class Document(NamedTuple):
 
 
 class KeepFilter(NamedTuple):
-    """Which traces are kept: all with a score of at least `threshold`, if traces are kept at all (`keep`)."""
+    """Which traces are kept, if traces are kept at all (`keep`).
+
+    These are all with a score of at least `threshold`, without private traces unless `keep_private` says so.
+    """
 
     threshold: float | None = None
     keep: bool = False
+    keep_private: bool = False
 
-    def passes(self, score: float | None) -> bool:
+    def passes(self, score: float | None, is_private: bool = False) -> bool:
         """Whether a trace with this score is kept. A refused document (None) is never kept."""
+        return self._reaches(score) and (self.keep_private or not is_private)
+
+    def withholds(self, score: float | None, is_private: bool) -> bool:
+        """Whether a trace is left out only because it is private."""
+        return self._reaches(score) and is_private and not self.keep_private
+
+    def _reaches(self, score: float | None) -> bool:
         return self.keep and score is not None and (self.threshold is None or score >= self.threshold)
 
 
 class PreparedChunk(NamedTuple):
-    """Documents with their structural scores or refusals. `vectors` has a row for each document with a score."""
+    """Documents with their structural scores or refusals.
+
+    `vectors` has a row, `digests` a hash of the contents, and `limits` the limits of the vector, for each document with
+    a score. All three are for novelty.
+    """
 
     documents: list[Document]
     scores: list[StructuralScore | RefusedTrace]
     vectors: NDArray[np.float32] | None
+    digests: list[str]
+    limits: list[Reservations]
 
     @property
     def ids(self) -> list[str]:
@@ -54,7 +81,8 @@ class PreparedChunk(NamedTuple):
 class ValuedChunk(NamedTuple):
     """The results of one chunk: a row for each document in order, the kept traces, and what was redacted in them.
 
-    A chunk that was only embedded, because other traces are compared with it, has no rows. `embedded` is its size.
+    `withheld` are the ids of the traces that were not kept only because they are private. A chunk that was only
+    embedded, because other traces are compared with it, has no rows. `embedded` is its size.
     """
 
     origins: list[str]
@@ -62,17 +90,18 @@ class ValuedChunk(NamedTuple):
     kept: list[msgspec.Raw]
     redactions: list[RedactionRow]
     embedded: int = 0
+    withheld: tuple[str, ...] = ()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the rows as MessagePack, which takes a third of the time of pickling row by row."""
         packed = msgspec.msgpack.encode(self.rows)
-        return _unpickle_chunk, (self.origins, packed, self.kept, self.redactions, self.embedded)
+        return _unpickle_chunk, (self.origins, packed, self.kept, self.redactions, self.embedded, self.withheld)
 
 
 def _unpickle_chunk(
-    origins: list[str], packed: bytes, kept: list[msgspec.Raw], redactions: list[RedactionRow], embedded: int
+    origins: list[str], packed: bytes, kept: list[msgspec.Raw], redactions: list[RedactionRow], *others: Any
 ) -> ValuedChunk:
-    return ValuedChunk(origins, msgspec.msgpack.decode(packed, type=list[ValueRow]), kept, redactions, embedded)
+    return ValuedChunk(origins, msgspec.msgpack.decode(packed, type=list[ValueRow]), kept, redactions, *others)
 
 
 def parse_document(document: Document) -> ReasoningTrace | RefusedTrace:
@@ -84,8 +113,12 @@ def prepare_chunk(documents: list[Document], embed: Embedder | None, model: Valu
     """Parse documents, score their structure, and embed the texts of the valid traces."""
     traces = [parse_document(document) for document in documents]
     scores = [trace if isinstance(trace, RefusedTrace) else score_structure(trace, model) for trace in traces]
-    texts = [trace.text for trace in traces if isinstance(trace, ReasoningTrace)]
-    return PreparedChunk(documents, scores, None if embed is None else embed_texts(texts, embed))
+    if embed is None:
+        return PreparedChunk(documents, scores, None, [], [])
+    valid = [trace for trace in traces if isinstance(trace, ReasoningTrace)]
+    texts = [trace.text for trace in valid]
+    digests = [content_digest(trace) for trace in valid]
+    return PreparedChunk(documents, scores, embed_texts(texts, embed), digests, reservations(texts, embed))
 
 
 def embed_texts(texts: Sequence[str], embed: Embedder) -> NDArray[np.float32]:
@@ -108,18 +141,24 @@ def value_prepared(
     """
     duplicates = iter(_find_duplicates(prepared, finder))
     valued = ValuedChunk([document.origin for document in prepared.documents], [], [], [])
-    remaining = iter(nearest)
+    limits = prepared.limits or [Reservations()] * len(nearest)
+    remaining = zip(nearest, repeat(context), limits)
+    withheld: list[str] = []
     for document, score in zip(prepared.documents, prepared.scores, strict=True):
-        result = score if isinstance(score, RefusedTrace) else add_novelty(score, next(remaining), context)
+        result = score if isinstance(score, RefusedTrace) else add_novelty(score, *next(remaining))
         row = row_of(result)
         if finder is not None and not isinstance(score, RefusedTrace):
             row = msgspec.structs.replace(row, duplicate=next(duplicates))
         valued.rows.append(row)
-        if keep_filter.passes(row.score) and not row.duplicate:
-            clean, redactions = redact_document(document)
+        if row.score is None or row.duplicate or isinstance(score, RefusedTrace):
+            continue
+        if keep_filter.withholds(row.score, score.is_private):
+            withheld.append(score.id)
+        elif keep_filter.passes(row.score, score.is_private):
+            clean, redactions = redact_document(document, row.score)
             valued.kept.append(clean)
             valued.redactions.extend(redactions)
-    return valued
+    return valued._replace(withheld=tuple(withheld))
 
 
 def _find_duplicates(prepared: PreparedChunk, finder: DuplicateFinder | None) -> Iterator[Duplicate | None]:
@@ -138,12 +177,16 @@ def value_chunk(documents: list[Document], context: ScoringContext, keep_filter:
     return value_prepared(prepared, [None] * len(prepared.scores), context, keep_filter)
 
 
-def redact_document(document: Document) -> tuple[msgspec.Raw, list[RedactionRow]]:
-    """Return the JSON object of a document's trace without its secrets, and a row for each secret."""
+def redact_document(document: Document, score: float) -> tuple[msgspec.Raw, list[RedactionRow]]:
+    """Return the JSON object of a document's trace without its secrets, and a row for each secret.
+
+    Its `quality_score` is the score.
+    """
     from fairtrial.text.redact_json import redact_json
 
     trace = parse_document(document)
     assert isinstance(trace, ReasoningTrace)  # noqa: S101  # only a trace has a score, and so can pass the filter
+    trace = replace(trace, metadata=replace(trace.metadata, quality_score=score))
     clean, redactions = redact_json(knowledgepulse.document(trace))
     rows = [RedactionRow(clean["id"], redaction.kind, redaction.detail, redaction.pointer) for redaction in redactions]
     return msgspec.Raw(msgspec.json.encode(clean)), rows

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fairtrial.errors import UsageError, lacks_extra, nearest
+from fairtrial.text.language import language_of
 from fairtrial.valuation import weights
 
 if TYPE_CHECKING:
@@ -24,6 +25,29 @@ NAMES = ("none", "minilm")
 _SENTENCE_TRANSFORMERS = "sentence-transformers:"
 
 
+class TokenCount(NamedTuple):
+    """How many tokens of a text an embedder sees, and how many there are."""
+
+    seen: int
+    all: int
+
+
+class Reservations(NamedTuple):
+    """The limits of a vector: the tokens that the embedder saw (None: unknown), and a language unknown to it."""
+
+    tokens: TokenCount | None = None
+    language: str | None = None
+
+    def warnings(self, embedder: str) -> tuple[str, ...]:
+        """Return each limit as a sentence."""
+        sentences = []
+        if self.tokens is not None and self.tokens.seen < self.tokens.all:
+            sentences.append(f"the embedder saw {self.tokens.seen} of {self.tokens.all} tokens")
+        if self.language is not None:
+            sentences.append(f"the trace is {self.language}, and the embedder {embedder} knows English only")
+        return tuple(sentences)
+
+
 @dataclass(frozen=True)
 class MiniLM:
     """A BERT encoder in a folder with `model.safetensors` and `tokenizer.json`, computed with numpy alone.
@@ -34,6 +58,21 @@ class MiniLM:
 
     folder: Path
     name: str = "minilm"
+
+    @property
+    def is_english(self) -> bool:
+        """Whether the model knows English only. Of a folder this is unknown, so that nothing is claimed."""
+        return self.name == "minilm"
+
+    def count_tokens(self, texts: Sequence[str]) -> list[TokenCount]:
+        """Return how many tokens each text has, and how many of them the model sees."""
+        _, tokenizer = _loaded(self.folder)
+        encodings = tokenizer.encode_batch([_sayable(text) for text in texts], add_special_tokens=False)
+        rest = [sum(len(part.ids) for part in encoding.overflowing) for encoding in encodings]
+        # Two places of the longest text are those of the marks at its beginning and its end.
+        counts = [len(encoding.ids) + more for encoding, more in zip(encodings, rest, strict=True)]
+        longest = tokenizer.truncation["max_length"] - 2
+        return [TokenCount(min(count, longest), count) for count in counts]
 
     def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one vector of unit length for each text. Equal texts are computed once."""
@@ -102,6 +141,22 @@ def installed_embedder() -> BuiltIn | None:
     """Return MiniLM if its libraries and its weights are installed, or else None. Nothing is downloaded."""
     folder = None if weights.missing_libraries() else weights.installed()
     return None if folder is None else MiniLM(folder)
+
+
+def reservations(texts: Sequence[str], embed: object) -> list[Reservations]:
+    """Return what limits the vectors of some texts: tokens that were not seen, and a language that is not known."""
+    count = getattr(embed, "count_tokens", None)
+    counts: list[TokenCount | None] = count(texts) if callable(count) else [None] * len(texts)
+    is_english = getattr(embed, "is_english", False)
+    return [
+        Reservations(tokens, foreign_language(text) if is_english else None)
+        for text, tokens in zip(texts, counts, strict=True)
+    ]
+
+
+def foreign_language(text: str) -> str | None:
+    """Return Korean, Japanese or Chinese, if a text is written in it."""
+    return {"ko": "Korean", "ja": "Japanese", "zh": "Chinese"}.get(language_of(text))
 
 
 def name_of(embed: object) -> str:

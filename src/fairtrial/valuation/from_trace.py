@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 import msgspec
@@ -24,6 +24,7 @@ from fairtrial.records.record import Json
 from fairtrial.records.trace import Invocation, Message, Step, Thought, ToolCall, ToolResult, Trace
 
 UNKNOWN_DOMAIN = "unspecified"
+_sorted_json = msgspec.json.Encoder(order="sorted").encode
 _NAMESPACE = uuid.UUID("6f0d8a52-5d0e-5c3e-9d63-3f5d6f0f4b1e")
 
 
@@ -37,11 +38,13 @@ def from_trace(
 ) -> ReasoningTrace:
     """Return the reasoning of a trace: thoughts, tool calls, and results and replies as observations.
 
-    A call that succeeds after the same tool failed is a recovery. The objective is the messages of the user, one a
-    line, and the result is the last reply. A trace that was loaded from a ReasoningTrace is returned unchanged. The
-    new trace is private. Its id is `name`, or the id of the session, or a hash of its content. Success is the `verdict`
-    of a run, or the reward or outcome of the trace, or `success`. Raises CaseError if confidence or success is unknown,
-    because a guess would falsify the value, or if the objective or the steps are missing or not recorded in full.
+    The text of an agent before a call is a thought. A call that succeeds after the same tool failed is a recovery, but
+    not if its arguments are those of a call that failed: a blind retry takes no reasoning. The objective is the
+    messages of the user, one a line, and the result is the last reply. A trace that was loaded from a ReasoningTrace is
+    returned unchanged. The new trace is private. Its id is `name`, or the id of the session, or a hash of its content.
+    Success is the `verdict` of a run, or the reward or outcome of the trace, or `success`. Raises CaseError if
+    confidence or success is unknown, because a guess would falsify the value, or if the objective or the steps are
+    missing or not recorded in full.
     """
     original = knowledgepulse.original(trace)
     if original is not None:
@@ -90,7 +93,7 @@ def _recorded_success(trace: Trace) -> bool | None:
 
 
 def _numbered(trace: Trace) -> Iterator[ReasoningStep]:
-    failing: set[str] = set()
+    failing: dict[str, set[bytes]] = {}
     number = 0
     for invocation in trace.invocations:
         for step in _steps(invocation, failing):
@@ -98,15 +101,19 @@ def _numbered(trace: Trace) -> Iterator[ReasoningStep]:
             number += 1
 
 
-def _steps(invocation: Invocation, failing: set[str]) -> Iterator[ReasoningStep]:
-    """Yield the steps of an invocation, and its reply last. `failing` are the tools whose last answer failed."""
+def _steps(invocation: Invocation, failing: dict[str, set[bytes]]) -> Iterator[ReasoningStep]:
+    """Yield the steps of an invocation, and its reply last.
+
+    `failing` are the tools whose last answer failed, with the arguments of the calls that failed.
+    """
     recorded = invocation.steps or ()
     answers = _answers(invocation)
     for place, step in enumerate(recorded):
         if isinstance(step, Thought):
             yield ReasoningStep(step_id=0, type="thought", content=step.text, latency_ms=_latency(step))
         elif isinstance(step, Message):
-            yield ReasoningStep(step_id=0, type="observation", content=step.text, latency_ms=_latency(step))
+            kind: StepType = "thought" if _precedes_call(recorded, place) else "observation"
+            yield ReasoningStep(step_id=0, type=kind, content=step.text, latency_ms=_latency(step))
         elif isinstance(step, ToolCall):
             yield ReasoningStep(
                 step_id=0,
@@ -131,15 +138,22 @@ def _latency(step: Step) -> float | None:
     return None if step.seconds is None else step.seconds * 1000
 
 
-def _kind_of_call(call: ToolCall, answer: ToolResult | None, failing: set[str]) -> StepType:
+def _precedes_call(steps: Sequence[Step], place: int) -> bool:
+    """Return whether the next step that is not a text is a tool call: the agent says why it calls the tool."""
+    later = (step for step in steps[place + 1 :] if not isinstance(step, Message | Thought))
+    return isinstance(next(later, None), ToolCall)
+
+
+def _kind_of_call(call: ToolCall, answer: ToolResult | None, failing: dict[str, set[bytes]]) -> StepType:
     if answer is None:
         return "tool_call"
+    arguments = _sorted_json(call.args)
     if answer.is_error:
-        failing.add(call.name)
+        failing.setdefault(call.name, set()).add(arguments)
         return "tool_call"
-    is_recovery = call.name in failing
-    failing.discard(call.name)
-    return "error_recovery" if is_recovery else "tool_call"
+    failed_arguments = failing.pop(call.name, None)
+    is_blind = failed_arguments is None or arguments in failed_arguments
+    return "tool_call" if is_blind else "error_recovery"
 
 
 def _answers(invocation: Invocation) -> dict[int, ToolResult]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from fairtrial.records.reasoning import ReasoningStep, ReasoningTrace
-from fairtrial.records.record import Json
 
 PADDING_SHARE = 0.7
 """Thoughts beyond this share of a trace of at least PADDING_STEPS steps are called padding."""
@@ -18,6 +19,8 @@ TROUBLE = (
     *("错误", "錯誤", "失败", "异常", "拒绝", "超时", "未找到", "找不到", "不存在", "无法"),
 )
 """Words for errors, in the languages of the source documents and in Spanish."""
+
+_sorted_json = msgspec.json.Encoder(order="sorted").encode
 
 
 def warnings(trace: ReasoningTrace) -> tuple[str, ...]:
@@ -42,16 +45,16 @@ def _empty(steps: Sequence[ReasoningStep]) -> str:
 
 
 def _repeated(steps: Sequence[ReasoningStep]) -> str:
-    groups: dict[tuple[str, str | None, str, str | None], list[dict[str, Json] | None]] = {}
+    seen: set[tuple[str, str | None, str, str | None, bytes]] = set()
     again = []
     for step in steps:
         name = step.tool.name if step.tool is not None else ""
         if not (step.content or name or step.input or step.output_summary):
             continue
-        inputs = groups.setdefault((step.type, step.content, name, step.output_summary), [])
-        if step.input in inputs:
+        content = (step.type, step.content, name, step.output_summary, _sorted_json(step.input))
+        if content in seen:
             again.append(step.step_id)
-        inputs.append(step.input)
+        seen.add(content)
     return _sentence("repeated steps", again)
 
 

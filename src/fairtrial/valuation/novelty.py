@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import time
-import zipfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
@@ -33,7 +32,6 @@ DIMENSIONS = 384
 BLOCK = 256
 """Vectors in a block. A larger block computes more masked products, and a smaller block is less efficient."""
 _VERSION = 1
-_NOT_AN_INDEX = (OSError, ValueError, LookupError, TypeError, AttributeError, EOFError, zipfile.BadZipFile)
 
 
 class VectorCache:
@@ -70,6 +68,7 @@ class VectorCache:
         self._rows: Floats = np.empty((0, self.dimensions), dtype=np.float32)
         self._start = 0
         self._ids: list[str] = []
+        self._digests: list[str] = []
         self._times: list[float] = []
 
     def __len__(self) -> int:
@@ -95,23 +94,69 @@ class VectorCache:
         """Add one vector. If the cache is full, the oldest vector is evicted."""
         self.extend([vector_id], [vector])
 
-    def extend(self, ids: Sequence[str], vectors: Any) -> None:
-        """Add vectors of shape (n, dimensions) in order. If the cache is full, the oldest vectors are evicted."""
-        self._append(ids, self._unit(vectors, len(ids)))
+    def extend(self, ids: Sequence[str], vectors: Any, digests: Sequence[str] | None = None) -> None:
+        """Add vectors of shape (n, dimensions) in order. If the cache is full, the oldest vectors are evicted.
 
-    def search(self, vectors: Any) -> list[Nearest | None]:
-        """Return the nearest cached vector for each of n vectors. No vector is added, so the order does not matter."""
+        `digests` are hashes of the contents. With an id they tell whether a trace is in the cache.
+        """
+        self._append(ids, self._unit(vectors, len(ids)), digests)
+
+    def replace(self, ids: Sequence[str], vectors: Any, digests: Sequence[str] | None = None) -> None:
+        """Add vectors in order, and remove the vectors that had the same ids before.
+
+        Of several new vectors with one id, only the last is added.
+        """
+        last = {vector_id: place for place, vector_id in enumerate(ids)}
+        keep = [place for place, vector_id in enumerate(self._ids) if vector_id not in last]
+        if len(keep) < len(self._ids):
+            self._rows, self._start = self.vectors[keep], 0
+            self._ids, self._digests, self._times = (
+                [self._ids[place] for place in keep],
+                [self._digests[place] for place in keep],
+                [self._times[place] for place in keep],
+            )
+        places = sorted(last.values())
+        rows = np.asarray(vectors, dtype=np.float32)[places]
+        self.extend([ids[place] for place in places], rows, [digests[place] for place in places] if digests else None)
+
+    def search(
+        self, vectors: Any, *, ids: Sequence[str] | None = None, digests: Sequence[str] | None = None
+    ) -> list[Nearest | None]:
+        """Return the nearest cached vector for each of n vectors. No vector is added, so the order does not matter.
+
+        With `ids` and `digests`, a trace does not find itself: a cached vector with its id and its digest. A cached
+        vector without a digest counts as the same trace if it has its id.
+        """
         unit = self._unit(vectors, len(vectors))
         self._expire()
         best = _Best(len(unit))
         cached = self.vectors
+        own = self._places_of(ids, digests)
         for low in range(0, len(unit), BLOCK):
             block = unit[low : low + BLOCK]
             for start in range(0, len(cached), 16 * BLOCK):
-                best.offer(low, block @ cached[start : start + 16 * BLOCK].T, start)
+                products = block @ cached[start : start + 16 * BLOCK].T
+                for row in range(len(block)):
+                    for place in own.get(low + row, ()):
+                        if start <= place < start + products.shape[1]:
+                            products[row, place - start] = -np.inf
+                best.offer(low, products, start)
         return best.as_nearest(self._ids)
 
-    def sequence(self, ids: Sequence[str], vectors: Any) -> list[Nearest | None]:
+    def _places_of(self, ids: Sequence[str] | None, digests: Sequence[str] | None) -> dict[int, list[int]]:
+        """Return the places at which each of some traces is in the cache itself, if it is there."""
+        rows_of: dict[str, list[int]] = {}
+        for row, vector_id in enumerate(ids or ()):
+            rows_of.setdefault(vector_id, []).append(row)
+        own: dict[int, list[int]] = {}
+        for place, vector_id in enumerate(self._ids if rows_of else ()):
+            for row in rows_of.get(vector_id, ()):
+                digest = self._digests[place]
+                if digests is None or not digest or digest == digests[row]:
+                    own.setdefault(row, []).append(place)
+        return own
+
+    def sequence(self, ids: Sequence[str], vectors: Any, digests: Sequence[str] | None = None) -> list[Nearest | None]:
         """Return for each of n vectors the nearest earlier vector, and add each vector after its comparison.
 
         To the precision of float32, the result is the same as from `nearest` and `add` in turn.
@@ -121,10 +166,11 @@ class VectorCache:
         results: list[Nearest | None] = []
         block = BLOCK if self.capacity is None else min(BLOCK, self.capacity)
         for low in range(0, len(unit), block):
-            results += self._step(ids[low : low + block], unit[low : low + block])
+            part = slice(low, low + block)
+            results += self._step(ids[part], unit[part], digests[part] if digests else None)
         return results
 
-    def _step(self, ids: Sequence[str], block: Floats) -> list[Nearest | None]:
+    def _step(self, ids: Sequence[str], block: Floats, digests: Sequence[str] | None) -> list[Nearest | None]:
         """Search and add at most `capacity` vectors. Row i sees the vectors that i additions do not evict."""
         before, count = len(self), len(block)
         candidates = [*self._ids, *ids]
@@ -137,12 +183,13 @@ class VectorCache:
         among = block @ block.T
         among[np.triu_indices(count)] = -np.inf
         best.offer(0, among, before)
-        self._append(ids, block)
+        self._append(ids, block, digests)
         return best.as_nearest(candidates)
 
-    def _append(self, ids: Sequence[str], unit: Floats) -> None:
+    def _append(self, ids: Sequence[str], unit: Floats, digests: Sequence[str] | None = None) -> None:
+        digests = digests or [""] * len(ids)
         if self.capacity is not None and len(unit) > self.capacity:
-            ids, unit = ids[-self.capacity :], unit[-self.capacity :]
+            ids, digests, unit = ids[-self.capacity :], digests[-self.capacity :], unit[-self.capacity :]
         surplus = 0 if self.capacity is None else max(0, len(self) + len(unit) - self.capacity)
         self._drop(surplus)
         end = self._start + len(self)
@@ -151,6 +198,7 @@ class VectorCache:
             end = len(self)
         self._rows[end : end + len(unit)] = unit
         self._ids += ids
+        self._digests += digests
         self._times += [self._clock()] * len(unit)
 
     def _make_room(self, count: int) -> None:
@@ -163,6 +211,7 @@ class VectorCache:
     def _drop(self, count: int) -> None:
         self._start += count
         del self._ids[:count]
+        del self._digests[:count]
         del self._times[:count]
 
     def _expire(self) -> None:
@@ -178,7 +227,7 @@ class VectorCache:
         target = Path(path)
         part = target.with_name(f"{target.name}.{os.getpid()}.part")
         limit = -1 if self.capacity is None else self.capacity
-        ids = msgspec.json.encode(self._ids)
+        ids, digests = msgspec.json.encode(self._ids), msgspec.json.encode(self._digests)
         try:
             with part.open("wb") as file:
                 np.savez(
@@ -188,6 +237,7 @@ class VectorCache:
                     ttl=np.float64(-1.0 if self.ttl is None else self.ttl),
                     embedder=np.frombuffer(embedder.encode(), dtype=np.uint8),
                     ids=np.frombuffer(ids, dtype=np.uint8),
+                    digests=np.frombuffer(digests, dtype=np.uint8),
                     times=np.asarray(self._times, dtype=np.float64),
                     vectors=self.vectors,
                 )
@@ -203,8 +253,8 @@ class VectorCache:
             cache, origin = cls._load(path, clock)
         except FileNotFoundError as error:
             raise UsageError(f"{place}: there is no such index") from error
-        except (*_NOT_AN_INDEX, UsageError) as error:
-            raise FormatError(place, [f"not a novelty index: {error}"]) from error
+        except Exception as error:  # of zipfile, zlib, numpy or msgspec, because a damaged file can say anything
+            raise FormatError(place, [f"not a novelty index, or a damaged one: {error}"]) from error
         if embedder and origin and origin != embedder:
             raise UsageError(f"{place}: its vectors are by the embedder {origin!r}, not by {embedder!r}")
         return cache
@@ -214,8 +264,8 @@ class VectorCache:
         """Return the name of the embedder of a saved cache, or an empty string if the file does not name it."""
         try:
             return bytes(_arrays(path)["embedder"].tobytes()).decode()
-        except _NOT_AN_INDEX as error:
-            raise FormatError(str(path), [f"not a novelty index: {error}"]) from error
+        except Exception as error:  # as above
+            raise FormatError(str(path), [f"not a novelty index, or a damaged one: {error}"]) from error
 
     @classmethod
     def _load(cls, path: str | Path, clock: Callable[[], float]) -> tuple[VectorCache, str]:
@@ -224,9 +274,12 @@ class VectorCache:
         ids = msgspec.json.decode(parts["ids"].tobytes(), type=list[str])
         capacity, ttl = int(parts["capacity"]), float(parts["ttl"])
         cache = cls(capacity if capacity > 0 else None, vectors.shape[1], ttl=ttl if ttl > 0 else None, clock=clock)
-        if int(parts["version"]) != _VERSION or not len(ids) == len(times) == len(vectors):
+        digests = (
+            msgspec.json.decode(parts["digests"].tobytes(), type=list[str]) if "digests" in parts else [""] * len(ids)
+        )
+        if int(parts["version"]) != _VERSION or not len(ids) == len(times) == len(vectors) == len(digests):
             raise ValueError("its parts do not fit together")
-        cache.extend(ids, vectors)
+        cache.extend(ids, vectors, digests)
         cache._times = times[len(times) - len(cache) :]
         return cache, parts["embedder"].tobytes().decode()
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 from fairtrial.errors import UsageError, nearest
+from fairtrial.file_lock import try_to_lock
 from fairtrial.records.value_row import Nearest
 
 if TYPE_CHECKING:
@@ -18,11 +20,11 @@ Mode = Literal["sequence", "corpus", "leave-one-out"]
 class NoveltyIndex(Protocol):
     """Finds the most similar earlier trace."""
 
-    def nearest(self, ids: Sequence[str], vectors: Any) -> list[Nearest | None]:
+    def nearest(self, ids: Sequence[str], vectors: Any, digests: Sequence[str]) -> list[Nearest | None]:
         """Return the nearest trace of each. It is called once for every chunk, in input order."""
         ...
 
-    def close(self) -> None:
+    def save(self) -> None:
         """Save the index, if it has a file. It is called after the last chunk."""
         ...
 
@@ -38,6 +40,22 @@ def check_mode(mode: str, *, index: object, embedded: bool) -> None:
         raise UsageError("novelty 'corpus' needs an index to search")
     if mode == "leave-one-out" and index is not None:
         raise UsageError("novelty 'leave-one-out' compares the traces with each other; it takes no index")
+
+
+@contextmanager
+def write_lock(path: Path | None) -> Iterator[None]:
+    """Keep other processes from writing an index during the block. Raises UsageError if another process writes it.
+
+    An index is read, extended and written as a whole, so that of two writers at once the first would be lost.
+    """
+    if path is None:
+        yield
+        return
+    lock = path.with_name(f"{path.name}.lock")
+    with lock.open("ab") as file:
+        if try_to_lock(file) is False:
+            raise UsageError(f"--index: {path}: another process is writing it; wait for its end, or use another file")
+        yield
 
 
 def open_index(
@@ -82,40 +100,43 @@ class _SequenceIndex:
     def __init__(self, cache: VectorCache | None, path: Path | None, embedder: str, *, ttl: float | None) -> None:
         self._cache, self._path, self._embedder, self._ttl = cache, path, embedder, ttl
 
-    def nearest(self, ids: Sequence[str], vectors: Any) -> list[Nearest | None]:
+    def nearest(self, ids: Sequence[str], vectors: Any, digests: Sequence[str]) -> list[Nearest | None]:
         if self._cache is None:
             from fairtrial.valuation.novelty import VectorCache
 
             # Only the first vectors tell how many dimensions the embedder has.
             self._cache = VectorCache(dimensions=vectors.shape[1], ttl=self._ttl)
-        return self._cache.sequence(ids, vectors)
+        return self._cache.sequence(ids, vectors, digests)
 
-    def close(self) -> None:
+    def save(self) -> None:
         if self._path is not None and self._cache is not None:
             self._cache.save(self._path, embedder=self._embedder)
 
 
 class _CorpusIndex:
-    """Compares each trace with the saved index alone. An index that is extended grows only after the last trace."""
+    """Compares each trace with the saved index alone, and never with itself.
+
+    An index that is extended changes only after the last trace. A trace replaces the trace with its id.
+    """
 
     def __init__(
         self, cache: VectorCache | None, path: Path, embedder: str, *, extend: bool, ttl: float | None
     ) -> None:
         self._cache, self._path, self._embedder, self._ttl = cache, path, embedder, ttl
-        self._additions: list[tuple[Sequence[str], Any]] | None = [] if extend else None
+        self._additions: list[tuple[Sequence[str], Any, Sequence[str]]] | None = [] if extend else None
 
-    def nearest(self, ids: Sequence[str], vectors: Any) -> list[Nearest | None]:
+    def nearest(self, ids: Sequence[str], vectors: Any, digests: Sequence[str]) -> list[Nearest | None]:
         if self._additions is not None:
-            self._additions.append((ids, vectors))
-        return [None] * len(ids) if self._cache is None else self._cache.search(vectors)
+            self._additions.append((ids, vectors, digests))
+        return [None] * len(ids) if self._cache is None else self._cache.search(vectors, ids=ids, digests=digests)
 
-    def close(self) -> None:
+    def save(self) -> None:
         from fairtrial.valuation.novelty import VectorCache
 
         if self._additions:
             dimensions = self._additions[0][1].shape[1]
             extended = self._cache or VectorCache(dimensions=dimensions, ttl=self._ttl)
             extended.capacity = None
-            for ids, vectors in self._additions:
-                extended.extend(ids, vectors)
+            for ids, vectors, digests in self._additions:
+                extended.replace(ids, vectors, digests)
             extended.save(self._path, embedder=self._embedder)

@@ -21,8 +21,8 @@ from fairtrial.valuation.chunk import embed_texts
 from fairtrial.valuation.dimensions import weights_of
 from fairtrial.valuation.fitted_value import load_model
 from fairtrial.valuation.from_trace import from_trace
-from fairtrial.valuation.novelty_index import check_mode, open_index
-from fairtrial.valuation.trace_value import ScoringContext, TraceValue, add_novelty, score_structure
+from fairtrial.valuation.novelty_index import check_mode, open_index, write_lock
+from fairtrial.valuation.trace_value import ScoringContext, TraceValue, add_novelty, content_digest, score_structure
 from fairtrial.valuation.weights import HOW_TO_INSTALL
 
 if TYPE_CHECKING:
@@ -118,9 +118,10 @@ def _values(
         profile=profile, mode=mode if embed is not None else "none", embedder=embedding.name_of(embed)
     )
     nearest = _nearest(traces, embed, context, cache, index) if embed is not None and traces else [None] * len(traces)
+    limits = embedding.reservations([trace.text for trace in traces], embed)
     return tuple(
-        add_novelty(score_structure(trace, fitted_model), other, context)
-        for trace, other in zip(traces, nearest, strict=True)
+        add_novelty(score_structure(trace, fitted_model), other, context, limit)
+        for trace, other, limit in zip(traces, nearest, limits, strict=True)
     )
 
 
@@ -133,19 +134,20 @@ def _nearest(
 ) -> Sequence[Nearest | None]:
     from fairtrial.valuation.novelty import VectorCache, leave_one_out
 
-    ids = [trace.id for trace in traces]
+    ids, digests = [trace.id for trace in traces], [content_digest(trace) for trace in traces]
     vectors = embed_texts([trace.text for trace in traces], embed)
     if context.mode == "leave-one-out":
         return leave_one_out(ids, vectors)
     if context.mode == "corpus":
-        return VectorCache.load(str(index), embedder=context.embedder).search(vectors)
+        return VectorCache.load(str(index), embedder=context.embedder).search(vectors, ids=ids, digests=digests)
     if index is None:
         if cache is None:
             cache = _shared.setdefault(context.embedder, VectorCache(dimensions=vectors.shape[1]))
-        return cache.sequence(ids, vectors)
-    sequence = open_index("sequence", Path(index), embedder=context.embedder, cache=cache)
-    nearest = sequence.nearest(ids, vectors)
-    sequence.close()
+        return cache.sequence(ids, vectors, digests)
+    with write_lock(Path(index)):
+        sequence = open_index("sequence", Path(index), embedder=context.embedder, cache=cache)
+        nearest = sequence.nearest(ids, vectors, digests)
+        sequence.save()
     return nearest
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+
+import msgspec
 from msgspec import UNSET
 
 from fairtrial.records.reasoning import ReasoningTrace, RefusedTrace
@@ -9,6 +12,7 @@ from fairtrial.records.record import Record
 from fairtrial.records.value_model import ValueModel
 from fairtrial.records.value_row import Nearest, ValueRow
 from fairtrial.valuation.dimensions import UNKNOWN_NOVELTY, Structure, Weights, structure, total, weights_of
+from fairtrial.valuation.embed import Reservations
 from fairtrial.valuation.fitted_value import fitted_score
 from fairtrial.valuation.gaming import warnings
 
@@ -20,6 +24,7 @@ class TraceValue(Record, frozen=True):
     """The value of one trace, 0..1, with its breakdown. `nearest` is the most similar trace that it was compared with.
 
     `fitted` is the probability that the trace passes, by a fitted model, if there is one. It never changes the score.
+    `tokens_seen` of `tokens` are those that the embedder saw. They are None if it does not count them.
     `novelty` is 0.5 if there was no embedder (`embedder` is "none") or no other trace (`nearest` is None).
     """
 
@@ -37,6 +42,8 @@ class TraceValue(Record, frozen=True):
     profile: str
     weights: Weights
     fitted: float | None = None
+    tokens_seen: int | None = None
+    tokens: int | None = None
 
 
 class StructuralScore(Record, frozen=True):
@@ -46,6 +53,7 @@ class StructuralScore(Record, frozen=True):
     structure: Structure
     warnings: tuple[str, ...]
     fitted: float | None = None
+    is_private: bool = False
 
 
 class ScoringContext(Record, frozen=True):
@@ -59,8 +67,19 @@ class ScoringContext(Record, frozen=True):
 
 def score_structure(trace: ReasoningTrace, model: ValueModel | None = None) -> StructuralScore:
     """Return the part of a value that the trace alone decides, by the rule and by a fitted model."""
-    fitted = None if model is None else fitted_score(trace, model)
-    return StructuralScore(id=trace.id, structure=structure(trace), warnings=warnings(trace), fitted=fitted)
+    return StructuralScore(
+        id=trace.id,
+        structure=structure(trace),
+        warnings=warnings(trace),
+        fitted=None if model is None else fitted_score(trace, model),
+        is_private=trace.is_private,
+    )
+
+
+def content_digest(trace: ReasoningTrace) -> str:
+    """Return a hash of the task, the steps and the outcome of a trace. Its id and its metadata do not count."""
+    content = msgspec.json.encode([trace.task, trace.steps, trace.outcome], order="deterministic")
+    return hashlib.sha256(content).hexdigest()[:32]
 
 
 def novelty_of(nearest: Nearest | None) -> float:
@@ -71,8 +90,16 @@ def novelty_of(nearest: Nearest | None) -> float:
     return 0.0 if distance < SAME_DISTANCE else min(1.0, distance)
 
 
-def add_novelty(structural: StructuralScore, nearest: Nearest | None, context: ScoringContext) -> TraceValue:
-    """Return the value of a trace from its structural score and the most similar other trace."""
+def add_novelty(
+    structural: StructuralScore,
+    nearest: Nearest | None,
+    context: ScoringContext,
+    limits: Reservations = Reservations(),  # noqa: B008  # a NamedTuple never changes
+) -> TraceValue:
+    """Return the value of a trace from its structural score and the most similar other trace.
+
+    `limits` say why its vector, and so its novelty, may say little. They never change the score.
+    """
     parts = structural.structure
     weights = weights_of(context.profile)
     novelty = novelty_of(nearest)
@@ -84,13 +111,15 @@ def add_novelty(structural: StructuralScore, nearest: Nearest | None, context: S
         tool_diversity=parts.tool_diversity,
         outcome_confidence=parts.outcome_confidence,
         overrides=parts.overrides,
-        warnings=structural.warnings,
+        warnings=structural.warnings + limits.warnings(context.embedder),
         embedder=context.embedder,
         nearest=nearest,
         mode=context.mode,
         profile=context.profile,
         weights=weights,
         fitted=structural.fitted,
+        tokens_seen=limits.tokens.seen if limits.tokens else None,
+        tokens=limits.tokens.all if limits.tokens else None,
     )
 
 
@@ -110,4 +139,6 @@ def row_of(result: TraceValue | RefusedTrace) -> ValueRow:
         result.embedder,
         result.nearest,
         fitted=UNSET if result.fitted is None else result.fitted,
+        tokens_seen=result.tokens_seen,
+        tokens=result.tokens,
     )
