@@ -177,16 +177,17 @@ def value_chunk(documents: list[Document], context: ScoringContext, keep_filter:
     return value_prepared(prepared, [None] * len(prepared.scores), context, keep_filter)
 
 
-def redact_document(document: Document, score: float) -> tuple[msgspec.Raw, list[RedactionRow]]:
+def redact_document(document: Document, score: float | None = None) -> tuple[msgspec.Raw, list[RedactionRow]]:
     """Return the JSON object of a document's trace without its secrets, and a row for each secret.
 
-    Its `quality_score` is the score.
+    Its `quality_score` is the score, if there is one.
     """
     from fairtrial.text.redact_json import redact_json
 
     trace = parse_document(document)
     assert isinstance(trace, ReasoningTrace)  # noqa: S101  # only a trace has a score, and so can pass the filter
-    trace = replace(trace, metadata=replace(trace.metadata, quality_score=score))
+    if score is not None:
+        trace = replace(trace, metadata=replace(trace.metadata, quality_score=score))
     clean, redactions = redact_json(knowledgepulse.document(trace))
     rows = [RedactionRow(clean["id"], redaction.kind, redaction.detail, redaction.pointer) for redaction in redactions]
     return msgspec.Raw(msgspec.json.encode(clean)), rows
