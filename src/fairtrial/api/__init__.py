@@ -169,6 +169,8 @@ _HOMES = {
     "push": "fairtrial.api.pushing",
     "pull_labels": "fairtrial.api.pushing",
     "scores_to_push": "fairtrial.api.pushing",
+    "export_recordings": "fairtrial.api.exporting",
+    "ExportForm": "fairtrial.api.exporting",
 }
 __all__ = sorted(_HOMES)  # noqa: PLE0605  (names are imported when first used)
 
@@ -200,6 +202,8 @@ if TYPE_CHECKING:
     from fairtrial.api.evaluation import score as score
     from fairtrial.api.execution import execute as execute
     from fairtrial.api.expecting import expect as expect
+    from fairtrial.api.exporting import ExportForm as ExportForm
+    from fairtrial.api.exporting import export_recordings as export_recordings
     from fairtrial.api.flaky_cases import flaky as flaky
     from fairtrial.api.gating import claims_in as claims_in
     from fairtrial.api.gating import gate as gate

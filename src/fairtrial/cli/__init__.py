@@ -29,6 +29,7 @@ COMMANDS = {
     "score": "Score recordings of an agent.",
     "receive": "Receive spans from OpenTelemetry, and score conversations when they are finished.",
     "pull": "Fetch traces from Langfuse, Phoenix, LangSmith, MLflow, Tempo or Jaeger.",
+    "export": "Write the recordings of a run as spans or as messages.",
     "push": "Send scores to OpenTelemetry, Langfuse, Phoenix, LangSmith or MLflow.",
     "value": "Compute the value of reasoning traces, and keep the valuable ones.",
     "select": "Select the best traces of a set, by value and by coverage.",

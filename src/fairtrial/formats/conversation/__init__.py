@@ -12,10 +12,12 @@ from fairtrial.formats.conversation.nodes import Node, nodes_of
 from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
 from fairtrial.formats.conversation.trace_assembly import Assembly
 from fairtrial.formats.cut_off_texts import with_beginnings
+from fairtrial.formats.dialects.fairtrial_exports import ATTEMPT, CASE_ID
 from fairtrial.formats.foreign_secrets import without_secrets
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.body import spans_of
 from fairtrial.formats.spans.span import SpanItem
+from fairtrial.formats.spans.span_values import whole_number
 from fairtrial.records.attempt import Failure, Recording
 from fairtrial.records.record import Record
 from fairtrial.records.trace import Trace
@@ -52,8 +54,11 @@ class Conversation(Record, frozen=True):
         """Return the recording. It is named by the id of the conversation, or by its first trace."""
         failure = Failure("agent", self.trace.broken) if self.trace.broken else None
         trace = replace(with_beginnings(self.trace), session_id=self.name)
-        case_id = self.name or self.nodes[0].span.trace_id
-        recording = Recording(case_id, trace, failure=failure, ended_by="failure" if failure else "script")
+        # Our own export names the case and the attempt. Other spans know neither.
+        own = next((node.span.attributes for node in self.nodes if CASE_ID in node.span.attributes), {})
+        case_id = str(own.get(CASE_ID) or self.name or self.nodes[0].span.trace_id)
+        attempt = whole_number(own.get(ATTEMPT)) or 1
+        recording = Recording(case_id, trace, attempt, failure, "failure" if failure else "script")
         return without_secrets(recording, reading)
 
 

@@ -179,7 +179,7 @@ def _agents(draft: Draft) -> dict[str, AgentDetails]:
     """Return the agents of an invocation with their instructions and tools, by name."""
     agents: dict[str, AgentDetails] = {}
     for node in draft.nodes:
-        if node.facts.kind != "model":
+        if node.facts.kind not in ("model", "agent"):
             continue
         name = node.facts.agent or agent_of(node)
         instructions = node.facts.instructions

@@ -22,6 +22,7 @@ from msgspec.structs import replace
 from fairtrial.formats.cut_off_texts import LIMIT, LONGEST_TEXT, is_cut_json
 from fairtrial.formats.dialects.agents_sdk import OPENAI_AGENTS
 from fairtrial.formats.dialects.facts import NOTHING, Dialect, Facts, combined
+from fairtrial.formats.dialects.fairtrial_exports import FAIRTRIAL_EXPORTS
 from fairtrial.formats.dialects.genai import GENAI
 from fairtrial.formats.dialects.google_adk import GOOGLE_ADK
 from fairtrial.formats.dialects.hidden_contents import with_withheld_contents
@@ -51,6 +52,7 @@ DIALECTS: tuple[Dialect, ...] = (
     MLFLOW,
     WEAVE,
     OPENAI_AGENTS,
+    FAIRTRIAL_EXPORTS,
 )
 
 CONVERSATION_IDS = (

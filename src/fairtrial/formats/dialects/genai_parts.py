@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from fairtrial.formats.chats.assembly import Entry, UserMessage, input_entries, joined_texts, text_at, thoughts
 from fairtrial.formats.dialects.attributes import arguments, chat_entries, output_steps, response, tool_result
 from fairtrial.formats.reading import Diagnostics
@@ -58,7 +60,9 @@ def _entries(message: Any, reading: Diagnostics) -> list[Entry]:
     if role in ("user", "system", "developer"):
         entries = input_entries(steps, is_instruction=role != "user")
         return [*entries, UserMessage(Message("", withheld=HIDDEN))] if is_hidden and role == "user" else entries
-    return [*steps] if is_hidden else list(joined_texts(steps))
+    author = text_at(message, "name")
+    answer = steps if is_hidden else joined_texts(steps)
+    return [replace(step, author=author) for step in answer] if author else [*answer]
 
 
 def _steps(part: Any, reading: Diagnostics) -> list[Step]:

@@ -73,7 +73,7 @@ def _agent(span: Span, name: str, entries: tuple[Entry, ...] | None, steps: tupl
         entries = (UserMessage(Message(text)),)
     if steps is None and isinstance(answer, str):
         steps = (Message(answer),)
-    return Facts("agent", name or span.name, name, entries, steps, switch=_SWITCH)
+    return Facts("agent", name or span.name, name, entries, steps, declarations=_declarations(span), switch=_SWITCH)
 
 
 def _tool(span: Span) -> Facts:
