@@ -191,7 +191,7 @@ class _Matching:
         index.name_cases(loading.RECORDED)
         loading.select_streamed(index, files, self.only)
         cases = loading.StreamedCases(index, [loaded.criteria for loaded in loaded_sets])
-        recorded = loading.StreamedRecordings(files, cases, **self.reading)
+        recorded = loading.StreamedRecordings(files, cases, **self.reading, join=self.traces.join)
         return _Matched(cases, recorded, loaded_sets, notes, False, warnings_of(files), tuple(files))
 
     def _selected(

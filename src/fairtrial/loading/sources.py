@@ -13,8 +13,10 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from fairtrial.errors import FormatError, OtherContentError, UsageError
+from fairtrial.formats.chats.joined_requests import RequestJoiner, joined_message
 from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
 from fairtrial.formats.datasets.case_tables import KIND as TABLE
+from fairtrial.formats.items import stem_of
 from fairtrial.formats.reading import NO_COLUMNS
 from fairtrial.formats.real_tools import with_real_tools
 from fairtrial.formats.recognise import Loaded, read
@@ -50,6 +52,9 @@ _RECORDED = tuple(
 )
 """A folder of recordings is read whole. Files that hold no recordings are named in a warning."""
 _KNOWN_RECORDINGS = (*_PATTERNS, "*.session.json", "*.evalset_result.json", "*.jsonl")
+
+
+_FEWEST_REQUESTS = 2
 
 
 class Source(Record, frozen=True):
@@ -156,12 +161,28 @@ def joined_spans(sources: list[Source], traces: TraceOptions) -> list[Source]:
 
     The abandoned branches of sessions are recordings only if `traces` says so.
     """
+    if traces.join == "history":
+        sources = [_with_joined_requests(source) for source in sources]
     if traces.branches == "all":
         sources = [replace(source, loaded=_with_branches(source.loaded)) for source in sources]
     with_spans = [source for source in sources if source.loaded.spans]
     contents = iter(with_conversations([source.loaded for source in with_spans], traces))
     whole = [replace(source, loaded=next(contents)) if source.loaded.spans else source for source in sources]
     return [_with_real_tools(source, traces) for source in whole] if traces.tool_names else whole
+
+
+def _with_joined_requests(source: Source) -> Source:
+    """Return a file of message lists without the requests that a later request repeats."""
+    loaded = source.loaded
+    if loaded.eval_set is not None or len(loaded.recordings) < _FEWEST_REQUESTS:
+        return source
+    joiner = RequestJoiner(stem_of(loaded.path))
+    recordings = tuple(joiner.join(loaded.recordings))
+    if not joiner.count:
+        return source
+    return replace(source, loaded=replace(loaded, recordings=recordings)).with_warning(
+        f"{loaded.path}: {joined_message(joiner.count)}"
+    )
 
 
 def _with_real_tools(source: Source, traces: TraceOptions) -> Source:

@@ -14,7 +14,8 @@ from msgspec.structs import replace
 
 from fairtrial.errors import FormatError, UsageError
 from fairtrial.formats import columnar_rows, inspect_logs, packed
-from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
+from fairtrial.formats.chats.joined_requests import RequestJoiner, joined_message
+from fairtrial.formats.conversation.options import DEFAULTS, Join, TraceOptions
 from fairtrial.formats.datasets import case_tables, delimited_rows
 from fairtrial.formats.items import iter_recordings, iter_value_recordings, stem_of
 from fairtrial.formats.reading import NO_COLUMNS, Diagnostics
@@ -62,9 +63,19 @@ class FilePass:
     notes: tuple[str, ...] = ()
     sha256: str = ""
     loaded: Loaded | None = None
+    join: Join = "none"
 
     def __iter__(self) -> Iterator[Recording]:
-        """Yield the recordings."""
+        """Yield the recordings. If traces are joined by their history, requests that follow one another are, too."""
+        if self.join != "history":
+            yield from self._each()
+            return
+        joiner = RequestJoiner(stem_of(str(self.path)))
+        yield from joiner.join(self._each())
+        if joiner.count:
+            self.warnings = (*self.warnings, f"{self.path}: {joined_message(joiner.count)}")
+
+    def _each(self) -> Iterator[Recording]:
         check_name(self.path)
         reading = Diagnostics(str(self.path), lenient=self.lenient, columns=self.columns)
         hashed = hashlib.sha256()
@@ -133,7 +144,7 @@ def scan_sources(
     index = CaseIndex()
 
     def scan(file: FoundFile, number: int) -> Source:
-        file_pass = FilePass(file.path, lenient, columns)
+        file_pass = FilePass(file.path, lenient, columns, join=traces.join)
         for recording in file_pass:
             index.add(number, recording.case_id)
         loaded = file_pass.loaded or Loaded(
@@ -193,6 +204,7 @@ class StreamedRecordings:
     cases: StreamedCases
     lenient: bool = False
     columns: Mapping[str, str] = field(default_factory=lambda: NO_COLUMNS)
+    join: Join = "none"
 
     def __len__(self) -> int:
         return self.cases.index.attempts
@@ -204,7 +216,7 @@ class StreamedRecordings:
         """
         counter = AttemptCounter()
         for number, source in enumerate(self.sources):
-            file_pass = FilePass(Path(source.loaded.path), self.lenient, self.columns)
+            file_pass = FilePass(Path(source.loaded.path), self.lenient, self.columns, join=self.join)
             for recording in file_pass:
                 case = self.cases.index.find(number, recording.case_id)
                 if case is not None:
