@@ -48,11 +48,18 @@ def test_labels_are_listed_with_the_agreement_of_people(run: Run) -> None:
     label(run)
     listed = fairtrial("labels", run.info.id, "--store", STORE)
     assert listed.code == 0
-    assert listed.out.count("ann") == listed.out.count("ben") == 4
+    labels = listed.out.partition("agreement of people")[0]
+    assert labels.count("ann") == labels.count("ben") == 4
     (own,) = agreement_of_labelers(open_run(run.info.id, store=STORE))
     assert (own.labelers, own.items, own.raw) == (("ann", "ben"), 4, 0.75)
     assert own.kappa.value == pytest.approx(0.5)
+    assert own.alpha is not None
     assert own.alpha == pytest.approx(1 - (2 / 8) / (30 / 56))
+    assert (own.values, own.confusion) == ((0.0, 1.0), ((2, 0), (1, 1)))
+    assert own.alpha_interval is not None
+    assert own.alpha_interval[0] < own.alpha < own.alpha_interval[1]
+    assert "brief: ann" in listed.out
+    assert "ben 0.00  ben 1.00" in listed.out
 
 
 def test_a_run_without_labels_says_so(run: Run) -> None:

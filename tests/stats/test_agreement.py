@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from math import isclose
+from math import atanh, isclose, sqrt, tanh
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from fairtrial.stats.agreement import (
     has_empty_margin,
     kappa,
     krippendorff,
+    krippendorff_interval,
     matthews,
     quadratic_kappa,
     share_interval,
@@ -166,3 +167,34 @@ def test_an_interval_of_kappa_holds_it_and_has_a_width(answers: list[tuple[int, 
     else:
         assert interval[0] < interval[1]
         assert interval[0] <= value <= interval[1]
+
+
+def test_cohen_1960() -> None:
+    """The example of the paper: three categories, 200 patients, 70 % observed and 41 % expected agreement."""
+    table = ((88, 14, 18), (10, 40, 10), (2, 6, 12))
+    assert kappa(table) == pytest.approx((0.70 - 0.41) / (1 - 0.41))
+    assert kappa(table) == pytest.approx(0.492, abs=0.0005)
+
+
+def test_the_interval_of_alpha_leaves_out_whole_cases() -> None:
+    """By hand: three cases of two raters, each left out once, on the scale of atanh, with t(2) = 4.302653."""
+    cases = [[[1.0, 1.0]] * 4, [[0.0, 0.0], [0.0, 1.0]], [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]]]
+    whole = krippendorff(answers for items in cases for answers in items)
+    reduced = [
+        krippendorff(answers for number, items in enumerate(cases) if number != left for answers in items)
+        for left in range(3)
+    ]
+    assert whole is not None
+    stretched = [atanh(value) for value in reduced if value is not None]
+    mean = sum(stretched) / 3
+    half = 4.302653 * sqrt(2 / 3 * sum((value - mean) ** 2 for value in stretched))
+    ends = (tanh(atanh(whole) - half), tanh(atanh(whole) + half))
+    assert krippendorff_interval(cases) == pytest.approx(ends, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "cases", [[], [[[1.0, 0.0], [1.0, 1.0]]], [[[1.0, 1.0]], [[0.0, 0.0]], [[1.0, 1.0]]], [[[1.0]], [[0.0]]]]
+)
+def test_alpha_has_no_interval_where_nothing_varies(cases: list[list[list[float]]]) -> None:
+    """Without cases, with one case, in perfect agreement, and without two raters on any item."""
+    assert krippendorff_interval(cases) is None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
 
@@ -29,7 +29,9 @@ class LabelerAgreement(Record, frozen=True):
     """The agreement of the people who labelled a criterion, over the outcomes with two labels or more.
 
     `raw` is the share of pairs of labels that are equal. `kappa` is Cohen's (1960), for two people and nominal labels.
-    `alpha` is Krippendorff's (2011), for any number of people. A number that does not exist is None.
+    `alpha` is Krippendorff's (2011), for any number of people. A number that does not exist is None. `alpha_interval`
+    takes into account that the labels of a case resemble each other. For two people, `confusion` counts the outcomes
+    by the label of the first person (rows) and of the second person (columns), in the order of `values`.
     """
 
     criterion: str
@@ -38,6 +40,9 @@ class LabelerAgreement(Record, frozen=True):
     raw: float | None
     kappa: Estimate
     alpha: float | None
+    alpha_interval: tuple[float, float] | None = None
+    values: tuple[float, ...] = ()
+    confusion: tuple[tuple[int, ...], ...] = ()
 
 
 def last_labels(run: Run) -> list[Label]:
@@ -71,13 +76,14 @@ def agreement_of_labelers(run: Run) -> list[LabelerAgreement]:
         if label.value is not None:
             values[label.criterion][_item(label)][label.author] = label.value
     return [
-        _agreement(criterion, [answers for answers in items.values() if len(answers) > 1])
+        _agreement(criterion, {item: answers for item, answers in items.items() if len(answers) > 1})
         for criterion, items in values.items()
         if len({author for answers in items.values() for author in answers}) > 1
     ]
 
 
-def _agreement(criterion: str, items: list[dict[str, float]]) -> LabelerAgreement:
+def _agreement(criterion: str, by_item: dict[Item, dict[str, float]]) -> LabelerAgreement:
+    items = list(by_item.values())
     labelers = sorted({author for answers in items for author in answers})
     equal = pairs = 0
     for answers in items:
@@ -87,7 +93,29 @@ def _agreement(criterion: str, items: list[dict[str, float]]) -> LabelerAgreemen
             equal += answer_values[index + 1 :].count(value)
     alpha = stats.krippendorff([list(answers.values()) for answers in items])
     kappa = _kappa(items, labelers) if len(labelers) == 2 else Estimate()
-    return LabelerAgreement(criterion, tuple(labelers), len(items), equal / pairs if pairs else None, kappa, alpha)
+    cases: defaultdict[str, list[list[float]]] = defaultdict(list)
+    for item, answers in by_item.items():
+        cases[item[1]].append(list(answers.values()))
+    values = tuple(sorted({value for answers in items for value in answers.values()}))
+    return LabelerAgreement(
+        criterion,
+        tuple(labelers),
+        len(items),
+        equal / pairs if pairs else None,
+        kappa,
+        alpha,
+        stats.krippendorff_interval(list(cases.values())),
+        values,
+        _confusion(items, labelers, values) if len(labelers) == 2 else (),
+    )
+
+
+def _confusion(
+    items: list[dict[str, float]], labelers: list[str], values: tuple[float, ...]
+) -> tuple[tuple[int, ...], ...]:
+    first, second = labelers
+    counts = Counter((answers[first], answers[second]) for answers in items)
+    return tuple(tuple(counts[row, column] for column in values) for row in values)
 
 
 def _kappa(items: list[dict[str, float]], labelers: list[str]) -> Estimate:
@@ -113,9 +141,22 @@ def label_report(run: Run) -> RenderableType:
             label.at[:16].replace("T", " "),
             visible_line(shortened(label.note, _NOTE_LENGTH)),
         )
-    agreements = Rows(("agreement of people", "people", "outcomes", "equal", "kappa", INTERVAL, "alpha"))
+    agreements = Rows(("agreement of people", "people", "outcomes", "equal", "kappa", INTERVAL, "alpha", INTERVAL))
+    tables: list[RenderableType] = []
     for own in agreement_of_labelers(run):
         kappa = number(own.kappa.value)
         numbers = (str(len(own.labelers)), str(own.items), rate(own.raw), kappa, interval(own.kappa) or DASH)
-        agreements.add(own.criterion, *numbers, number(own.alpha))
-    return Group(rows, *((Text(""), agreements) if agreements.rows else ()))
+        ends = Estimate(own.alpha, *own.alpha_interval) if own.alpha_interval else Estimate()
+        agreements.add(own.criterion, *numbers, number(own.alpha), interval(ends) or DASH)
+        if own.confusion:
+            tables += [Text(""), _confusion_table(own)]
+    return Group(rows, *((Text(""), agreements) if agreements.rows else ()), *tables)
+
+
+def _confusion_table(own: LabelerAgreement) -> RenderableType:
+    """Return how often each label of a person met each label of the other person."""
+    first, second = map(visible_line, own.labelers)
+    rows = Rows((f"{visible_line(own.criterion)}: {first}", *(f"{second} {number(value)}" for value in own.values)))
+    for value, counts in zip(own.values, own.confusion, strict=True):
+        rows.add(number(value), *map(str, counts))
+    return rows

@@ -138,8 +138,7 @@ def _weighted(counts: Counter[Pair]) -> Iterable[Pair]:
 
 
 def _stretched(statistic: Statistic, table: Table) -> float:
-    value = statistic(table) or 0.0
-    return math.atanh(max(-_CLOSE_TO_ONE, min(_CLOSE_TO_ONE, value)))
+    return _atanh(statistic(table) or 0.0)
 
 
 def spearman(left: Sequence[float], right: Sequence[float]) -> float | None:
@@ -182,6 +181,38 @@ def krippendorff(items: Iterable[Sequence[float]], measurement: Measurement = "n
         for b in counts
     )
     return 1 - (number - 1) * observed / expected
+
+
+def krippendorff_interval(
+    cases: Sequence[Sequence[Sequence[float]]], measurement: Measurement = "nominal"
+) -> Interval | None:
+    """Return the interval of alpha over cases, each with the answers on its items. None if it does not exist.
+
+    Items of a case resemble each other, so that whole cases are left out, one at a time, on the scale of atanh, with
+    Student's quantile (Quenouille 1956). Perfect agreement has no interval, because no case differs from another.
+    """
+    patterns = Counter(tuple(sorted(tuple(sorted(answers)) for answers in items)) for items in cases)
+    number = patterns.total()
+    alpha = krippendorff((answers for items in patterns.elements() for answers in items), measurement)
+    if alpha is None or number < 2:
+        return None
+    reduced: list[tuple[float, int]] = []
+    for pattern, count in patterns.items():
+        others = patterns - Counter([pattern])
+        value = krippendorff((answers for items in others.elements() for answers in items), measurement)
+        if value is None:  # without this case the raters cannot be told apart from guessing
+            return None
+        reduced.append((_atanh(value), count))
+    mean = math.fsum(value * count for value, count in reduced) / number
+    squares = math.fsum(count * (value - mean) ** 2 for value, count in reduced)
+    if not squares:
+        return None
+    half = student_quantile(0.5 + LEVEL / 2, number - 1) * math.sqrt(squares * (number - 1) / number)
+    return math.tanh(_atanh(alpha) - half), math.tanh(_atanh(alpha) + half)
+
+
+def _atanh(value: float) -> float:
+    return math.atanh(max(-_CLOSE_TO_ONE, min(_CLOSE_TO_ONE, value)))
 
 
 def _distance(
