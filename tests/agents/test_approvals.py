@@ -168,6 +168,22 @@ def test_each_conversation_waits_alone(name: str) -> None:
         assert (result.response == {"cancelled": True}) == bool(int(recording.case_id) % 2)
 
 
+@every_agent
+@pytest.mark.parametrize(("message", "response"), [("yes", {"cancelled": "simulated"}), ("no", None)])
+def test_a_simulated_tool_waits_as_well(name: str, message: str, response: object) -> None:
+    """The environment answers only after the user has agreed."""
+    tool = {"tool_name": "cancel_order", "injection_configs": [{"injected_response": {"cancelled": "simulated"}}]}
+    criteria = {"criteria": CRITERIA, "environment_simulation_config": {"tool_simulation_configs": [tool]}}
+    run = fairtrial.evaluate(saying("Cancel B-42", message), AGENTS[name](), criteria)
+    ((_, recording),) = run.recordings
+    assert recording.failure is None, recording.failure.traceback
+    assert recording.trace.invocations[0].reply == QUESTION
+    assert results(recording.trace, 0) == []
+    (result,) = results(recording.trace, 1)
+    assert (result.response == response) == (message == "yes")
+    assert "simulated" in str(result.response) or message == "no"
+
+
 def _graph(kind: str) -> Any:
     """A graph with a breakpoint before its tools."""
     graphs = pytest.importorskip("langgraph.graph")

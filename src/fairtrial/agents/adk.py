@@ -30,6 +30,8 @@ EXTRA = "agents-adk"
 _USER = "test_user_id"
 _STEERING = ("transfer_to_agent", "set_model_response", "finish_task")
 _TOOLS_AT_ONCE = 64
+_ROUTED = "routed_by_fairtrial"
+"""The attribute of a copy of a tool that asks the environment."""
 _USAGE_KEYS = ("usage_metadata", "model_version")
 
 
@@ -329,6 +331,9 @@ def _route_tool(tool: Any, environment: Environment) -> Any:
     copied = copy.copy(tool)
 
     async def run_async(*, args: dict[str, Any], tool_context: Any) -> Any:
+        if await _waits(tool, args, tool_context):
+            # The tool asks for the confirmation, or refuses, and does nothing else.
+            return await tool.run_async(args=args, tool_context=tool_context)
         call = ToolCall(tool.name, plain(args), str(tool_context.function_call_id or ""))
         declaration = tool._get_declaration()  # noqa: SLF001  (ADK has no public name for it)
         declared = plain(declaration) if declaration is not None else {"name": tool.name}
@@ -339,7 +344,17 @@ def _route_tool(tool: Any, environment: Environment) -> Any:
         return (await route_call(environment, call, declared, real)).value
 
     copied.run_async = run_async
+    setattr(copied, _ROUTED, True)
     return copied
+
+
+async def _waits(tool: Any, args: dict[str, Any], tool_context: Any) -> bool:
+    """Whether a call needs a confirmation that it does not have."""
+    check = getattr(tool, "check_require_confirmation", None)
+    if check is None or not await check(args, tool_context):
+        return False
+    confirmation = tool_context.tool_confirmation
+    return confirmation is None or not confirmation.confirmed
 
 
 def _plugin(watch: _Watch, environment: Environment | None) -> Any:
@@ -365,8 +380,16 @@ def _plugin(watch: _Watch, environment: Environment | None) -> Any:
         async def on_model_error_callback(self, *, callback_context: Any, **_: Any) -> None:
             watch.times.end("model", callback_context.agent_name)
 
-        async def before_tool_callback(self, *, tool_context: Any, **_: Any) -> None:
+        async def before_tool_callback(self, *, tool: Any, tool_args: dict[str, Any], tool_context: Any) -> Any:
             watch.times.start("tool", str(tool_context.function_call_id))
+            if environment is None or hasattr(tool, _ROUTED):
+                return None
+            # After a confirmation ADK calls the tool itself, without a request to the model.
+            routed = _route_tool(tool, environment)
+            if routed is tool:
+                return None
+            value = await routed.run_async(args=tool_args, tool_context=tool_context)
+            return value if isinstance(value, dict) else {"result": value}
 
         async def after_tool_callback(self, *, tool_context: Any, **_: Any) -> None:
             watch.times.end("tool", str(tool_context.function_call_id))
