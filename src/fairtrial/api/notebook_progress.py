@@ -27,13 +27,13 @@ def shown_progress(total: int) -> Iterator[OnResult | None]:
         return
     bar = _Bar(total)
     handle = display(bar, display_id=True)
-    drawn = time.monotonic()
+    drawing_time = time.monotonic()
 
     def on_result(result: CaseResult) -> None:
-        nonlocal drawn
+        nonlocal drawing_time
         bar.add(result)
-        if time.monotonic() - drawn >= _INTERVAL:
-            drawn = time.monotonic()
+        if time.monotonic() - drawing_time >= _INTERVAL:
+            drawing_time = time.monotonic()
             handle.update(bar)
 
     try:
@@ -60,19 +60,19 @@ class _Bar:
 
     def __init__(self, total: int) -> None:
         self.is_closed = False
-        self._total, self._finished, self._problems = total, 0, 0
+        self._total, self._finished_count, self._problems = total, 0, 0
 
     def add(self, result: CaseResult) -> None:
         """Count an attempt."""
-        self._finished += 1
+        self._finished_count += 1
         self._problems += result.verdict not in _GREEN
 
     def __repr__(self) -> str:
         if self.is_closed:
             return ""
         problems = f", {self._problems:,} not passed" if self._problems else ""
-        return f"{self._finished:,} of {count(self._total, 'attempt')}{problems}"
+        return f"{self._finished_count:,} of {count(self._total, 'attempt')}{problems}"
 
     def _repr_html_(self) -> str:
-        bar = f'<progress value="{self._finished}" max="{self._total}"></progress>'
+        bar = f'<progress value="{self._finished_count}" max="{self._total}"></progress>'
         return "" if self.is_closed else f"{bar} {self!r}"
