@@ -53,7 +53,11 @@ CASES = {
     ),
     "thoughts as padding": (
         tuple({"type": "thought", "content": f"hm {i}"} for i in range(6)),
-        ("thoughts as padding: 6 of 6 steps",),
+        (
+            "thoughts as padding: 6 of 6 steps",
+            "thoughts that restate earlier thoughts: step 1, 2, 3, 4, 5",
+            "thoughts in a row: step 0, 1, 2, 3, 4 and 1 more",
+        ),
     ),
 }
 

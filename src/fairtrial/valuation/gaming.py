@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from fairtrial.records.reasoning import ReasoningStep, ReasoningTrace
+from fairtrial.valuation.invented_steps import CONFIDENT_COUNT, count_confident_words, invented_steps
 
 PADDING_SHARE = 0.7
 """Thoughts beyond this share of a trace of at least PADDING_STEPS steps are called padding."""
@@ -26,7 +27,10 @@ _sorted_json = msgspec.json.Encoder(order="sorted").encode
 def warnings(trace: ReasoningTrace) -> tuple[str, ...]:
     """Return the signs of gaming, each as a sentence with the ids of its steps. The list is empty if there are none."""
     steps = trace.steps
-    signs = [_empty(steps), _repeated(steps), _unearned(steps), _unanswered(steps), _padding(steps)]
+    signs = [_empty(steps), _repeated(steps), _unanswered(steps), _padding(steps)]
+    signs += [_sentence(problem, ids) for problem, ids in invented_steps(trace, _reads_like_trouble)]
+    count = count_confident_words(trace)
+    signs.append(f"confident words: {count}" if count >= CONFIDENT_COUNT else "")
     return tuple(filter(None, signs))
 
 
@@ -56,20 +60,6 @@ def _repeated(steps: Sequence[ReasoningStep]) -> str:
             again.append(step.step_id)
         seen.add(content)
     return _sentence("repeated steps", again)
-
-
-def _unearned(steps: Sequence[ReasoningStep]) -> str:
-    """Return the recoveries without an earlier step that reads like an error. A recovery does not count as an error."""
-    recoveries = [place for place, step in enumerate(steps) if step.type == "error_recovery"]
-    if not recoveries:
-        return ""
-    if _reads_like_trouble(steps[: recoveries[0]]):
-        return ""
-    attempts = [place for place in range(recoveries[0], recoveries[-1]) if steps[place].type != "error_recovery"]
-    trouble = next((place for place in attempts if _reads_like_trouble(steps[place : place + 1])), len(steps))
-    return _sentence(
-        "recoveries without an error before them", [steps[place].step_id for place in recoveries if place < trouble]
-    )
 
 
 def _reads_like_trouble(steps: Sequence[ReasoningStep]) -> bool:
