@@ -81,7 +81,7 @@ def combined(first: Facts, second: Facts) -> Facts:
     """Return the facts of two readings of the same thing. The first counts, and the second fills its gaps."""
     if first is NOTHING:
         return second
-    if second is NOTHING:
+    if second is NOTHING or second == NOTHING:
         return first
     gaps = {
         name: getattr(second, name)

@@ -121,7 +121,10 @@ def _scope_name(group: dict[str, Any]) -> str:
 
 def _member(raw: dict[str, Any], *names: str) -> Any:
     """Return a member under the first of its names that the object has."""
-    return next((raw[name] for name in names if raw.get(name) is not None), None)
+    for name in names:
+        if (value := raw.get(name)) is not None:
+            return value
+    return None
 
 
 def _text(value: Any) -> str:

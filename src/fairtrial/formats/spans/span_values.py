@@ -124,12 +124,14 @@ def any_value(raw: Any, depth: int = 0) -> Json:
 
 def key_values(raw: Any, depth: int = 0) -> dict[str, Json]:
     """Return a list of keys with values of OTLP as an object."""
-    pairs = raw if isinstance(raw, list) else ()
-    return {
-        pair["key"]: any_value(pair.get("value"), depth + 1)
-        for pair in pairs
-        if isinstance(pair, dict) and isinstance(pair.get("key"), str)
-    }
+    values: dict[str, Json] = {}
+    for pair in raw if isinstance(raw, list) else ():
+        if isinstance(pair, dict) and isinstance(key := pair.get("key"), str):
+            union = pair.get("value")
+            # Most values are texts, and a file holds very many.
+            text = union.get("stringValue") if isinstance(union, dict) else None
+            values[key] = any_value(union, depth + 1) if text is None else text
+    return values
 
 
 def _array(value: Any, depth: int) -> Json:
