@@ -372,6 +372,16 @@ def test_a_pipe_is_not_called_missing(tmp_path: Path) -> None:
 COPY = _trace(3) | {"task": {"objective": "Another objective"}}
 
 
+def test_personal_data_is_removed_from_kept_traces_on_request(tmp_path: Path) -> None:
+    """With `--redact people` a telephone number goes, and without it stays."""
+    file = _file(tmp_path, _trace(0, task={"objective": "call +82 2-2133-7979"}))
+    kept = tmp_path / "kept.jsonl"
+    _run(file, "--threshold", "0", "--keep", kept)
+    assert "2133" in kept.read_text()
+    _run(file, "--threshold", "0", "--keep", kept, "--redact", "people")
+    assert json.loads(kept.read_text())["task"] == {"objective": "call [REDACTED:phone]"}
+
+
 def test_private_traces_are_kept_only_if_the_user_says_so(tmp_path: Path) -> None:
     """By their visibility or their level of privacy; the report names them and the option."""
     private = [

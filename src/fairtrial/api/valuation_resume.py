@@ -67,19 +67,19 @@ def read_finished(valuation: Valuation, lines: Iterable[bytes], output: Path) ->
 
 def skip_finished(valuation: Valuation, rows: FinishedRows) -> Valuation:
     """Return the valuation of the documents that are not finished."""
-    finished = len(rows.scores)
-    remembered = finished - rows.remembered[0][0] if rows.remembered else 0
-    is_complete = next(islice(valuation.iter_all(), finished, None), None) is None
+    finished_count = len(rows.scores)
+    remembered = finished_count - rows.remembered[0][0] if rows.remembered else 0
+    is_complete = next(islice(valuation.iter_all(), finished_count, None), None) is None
     if is_complete and _is_saved(rows, valuation.index):
         remembered = 0  # the interruption came after the index was saved; adding the traces again would double them
-    return replace(valuation, finished=finished, remembered=remembered)
+    return replace(valuation, finished=finished_count, remembered=remembered)
 
 
 def redact_finished(valuation: Valuation, rows: FinishedRows) -> Iterator[RedactionRow]:
     """Yield the redactions of the finished documents again, from their scores."""
     for document, score, is_private in zip(valuation.iter_all(), rows.scores, rows.private, strict=False):
         if score is not None and valuation.keep_filter.passes(score, is_private):
-            yield from redact_document(document, score)[1]
+            yield from redact_document(document, score, people=valuation.keep_filter.people)[1]
 
 
 def _is_saved(rows: FinishedRows, index: Path | None) -> bool:

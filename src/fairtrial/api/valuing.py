@@ -24,6 +24,7 @@ from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.records.value_row import RedactionRow, ValueRow
 from fairtrial.reports.value_report import ValueReport
 from fairtrial.text.display import count
+from fairtrial.text.redact import finders_of
 from fairtrial.valuation import embed as embedding
 from fairtrial.valuation.chunk import Document, KeepFilter, ValuedChunk
 from fairtrial.valuation.dimensions import weights_of
@@ -90,6 +91,7 @@ class ValueOutputs:
     parquet: Path | None = None
     keep: Path | None = None
     keep_private: bool = False
+    redact: str | None = None
     redactions: Path | None = None
     threshold: float | None = None
     fail_under: float | None = None
@@ -97,16 +99,13 @@ class ValueOutputs:
     @property
     def keep_filter(self) -> KeepFilter:
         """Which traces are kept."""
-        return KeepFilter(self.threshold, keep=self.keep is not None, keep_private=self.keep_private)
+        return KeepFilter(
+            self.threshold, keep=self.keep is not None, keep_private=self.keep_private, people=self.redact == "people"
+        )
 
     def check(self, inputs: Sequence[str]) -> None:
         """Raise UsageError for options that do not fit together, and for an output that is an input."""
-        if self.keep is not None and self.threshold is None:
-            raise UsageError("--keep needs --threshold: the least score of a trace that is kept")
-        if self.keep_private and self.keep is None:
-            raise UsageError("--keep-private needs --keep: it says which traces are kept")
-        if self.redactions is not None and self.keep is None:
-            raise UsageError("--redactions needs --keep: only kept traces are redacted")
+        self._check_keep()
         if self.resume and self.output is None:
             raise UsageError("--resume needs --output: the finished rows are read from it")
         if self.resume and "-" in inputs:
@@ -119,6 +118,18 @@ class ValueOutputs:
             if path is not None and path.resolve() in paths_in_use:
                 raise UsageError(f"{path}: would be written over, as an input or by another output")
             paths_in_use |= {path.resolve()} if path is not None else set()
+
+    def _check_keep(self) -> None:
+        """Raise UsageError for options about kept traces without --keep."""
+        if self.keep is not None and self.threshold is None:
+            raise UsageError("--keep needs --threshold: the least score of a trace that is kept")
+        if self.redact is not None and self.keep is None:
+            raise UsageError("--redact needs --keep: only kept traces are redacted")
+        finders_of(people=self.redact == "people")  # raises if the library is missing
+        if self.keep_private and self.keep is None:
+            raise UsageError("--keep-private needs --keep: it says which traces are kept")
+        if self.redactions is not None and self.keep is None:
+            raise UsageError("--redactions needs --keep: only kept traces are redacted")
 
 
 @dataclass(frozen=True)
@@ -153,9 +164,9 @@ class PlannedValuation:
     def _resume(self, output: Path, report: ValueReport) -> tuple[Valuation, list[RedactionRow]]:
         """Cut half-written lines, and return the rest of the valuation and what was redacted before."""
         cut_to_whole_lines(output)
-        finished = read_finished(self.valuation, iter_lines(output), output)
+        finished_rows = read_finished(self.valuation, iter_lines(output), output)
         keep, keep_filter = self.outputs.keep, self.valuation.keep_filter
-        kept_count = sum(map(keep_filter.passes, finished.scores, finished.private))
+        kept_count = sum(map(keep_filter.passes, finished_rows.scores, finished_rows.private))
         if keep is not None and keep.exists():
             cut_to_whole_lines(keep, kept_count)
         elif kept_count:
@@ -163,9 +174,9 @@ class PlannedValuation:
                 f"--resume: {keep}: does not exist, although the run kept {count(kept_count, 'trace')}; "
                 "use a new --output"
             )
-        redactions = list(redact_finished(self.valuation, finished))
-        report.add_finished(finished.scores, redactions)
-        return skip_finished(self.valuation, finished), redactions
+        redactions = list(redact_finished(self.valuation, finished_rows))
+        report.add_finished(finished_rows.scores, redactions)
+        return skip_finished(self.valuation, finished_rows), redactions
 
 
 class _Sinks:

@@ -19,7 +19,7 @@ from fairtrial.text.display import count, visible_line
 if TYPE_CHECKING:
     from fairtrial.api.valuing import ValuedChunk, ValueReport
 
-_OUTPUTS = ("output", "resume", "parquet", "keep", "keep_private", "redactions", "threshold", "fail_under")
+_OUTPUTS = ("output", "resume", "parquet", "keep", "keep_private", "redact", "redactions", "threshold", "fail_under")
 _OPTIONS = ("profile", "novelty", "index", "extend", "ttl", "embedder", "confidence", "success", "jobs")
 _DEDUP_OPTIONS = ("dedup", "dedup_similarity", "dedup_cosine", "model")
 
@@ -49,6 +49,9 @@ class _WithFit(click.Command):
     help="Write the traces that reach --threshold to a file of JSON lines, without secrets and private traces.",
 )
 @click.option("--keep-private", is_flag=True, help="With --keep: keep private traces, too.")
+@click.option(
+    "--redact", type=click.Choice(["people"]), help="With --keep: remove personal data, too, and not only secrets."
+)
 @click.option("--redactions", type=FileToWrite(), help="Write the secrets that --keep removed, as JSON lines.")
 @click.option("--fail-under", type=float, help="Exit with 1 if any trace scores less than this, 0 to 1.")
 @click.option("--profile", default="default", help="Weights: default, finance, code, medical, customer_service.")

@@ -10,16 +10,21 @@ import base64
 import binascii
 import re
 from collections.abc import Callable, Iterator, Sequence
+from importlib.util import find_spec
 from typing import Literal, NamedTuple
 
 import msgspec
 
+from fairtrial.errors import UsageError, lacks_extra
 from fairtrial.records.record import Record
 from fairtrial.text import pairs, provider_keys, secret_names, secret_shapes
+from fairtrial.text import people as people_data
 from fairtrial.text.layers import SHORTEST_BASE64, decode_layers, find_base64
 from fairtrial.text.secret_values import is_placeholder
 
-Kind = Literal["private_key", "connection_string", "provider_key", "jwt", "pair", "email"]
+SecretKind = Literal["private_key", "connection_string", "provider_key", "jwt", "pair", "email"]
+PersonalKind = Literal["person", "card", "account", "phone", "ip_address", "home"]
+Kind = SecretKind | PersonalKind
 Span = tuple[int, int, str]
 
 LAYERS = 4
@@ -51,12 +56,13 @@ class Removal(NamedTuple):
     replacement: str
 
 
-def redact(text: str, *, emails: bool = True) -> tuple[str, tuple[Redaction, ...]]:
+def redact(text: str, *, emails: bool = True, people: bool = False) -> tuple[str, tuple[Redaction, ...]]:
     """Return a text with `[REDACTED:kind]` in place of each secret, and the removed secrets in their order.
 
-    Redacting the result again changes nothing. With `emails` false, e-mail addresses stay.
+    Redacting the result again changes nothing. With `emails` false, e-mail addresses stay. With `people`, telephone
+    numbers, payment cards, IBANs, numbers of persons, IP addresses and names of home folders go, too.
     """
-    return redact_with(finders_of(emails=emails), text)
+    return redact_with(finders_of(emails=emails, people=people), text)
 
 
 def may_hold_secrets(text: str) -> bool:
@@ -67,9 +73,15 @@ def may_hold_secrets(text: str) -> bool:
     return bool(select_finders(_FINDERS_OF_SECRETS, [text]))
 
 
-def finders_of(*, emails: bool = True) -> tuple[Finder, ...]:
-    """Return the finders of the kinds of secrets, in the order in which they search."""
-    return _FINDERS if emails else _FINDERS_OF_SECRETS
+def finders_of(*, emails: bool = True, people: bool = False) -> tuple[Finder, ...]:
+    """Return the finders of the kinds of secrets, in the order in which they search.
+
+    Raises UsageError for `people` without the library that knows telephone numbers.
+    """
+    finders = _FINDERS if emails else _FINDERS_OF_SECRETS
+    if people and find_spec("phonenumbers") is None:
+        raise UsageError(lacks_extra("the redaction of people", "people"))
+    return finders + _FINDERS_OF_PEOPLE if people else finders
 
 
 def redact_with(finders: Sequence[Finder], text: str, layers: int = LAYERS) -> tuple[str, tuple[Redaction, ...]]:
@@ -160,6 +172,7 @@ _EMAIL = re.compile(
     r"(?![A-Za-z0-9@-])"
 )
 _AT = re.compile(r"@(?<=\S@)[A-Za-z0-9\[]")
+_DIGITS = re.compile(r"\d[\d .:()-]{4}|::[0-9a-f]")
 _FILES = frozenset({"png", "jpg", "jpeg", "gif", "webp", "svg", "ico", "js", "ts", "css", "json", "py", "md", "txt"})
 
 
@@ -206,6 +219,10 @@ def _may_hold_address(text: str) -> bool:
     return "@" in text and _AT.search(text) is not None
 
 
+def _may_hold_number(text: str) -> bool:
+    return _DIGITS.search(text) is not None
+
+
 def _emails(text: str) -> Iterator[Span]:
     for match in _EMAIL.finditer(text):
         remote = text[match.end() : match.end() + 1] == ":" and match[0].startswith("git@")
@@ -222,5 +239,14 @@ _FINDERS = (
     Finder("email", _may_hold_address, _emails),
 )
 """The finders in their order. A kind of secret that contains other kinds comes before them."""
+
+_FINDERS_OF_PEOPLE = (
+    Finder("person", _may_hold_number, people_data.find_persons),
+    Finder("card", _may_hold_number, people_data.find_cards),
+    Finder("account", _may_hold_number, people_data.find_accounts),
+    Finder("ip_address", _may_hold_number, people_data.find_addresses),
+    Finder("phone", _may_hold_number, people_data.find_phones),
+    Finder("home", lambda text: "/home/" in text or "Users" in text, people_data.find_homes),
+)
 
 _FINDERS_OF_SECRETS = tuple(finder for finder in _FINDERS if finder.kind != "email")

@@ -18,17 +18,17 @@ SHORT = 48
 Redacted = tuple[Json, tuple[Redaction, ...]]
 
 
-def redact_json(value: Json, *, emails: bool = True) -> Redacted:
+def redact_json(value: Json, *, emails: bool = True, people: bool = False) -> Redacted:
     """Return a JSON value without secrets, and the removed secrets, each with the pointer of its place.
 
     Strings and keys are redacted as texts. If a key names a secret, its value is removed. Keys that become equal are
     numbered, so that nothing else is lost. The value must not be nested deeper than the stack allows.
-    With `emails` false, e-mail addresses stay.
+    With `emails` false, e-mail addresses stay. With `people`, personal data goes as in `redact`.
     """
     # One search through all texts together shows for most values that nothing can be inner_redactions in any of them.
     texts: list[str] = []
     _collect_texts(value, texts)
-    finders = select_finders(finders_of(emails=emails), texts)
+    finders = select_finders(finders_of(emails=emails, people=people), texts)
     return _redactor(finders).redact(value) if finders else (value, ())
 
 

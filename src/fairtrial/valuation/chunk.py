@@ -40,12 +40,14 @@ class Document(NamedTuple):
 class KeepFilter(NamedTuple):
     """Which traces are kept, if traces are kept at all (`keep`).
 
-    These are all with a score of at least `threshold`, without private traces unless `keep_private` says so.
+    These are all with a score of at least `threshold`, without private traces unless `keep_private` says so. With
+    `people`, personal data is removed from them, too.
     """
 
     threshold: float | None = None
     keep: bool = False
     keep_private: bool = False
+    people: bool = False
 
     def passes(self, score: float | None, is_private: bool = False) -> bool:
         """Whether a trace with this score is kept. A refused document (None) is never kept."""
@@ -155,7 +157,7 @@ def value_prepared(
         if keep_filter.withholds(row.score, score.is_private):
             withheld.append(score.id)
         elif keep_filter.passes(row.score, score.is_private):
-            clean, redactions = redact_document(document, row.score)
+            clean, redactions = redact_document(document, row.score, people=keep_filter.people)
             valued.kept.append(clean)
             valued.redactions.extend(redactions)
     return valued._replace(withheld=tuple(withheld))
@@ -177,7 +179,9 @@ def value_chunk(documents: list[Document], context: ScoringContext, keep_filter:
     return value_prepared(prepared, [None] * len(prepared.scores), context, keep_filter)
 
 
-def redact_document(document: Document, score: float | None = None) -> tuple[msgspec.Raw, list[RedactionRow]]:
+def redact_document(
+    document: Document, score: float | None = None, *, people: bool = False
+) -> tuple[msgspec.Raw, list[RedactionRow]]:
     """Return the JSON object of a document's trace without its secrets, and a row for each secret.
 
     Its `quality_score` is the score, if there is one.
@@ -188,6 +192,6 @@ def redact_document(document: Document, score: float | None = None) -> tuple[msg
     assert isinstance(trace, ReasoningTrace)  # noqa: S101  # only a trace has a score, and so can pass the filter
     if score is not None:
         trace = replace(trace, metadata=replace(trace.metadata, quality_score=score))
-    clean, redactions = redact_json(knowledgepulse.document(trace))
+    clean, redactions = redact_json(knowledgepulse.document(trace), people=people)
     rows = [RedactionRow(clean["id"], redaction.kind, redaction.detail, redaction.pointer) for redaction in redactions]
     return msgspec.Raw(msgspec.json.encode(clean)), rows
