@@ -73,18 +73,18 @@ def pull_labels(
     scores = scores_to_push(run)
     places = _LabelPlaces(run)
     store = run._store  # noqa: SLF001  (the run and this module are one: api)
-    known = {_identity(label): label.value for label in run.labels}
-    unknown: Counter[str] = Counter()
-    added = 0
-    for given in service.labels(scores):
-        criterion = (names or {}).get(given.name, given.name)
-        label = places.label_of(given, criterion)
+    stored_values = {_identity(label): label.value for label in run.labels}
+    unknown_names: Counter[str] = Counter()
+    count = 0
+    for foreign in service.labels(scores):
+        criterion = (names or {}).get(foreign.name, foreign.name)
+        label = places.label_of(foreign, criterion)
         if label is None:
-            unknown[given.name] += 1
-        elif known.get(_identity(label)) != label.value:
+            unknown_names[foreign.name] += 1
+        elif stored_values.get(_identity(label)) != label.value:
             store.add_label(run.info.id, label)
-            added += 1
-    return LabelReport(added, tuple(unknown))
+            count += 1
+    return LabelReport(count, tuple(unknown_names))
 
 
 def _identity(label: Label) -> tuple[object, ...]:
@@ -114,18 +114,18 @@ class _LabelPlaces:
             if recording.trace.session_id:
                 self._by_place.setdefault(recording.trace.session_id, (*attempt, None))
 
-    def label_of(self, given: GivenLabel, criterion: str) -> Label | None:
+    def label_of(self, foreign: GivenLabel, criterion: str) -> Label | None:
         """Return a score of a person as a label, or None if it is of no criterion or no attempt of the run."""
-        names = (given.span_id, given.trace_id, given.session_id)
+        names = (foreign.span_id, foreign.trace_id, foreign.session_id)
         place = next((self._by_place[name] for name in names if name and name in self._by_place), None)
         if place is None:
             return None
         position, attempt, number = place
         outcome = self._outcomes.get((position, attempt), {}).get(criterion)
-        if outcome is None or given.value not in outcome.range:
+        if outcome is None or foreign.value not in outcome.range:
             return None
         case, trace = self._attempts[position, attempt]
         part = None if number is None else invocation_key(number)
         # A label on a part counts in its own run only, because a key names a whole outcome.
         key = outcome_key(criterion, case.digest, trace) if part is None else ""
-        return Label(case, attempt, criterion, part, given.value, given.author, given.at, given.note, key)
+        return Label(case, attempt, criterion, part, foreign.value, foreign.author, foreign.at, foreign.note, key)
