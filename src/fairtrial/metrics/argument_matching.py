@@ -171,12 +171,15 @@ class CallMatcher:
         by_argument = {} if callable(rules) else rules
         return [name for name in names if not self._argument(actual, expected, name, by_argument)]
 
-    def in_pairs(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall]) -> bool:
-        """Return whether both lists are equally long, and each call matches the call at the same position."""
+    def in_pairs(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall], *, withheld: bool) -> bool:
+        """Return whether both lists are equally long, and each call matches the call at the same position.
+
+        `withheld` says whether the arguments of an actual call are not recorded.
+        """
         if len(actual) != len(expected):
             return False
-        if self.by_equality and self._withheld_match and self._are_equal(actual, expected):
-            return True
+        if self.by_equality and not withheld:
+            return self._are_equal(actual, expected)
         return all(map(self, actual, expected))
 
     def _are_equal(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall]) -> bool:

@@ -140,10 +140,11 @@ class ToolTrajectory:
         if self.optional_tools:
             actual = [call for call in actual if call.name not in self.optional_tools]
             expected = [call for call in expected if call.name not in self.optional_tools]
-        in_pairs = not forbidden and self._matcher.in_pairs(actual, expected)
+        withheld = [call for call in actual if call.withheld]
+        in_pairs = not forbidden and self._matcher.in_pairs(actual, expected, withheld=bool(withheld))
         value = 0.0 if forbidden else 1.0 if in_pairs else self._value(actual, expected, self._matcher)
-        if value and (withheld := self._withheld(actual, expected, value)):
-            return Score(None, withheld, side="infrastructure", key=key)
+        if value and withheld and self._strict_value(actual, expected) != value:
+            return Score(None, not_recorded(withheld[0], "args"), side="infrastructure", key=key)
         if in_pairs and not self.optional_tools:
             return Score(1.0, key=key)  # an alignment would say nothing
         rows = align(actual, expected, self._matcher, match_type=self.match_type)
@@ -158,17 +159,14 @@ class ToolTrajectory:
         lines, quotes = show(rows)
         return Score(value, f"{reason}\n{lines}", quotes=quotes, key=key, calls=calls)
 
-    def _withheld(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall], highest: float) -> str:
-        """Return a reason if arguments that are not recorded decide about the value, otherwise an empty text."""
-        withheld = [call for call in actual if call.withheld]
-        if not withheld or self._value(actual, expected, self._strict_matcher) == highest:
-            return ""
-        return not_recorded(withheld[0], "args")
+    def _strict_value(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall]) -> float:
+        """Return the value if arguments that are not recorded match nothing."""
+        match = self._strict_matcher
+        return 1.0 if match.in_pairs(actual, expected, withheld=True) else self._value(actual, expected, match)
 
     def _value(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: CallMatcher) -> float:
+        """Return the value of calls that do not match in pairs, in which case every match type gives 1."""
         ordered = self.match_type != "ANY_ORDER"
-        if match.in_pairs(actual, expected):
-            return 1.0  # EXACT implies everything else
         if self.partial == "edit":
             longest = max(len(actual), len(expected))
             return 1 - _edits(actual, expected, match) / longest if longest else 1.0
