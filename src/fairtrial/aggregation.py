@@ -73,7 +73,6 @@ class SummaryBuilder:
     """
 
     def __init__(self, rules: AttemptRules) -> None:
-        self.count = 0
         self.is_in_file_order = True
         self._rules = rules
         self._run = _RunTally()
@@ -89,7 +88,6 @@ class SummaryBuilder:
         if self._evidence and result.position != self._place[0]:
             self._close_case()
         self._place = place
-        self.count += 1
         verdicts = [outcome.verdict for outcome in result.outcomes]
         verdict = result.verdict_of(verdicts)
         self._run.add(result, verdict)

@@ -33,7 +33,8 @@ class RunProgress:
         self._info = info
         self._started = time.monotonic()
         self._has_new_results = True
-        self._builder = SummaryBuilder(info.attempt_rules)
+        # Results of an earlier part of the run are not counted on their way, so that the store must be read at the end.
+        self._builder = None if store.count_results(info.id) else SummaryBuilder(info.attempt_rules)
 
     @property
     def info(self) -> RunInfo:
@@ -44,7 +45,8 @@ class RunProgress:
     def add(self, result: CaseResult) -> None:
         """Add a result to the store and to the numbers."""
         self._store.add_result(self._info.id, result)
-        self._builder.add(result)
+        if self._builder is not None:
+            self._builder.add(result)
         self._has_new_results = True
 
     def commit(self) -> None:
@@ -102,9 +104,8 @@ class RunProgress:
     def _summarize(self, ballots: Mapping[str, Ballot]) -> Summary:
         """Return the numbers of the run over all its results. Raises StoreError if a result cannot be read."""
         store, info = self._store, self._info
-        # Results that were counted on their way need not be read again. Models answer out of order, and a resumed run
-        # or a gate has earlier results. Then the store is read in file order.
-        if self._builder.is_in_file_order and self._builder.count == store.count_results(info.id):
+        # Models answer out of order, and a gate returns to each case. Then the store is read in file order.
+        if self._builder is not None and self._builder.is_in_file_order:
             return self._builder.summary(ballots.values(), informs=info.informs)
         store.forget_skipped()  # an earlier result that could not be read was replaced meanwhile
         summary = aggregate(store.results(info.id), ballots.values(), informs=info.informs, rules=info.attempt_rules)
