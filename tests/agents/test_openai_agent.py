@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
-from kinds import recorded
+from kinds import recorded, survivors_of_instructions
 from shop import get_order
 
 import fairtrial
@@ -13,8 +15,8 @@ from fairtrial.records.trace import Invocation, Message, Thought, ToolCall, Tool
 pytestmark = pytest.mark.agents
 pytest.importorskip("agents.lifecycle")
 
-from agents import Agent, function_tool, handoff  # noqa: E402
-from openai_shop import ScriptedModel, cashier  # noqa: E402
+from agents import Agent, ModelResponse, Usage, function_tool, handoff  # noqa: E402
+from openai_shop import ScriptedModel, _text, cashier  # noqa: E402
 
 TARGET = "openai-agents:openai_shop:agent"
 
@@ -57,3 +59,17 @@ def test_an_output_that_nobody_said_is_the_reply() -> None:
     (invocation,) = recorded("openai_shop:quiet", "Where is A-17?").trace.invocations
     assert "teapot" in invocation.reply
     assert len(invocation.steps or ()) == 2
+
+
+class RepeatingModel(ScriptedModel):
+    """A model that repeats its instructions."""
+
+    async def get_response(self, system_instructions: str | None, *_: Any, **__: Any) -> ModelResponse:
+        """Answer with the instructions."""
+        return ModelResponse([_text(system_instructions or "")], Usage(), None)
+
+
+def test_instructions_are_degraded_for_one_conversation() -> None:
+    """The model gets the instructions without a sentence, or with a weaker word; other conversations keep them."""
+    agent = Agent(name="echo", model=RepeatingModel(), instructions="Look it up. You must be kind.")
+    assert survivors_of_instructions(agent, "You must be kind.") == {("instruction_dropped", "Look it up.")}

@@ -204,3 +204,31 @@ def test_the_recorded_call_is_the_agents_own() -> None:
 
     api.mutate(EvalSet("s", CASES.cases[:1]), [criterion(kept, 1.0)], agent=honest)
     assert {(step.name, step.args["number"]) for step in calls} == {("find", 17)}
+
+
+def test_a_degraded_instruction_needs_an_agent_that_takes_it() -> None:
+    """A function does not show its instructions, so that a named degradation of them is refused before the run."""
+    with pytest.raises(UsageError, match="instructions of this agent cannot be changed for one conversation"):
+        api.mutate(CASES, CALLS, agent=honest, operators=["instruction_dropped"])
+
+
+@pytest.mark.parametrize(
+    ("instructions", "weaker"),
+    [
+        ("You must ask. Be kind.", "You may ask."),
+        ("Do not guess.", "Try not to guess."),
+        ("반드시 주문 번호를 물어보세요.", "가능하면 주문 번호를 물어보세요."),
+        ("必ず確認してください。", "できれば確認してください。"),
+        ("必须先查询订单。", "可以先查询订单。"),
+    ],
+)
+def test_the_first_modal_of_a_sentence_is_weakened(instructions: str, weaker: str) -> None:
+    """A sentence without a modal has no such mutant. The weaker word is of the same language."""
+    (edit,) = api.INSTRUCTION_DEGRADATIONS["instruction_weakened"].edits(instructions)
+    assert edit.replacement == weaker
+
+
+def test_each_sentence_of_the_instructions_is_dropped_once() -> None:
+    """Two sentences make two mutants, each without one of them."""
+    edits = list(api.INSTRUCTION_DEGRADATIONS["instruction_dropped"].edits("Ask first. Be kind. Ask first."))
+    assert [(edit.sentence, edit.replacement) for edit in edits] == [("Ask first.", ""), ("Be kind.", "")]

@@ -16,7 +16,7 @@ from fairtrial.agents.approvals import Approvals
 from fairtrial.agents.declarations import add_declarations
 from fairtrial.agents.factories import AgentSource
 from fairtrial.agents.plain import plain
-from fairtrial.agents.routing import route_call
+from fairtrial.agents.routing import rewriting_of, route_call
 from fairtrial.agents.stopwatch import Stopwatch
 from fairtrial.agents.user_parts import content_of
 from fairtrial.errors import AgentError, UsageError, nearest
@@ -102,6 +102,11 @@ class AdkAgent:
     source: AgentSource | None = field(default=None, repr=False)
     make: Callable[..., Any] | None = field(default=None, repr=False)
     _open: list[object] = field(default_factory=list, repr=False)
+
+    @property
+    def takes_instructions(self) -> bool:
+        """Always true: a plugin sees each request before the model does."""
+        return True
 
     def refuses_parts(self, parts: Sequence[Part]) -> str:  # noqa: ARG002
         """Return an empty text: ADK has a place for files and their URLs."""
@@ -363,9 +368,13 @@ def _plugin(watch: _Watch, environment: Environment | None) -> Any:
     The class is defined in this function, because its base class is ADK's, which is imported late.
     """
     base: Any = import_extra("google.adk.plugins.base_plugin", EXTRA).BasePlugin
+    rewrite = rewriting_of(environment)
 
     class Watcher(base):  # type: ignore[misc]
         async def before_model_callback(self, *, callback_context: Any, llm_request: Any) -> None:
+            if rewrite is not None:
+                config = llm_request.config
+                config.system_instruction = rewrite(_text(config.system_instruction)) or None
             watch.note_request(callback_context.agent_name, llm_request)
             if environment is not None:
                 # Only the tools of the request are replaced, so that callbacks and confirmations still run around them.

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
 from fairtrial.agents.plain import plain
-from fairtrial.protocols import Environment
+from fairtrial.protocols import Environment, RewritesInstructions
 from fairtrial.records.record import Json
 from fairtrial.records.trace import ToolCall
 
@@ -16,6 +16,13 @@ class Answer(NamedTuple):
 
     value: Any
     own: bool
+
+
+def rewriting_of(environment: Environment | None) -> Callable[[str], str] | None:
+    """Return the function by which an environment changes the instructions of agents, or None if it has none."""
+    if environment is None or not isinstance(environment, RewritesInstructions):
+        return None
+    return environment.rewrite_instructions
 
 
 async def route_call(

@@ -45,6 +45,7 @@ _HOMES = {
     "DEFAULT_URL": "fairtrial.store",
     "DegradationPlan": "fairtrial.api.degrading",
     "DEGRADATIONS": "fairtrial.simulate.degradation",
+    "INSTRUCTION_DEGRADATIONS": "fairtrial.simulate.weak_instructions",
     "describe_miss": "fairtrial.reports.judge_check_report",
     "encode_document": "fairtrial.reports.trust_report",
     "encode_view": "fairtrial.api.viewing",
@@ -333,6 +334,7 @@ if TYPE_CHECKING:
     from fairtrial.reports.viewer_page import viewer_page as viewer_page
     from fairtrial.reports.viewer_page import viewer_policy as viewer_policy
     from fairtrial.simulate.degradation import DEGRADATIONS as DEGRADATIONS
+    from fairtrial.simulate.weak_instructions import INSTRUCTION_DEGRADATIONS as INSTRUCTION_DEGRADATIONS
     from fairtrial.store import DEFAULT_URL as DEFAULT_URL
     from fairtrial.valuation.single import shared_cache as shared_cache
     from fairtrial.valuation.single import value as value

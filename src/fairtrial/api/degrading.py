@@ -16,12 +16,18 @@ from fairtrial.api.planning import Criteria, Plan, plan_run
 from fairtrial.errors import UsageError
 from fairtrial.judge.judges import Judges
 from fairtrial.mutations.planting import sample as sampled
-from fairtrial.planned_case import Pair, PlannedCase
-from fairtrial.protocols import RefusesEnvironment
+from fairtrial.planned_case import Environments, Pair, PlannedCase
+from fairtrial.protocols import RefusesEnvironment, TakesInstructions
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalSet
 from fairtrial.records.mutation import Mutation
-from fairtrial.simulate.degradation import Degradation, degradations_named
+from fairtrial.simulate.degradation import (
+    Degradation,
+    degradations_named,
+    instruction_degradations_named,
+    with_edit,
+)
+from fairtrial.simulate.weak_instructions import InstructionDegradation
 
 Places = Collection[tuple[int, int]]
 """The attempts of a stored run, by position and attempt, that are neither made nor scored again."""
@@ -36,10 +42,14 @@ class DegradationPlan:
     seed: int = 0
     sample: int | None = None
     judged: tuple[str, ...] = ()
+    of_instructions: tuple[InstructionDegradation, ...] = ()
 
     @property
     def size(self) -> int:
-        """The number of mutants, if the agent calls the tools that the cases expect."""
+        """The number of mutants, if the agent calls the tools that the cases expect.
+
+        Mutants of instructions are not among them, because only the baseline shows the instructions.
+        """
         tools = sum(len(_tools_in(case.case.conversation or ())) for case in self.plan.cases)
         return tools * len(self.degradations) if self.sample is None else self.sample
 
@@ -66,18 +76,21 @@ class DegradationPlan:
 
     def _mutants(self, case: PlannedCase, baseline: Recording) -> Iterator[Pair]:
         """Yield the case in each degraded environment, beside a recording that holds the number of the attempt."""
-        attempt = 1
+        for attempt, (environments, mutation) in enumerate(self._degraded(case, baseline), 2):
+            degraded = replace(case, environments=environments, first_attempt=attempt, mutation=mutation)
+            yield degraded, replace(baseline, attempt=attempt, mutation=mutation)
+
+    def _degraded(self, case: PlannedCase, baseline: Recording) -> Iterator[tuple[Environments, Mutation]]:
+        configured = case.environments
         for tool, invocation in _tools_in(baseline.trace.invocations).items():
             for degradation in self.degradations:
-                attempt += 1
                 mutation = Mutation(degradation.name, "harmful", invocation, weight=degradation.weight, tool=tool)
-                degraded = replace(
-                    case,
-                    environments=degradation.environments(case.environments, tool, self.seed),
-                    first_attempt=attempt,
-                    mutation=mutation,
-                )
-                yield degraded, replace(baseline, attempt=attempt, mutation=mutation)
+                yield degradation.environments(configured, tool, self.seed), mutation
+        for instructions in dict.fromkeys(agent.instructions for agent in baseline.trace.agents):
+            for weakness in self.of_instructions:
+                for edit in weakness.edits(instructions):
+                    mutation = Mutation(weakness.name, "harmful", 1, weight=weakness.weight, instruction=edit.sentence)
+                    yield with_edit(configured, edit), mutation
 
 
 def _tools_in(invocations: Sequence[Any]) -> dict[str, int]:
@@ -123,13 +136,14 @@ def plan_degradation(
     reason = plan.agent.refuses_environment if isinstance(plan.agent, RefusesEnvironment) else ""
     if reason:
         raise UsageError(f"the tools of this agent cannot be degraded: {reason}")
+    weaknesses = _weaknesses(degradations, takes=isinstance(plan.agent, TakesInstructions))
     # A criterion without a threshold cannot catch a mutant.
     cases = tuple(replace(case, criteria=deciding_criteria(case.criteria)) for case in plan.cases)
     judged = judged_criteria(cases)
     config = {
         **plan.info.config,
         "named_operators": list(degradations),
-        "operators": [degradation.name for degradation in selection],
+        "operators": [*(degradation.name for degradation in selection), *(weakness.name for weakness in weaknesses)],
         "seed": seed,
         "sample": sample,
         "judged": list(judged),
@@ -137,4 +151,17 @@ def plan_degradation(
     }
     info = replace(plan.info, kind="mutate", config=config)
     check_bill(judged, judges, "about every conversation of the agent")
-    return DegradationPlan(dataclasses.replace(plan, info=info, cases=cases), selection, seed, sample, judged)
+    return DegradationPlan(
+        dataclasses.replace(plan, info=info, cases=cases), selection, seed, sample, judged, weaknesses
+    )
+
+
+def _weaknesses(names: Sequence[str], *, takes: bool) -> tuple[InstructionDegradation, ...]:
+    """Return the degradations of instructions. Raises UsageError if one is named, and the agent `takes` none."""
+    weaknesses = instruction_degradations_named(names)
+    if names and weaknesses and not takes:
+        raise UsageError(
+            f"{weaknesses[0].name}: the instructions of this agent cannot be changed for one conversation; use an "
+            "agent of ADK, the OpenAI Agents SDK or Pydantic AI, or leave the degradation out"
+        )
+    return weaknesses if takes else ()

@@ -11,7 +11,7 @@ from fairtrial.api.stored_runs import open_store
 from fairtrial.mutant_scores import MutantScores
 from fairtrial.mutations.coverage import cover
 from fairtrial.records.attempt import Recording
-from fairtrial.records.mutation import MutationReport
+from fairtrial.records.mutation import Mutation, MutationReport
 from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.records.run import RunInfo
 from fairtrial.records.trace import Message, ToolCall, Trace
@@ -55,7 +55,7 @@ def report_of(store: Store, info: RunInfo) -> MutationReport:
                 passing.add(position)
             elif result is not None:
                 exclusions.append(reason_of(result))
-        elif result is not None and recording.mutation.tool and _is_inert(traces[position].trace, recording):
+        elif result is not None and _is_of_agent(recording.mutation) and _is_inert(traces[position].trace, recording):
             inert += 1
         elif result is not None:
             scores.add(result, traces[position].trace, recording)
@@ -79,6 +79,11 @@ def report_of(store: Store, info: RunInfo) -> MutationReport:
         unused_operators=tuple(name for name in names if name not in row_names),
         inert=inert,
     )
+
+
+def _is_of_agent(mutation: Mutation) -> bool:
+    """Return whether the agent itself ran again, with a degraded tool or instruction."""
+    return bool(mutation.tool or mutation.instruction)
 
 
 def _is_inert(baseline: Trace, mutant: Recording) -> bool:

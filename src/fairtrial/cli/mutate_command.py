@@ -221,6 +221,7 @@ def _list() -> None:
         before, after = operator.example
         languages = f" [{' '.join(operator.languages)}]" if operator.languages else ""
         click.echo(visible_line(f"{operator.name:{width}}  {operator.direction:8}  {before} → {after}{languages}"))
-    for degradation in api.DEGRADATIONS.values():
-        before, after = degradation.example
-        click.echo(visible_line(f"{degradation.name:{width}}  harmful   {before} → {after} [--agent]"))
+    examples = {name: degradation.example for name, degradation in api.DEGRADATIONS.items()}
+    examples |= {name: degradation.example for name, degradation in api.INSTRUCTION_DEGRADATIONS.items()}
+    for name, (before, after) in examples.items():
+        click.echo(visible_line(f"{name:{width}}  harmful   {before} → {after} [--agent]"))

@@ -15,7 +15,8 @@ class Mutation(Record, frozen=True):
 
     `language` is the language of the reply that was changed, or empty if the change does not depend on a language.
     `weight` orders survivors: the most harmful change has the highest. `tool` is the tool whose answers were degraded,
-    or empty if the recording itself was changed.
+    and `instruction` is the sentence of the agent's instructions that was degraded. Both are empty if the recording
+    itself was changed.
     """
 
     operator: str
@@ -24,6 +25,7 @@ class Mutation(Record, frozen=True):
     language: str = ""
     weight: int = 1
     tool: str = ""
+    instruction: str = ""
 
 
 class CatchRate(Record, frozen=True):

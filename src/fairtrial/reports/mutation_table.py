@@ -114,7 +114,8 @@ def _finding(title: str, finding: MutantFinding) -> Iterator[Text]:
 
 def operator_text(mutation: Mutation) -> str:
     """Return the operator of a mutant, and the tool that it degraded, for example "tool_fails (find)"."""
-    return f"{mutation.operator} ({mutation.tool})" if mutation.tool else mutation.operator
+    place = mutation.tool or mutation.instruction
+    return f"{mutation.operator} ({shortened(place, 60)})" if place else mutation.operator
 
 
 def score_text(score: MutantScore) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from fairtrial.errors import SimulatedToolError, nearest
@@ -41,20 +41,38 @@ TIMED_OUT = {"error_code": 504, "error_message": "the tool did not answer in tim
 
 
 @dataclass(frozen=True)
+class InstructionEdit:
+    """A change of the instructions of agents: a sentence, and the text in its place."""
+
+    sentence: str
+    replacement: str
+
+    def apply(self, text: str) -> str:
+        """Return instructions with the change."""
+        return text.replace(self.sentence, self.replacement, 1)
+
+
+@dataclass(frozen=True)
 class SimulatedEnvironments:
-    """The environments of a run, one for each conversation. `model` plays the tools that the options assign to it."""
+    """The environments of a run, one for each conversation. `model` plays the tools that the options assign to it.
+
+    `edit` changes the instructions of the agents.
+    """
 
     options: EnvironmentOptions
     model: Model | None = None
+    edit: InstructionEdit | None = None
 
     def connect_models(self, pool: ModelPool) -> SimulatedEnvironments:
         """Return the environments with the model of a run behind them, and with their own examples."""
         model = pool.connected(self.model) if isinstance(self.model, NamedModel) else self.model
-        return SimulatedEnvironments(self.options, model)
+        return replace(self, model=model)
 
     def __call__(self, case: EvalCase, attempt: int) -> SimulatedEnvironment:
         """Return the environment of one conversation."""
-        return SimulatedEnvironment(self.options, self.model, self._examples, case.id, attempt)
+        environment = SimulatedEnvironment(self.options, self.model, self._examples, case.id, attempt)
+        environment.edit = self.edit
+        return environment
 
     @cached_property
     def _examples(self) -> Examples:
@@ -111,12 +129,17 @@ class SimulatedEnvironment:
         self._unfinished: list[_CallRecord] = []
         self._playing = asyncio.Lock()
         self.asking = ""
+        self.edit: InstructionEdit | None = None
         self._played_calls = 0
 
     @property
     def model_usage(self) -> ModelUsage | None:
         """The usage of the model that plays tools so far, or None if no model plays a tool."""
         return None if self._player is None else self._player.model_usage
+
+    def rewrite_instructions(self, text: str) -> str:
+        """Return instructions with the edit of this environment."""
+        return text if self.edit is None else self.edit.apply(text)
 
     def unfinished_calls(self) -> list[ToolResult]:
         """Return the calls without an answer, with their injections so far, and forget them."""

@@ -6,7 +6,7 @@ import msgspec
 from msgspec.structs import replace
 
 from fairtrial.errors import SimulatedToolError, StoreError, UsageError
-from fairtrial.protocols import Environment, Real, ReportsUsage, Simulator, TracksCalls
+from fairtrial.protocols import Environment, Real, ReportsUsage, RewritesInstructions, Simulator, TracksCalls
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.record import Json
 from fairtrial.records.trace import ToolCall, ToolResult
@@ -40,6 +40,11 @@ class ObservedEnvironment:
     def has_unreported_results(self) -> bool:
         """Whether the environment has answered a call that the agent has not reported."""
         return bool(self._results)
+
+    def rewrite_instructions(self, text: str) -> str:
+        """Return instructions as the environment changes them. Most environments leave them as they are."""
+        environment = self._environment
+        return environment.rewrite_instructions(text) if isinstance(environment, RewritesInstructions) else text
 
     async def answer(self, call: ToolCall, declared: dict[str, Json], real: Real) -> ToolResult:
         """Answer a call. Raises SimulatedToolError if the environment cannot answer."""
