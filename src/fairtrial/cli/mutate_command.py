@@ -32,7 +32,7 @@ _STDOUT = Path("-")
 @click.option(
     "--agent",
     metavar="TARGET",
-    help="Run this agent in degraded environments instead: its tools fail, or their results get worse.",
+    help="Run this agent degraded instead: its tools fail, their results get worse, or its instructions are weakened.",
 )
 @flags.reply_timeout
 @click.option("--resume", metavar="RUN", help="Continue an interrupted run with its own arguments.")
