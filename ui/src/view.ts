@@ -299,6 +299,7 @@ export interface Mutation {
   language?: string;
   weight?: number;
   tool?: string;
+  instruction?: string;
 }
 
 export interface Needed {
