@@ -19,7 +19,7 @@ from fairtrial.stats.agreement import NORMAL
 from fairtrial.stats.interval import wilson
 from fairtrial.text.display import count
 
-_SHOWN = 5
+_MOST_PROBLEMS = 5
 
 
 class CaseCheck(Record, frozen=True):
@@ -41,7 +41,7 @@ def check_case(
     Without `pass_rate`, the rule of the case decides. With it, the share of attempts that passed decides: an attempt
     that the agent broke has failed, and an attempt without a verdict may count either way.
     """
-    chosen = [_chosen(result, criteria) for result in results]
+    chosen = [_with_criteria(result, criteria) for result in results]
     verdicts = [_verdict(result) for result in chosen]
     counted = [verdict for verdict in verdicts if verdict is not Verdict.NOT_APPLICABLE]
     if not counted:
@@ -62,14 +62,14 @@ def check_case(
     several = len(results) > 1
     lines += [
         plain_text(case(Transcript(result), several=several, everything=result.failure is not None))
-        for result in problems[:_SHOWN]
+        for result in problems[:_MOST_PROBLEMS]
     ]
-    if len(problems) > _SHOWN:
-        lines.append(f"… and {count(len(problems) - _SHOWN, 'more attempt')} that did not pass")
+    if len(problems) > _MOST_PROBLEMS:
+        lines.append(f"… and {count(len(problems) - _MOST_PROBLEMS, 'more attempt')} that did not pass")
     return CaseCheck(verdict, "\n".join(lines))
 
 
-def _chosen(result: CaseResult, criteria: Sequence[str]) -> CaseResult:
+def _with_criteria(result: CaseResult, criteria: Sequence[str]) -> CaseResult:
     """Return a result with the outcomes of some criteria only. Raises UsageError for a criterion that it lacks."""
     names = [outcome.criterion for outcome in result.outcomes]
     for name in criteria:
@@ -104,8 +104,8 @@ def _counts(verdict: Verdict, verdicts: Sequence[Verdict], pass_rate: float | No
     numbers = Counter(verdicts)
     passed, total = numbers[Verdict.PASSED] + numbers[Verdict.INFORMATIONAL], len(verdicts)
     low, high = wilson(passed / total, total, NORMAL)
-    needed = f"needed: {rule}" if pass_rate is None else f"needs {rate(pass_rate)}"
+    condition = f"needed: {rule}" if pass_rate is None else f"needs {rate(pass_rate)}"
     return (
         f"{verdict}: {passed} of {count(total, 'attempt')} passed, {rate(passed / total)} "
-        f"(95 % interval {rate(low)} … {rate(high)}); {needed}"
+        f"(95 % interval {rate(low)} … {rate(high)}); {condition}"
     )
