@@ -362,19 +362,23 @@ async def _waits(tool: Any, args: dict[str, Any], tool_context: Any) -> bool:
     return confirmation is None or not confirmation.confirmed
 
 
+def _rewrite_instruction(config: Any, environment: Environment | None) -> None:
+    """Let an environment change the system instruction of a request."""
+    rewrite = rewriting_of(environment)
+    if rewrite is not None:
+        config.system_instruction = rewrite(_text(config.system_instruction)) or None
+
+
 def _plugin(watch: _Watch, environment: Environment | None) -> Any:
     """Return a plugin of ADK that reports to a watch, and lets an environment answer the tools of every agent.
 
     The class is defined in this function, because its base class is ADK's, which is imported late.
     """
     base: Any = import_extra("google.adk.plugins.base_plugin", EXTRA).BasePlugin
-    rewrite = rewriting_of(environment)
 
     class Watcher(base):  # type: ignore[misc]
         async def before_model_callback(self, *, callback_context: Any, llm_request: Any) -> None:
-            if rewrite is not None:
-                config = llm_request.config
-                config.system_instruction = rewrite(_text(config.system_instruction)) or None
+            _rewrite_instruction(llm_request.config, environment)
             watch.note_request(callback_context.agent_name, llm_request)
             if environment is not None:
                 # Only the tools of the request are replaced, so that callbacks and confirmations still run around them.
