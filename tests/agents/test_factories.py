@@ -369,3 +369,49 @@ def test_an_agent_in_a_file_of_a_package(tmp_path: Path, monkeypatch: pytest.Mon
     for target in ("src/cheese_shop/agent.py:reply", "cheese_shop.agent:reply"):
         agent: Any = agent_of(target)
         assert agent.function("hi") == "Ten euros."
+
+
+@pytest.mark.agents
+def test_the_weather_agent_of_pydantic_ai() -> None:
+    """Two tools with dependencies that hold a client, in parallel for two places; models among the results."""
+    pytest.importorskip("pydantic_ai")
+    from pydantic import BaseModel
+    from pydantic_ai import Agent, RunContext
+    from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
+    from pydantic_ai.models.function import FunctionModel
+
+    class LatLng(BaseModel):
+        lat: float
+        lng: float
+
+    @dataclass
+    class Deps:
+        client: dict[str, LatLng]
+
+    async def get_lat_lng(context: Any, location_description: str) -> Any:
+        return context.deps.client[location_description]
+
+    async def get_weather(context: Any, lat: float, lng: float) -> dict[str, Any]:
+        return {"temperature": f"{lat + lng:g} °C", "known": len(context.deps.client)}
+
+    get_lat_lng.__annotations__["context"] = get_weather.__annotations__["context"] = RunContext[Deps]
+
+    def scripted(messages: Any, _: Any) -> Any:
+        answers = [part.content for part in messages[-1].parts if part.part_kind == "tool-return"]
+        if not answers:
+            places = ("London", "Wiltshire")
+            return ModelResponse([ToolCallPart("get_lat_lng", {"location_description": place}) for place in places])
+        if isinstance(answers[0], LatLng):
+            return ModelResponse([ToolCallPart("get_weather", place.model_dump()) for place in answers])
+        return ModelResponse([TextPart(" and ".join(answer["temperature"] for answer in answers))])
+
+    agent = Agent(FunctionModel(scripted), deps_type=Deps, tools=[get_lat_lng, get_weather], retries=2)
+    client = {"London": LatLng(lat=51, lng=-1), "Wiltshire": LatLng(lat=51, lng=-2)}
+    recording = recording_of("pydantic-ai", lambda: (agent, {"deps": Deps(client)}), "Weather in London and Wiltshire?")
+    assert results(recording) == [
+        {"lat": 51.0, "lng": -1.0},
+        {"lat": 51.0, "lng": -2.0},
+        {"temperature": "50 °C", "known": 2},
+        {"temperature": "49 °C", "known": 2},
+    ]
+    assert recording.trace.invocations[0].reply == "50 °C and 49 °C"
