@@ -94,7 +94,7 @@ def test_a_name_that_no_file_can_have_is_a_message(option: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "command"), [("eval", "run"), ("view", "show"), ("diff", "compare"), ("scroe", "score")]
+    ("name", "command"), [("eval", "run"), ("diff", "compare"), ("scroe", "score")]
 )
 def test_a_command_of_another_tool_is_answered_with_ours(name: str, command: str) -> None:
     """Users of ADK type `eval`."""
