@@ -93,9 +93,7 @@ def test_a_name_that_no_file_can_have_is_a_message(option: str) -> None:
     assert (done.code, "aaa…: File name too long" in done.err, len(done.err) < 300) == (2, True, True)
 
 
-@pytest.mark.parametrize(
-    ("name", "command"), [("eval", "run"), ("diff", "compare"), ("scroe", "score")]
-)
+@pytest.mark.parametrize(("name", "command"), [("eval", "run"), ("diff", "compare"), ("scroe", "score")])
 def test_a_command_of_another_tool_is_answered_with_ours(name: str, command: str) -> None:
     """Users of ADK type `eval`."""
     done = fairtrial(name)
