@@ -13,6 +13,7 @@ from pathlib import Path
 BENCHES = (
     "startup",
     "whole_run",
+    "datasets",
     "rouge",
     "trajectory",
     "loading",

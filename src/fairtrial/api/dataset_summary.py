@@ -16,8 +16,10 @@ from fairtrial.records.result import CaseResult, Criterion
 from fairtrial.records.summary import Summary
 
 _BATCH = 20_000
-_MEMORY = "300MB"
-"""The memory that sorting may use. What does not fit goes into a temporary folder."""
+_BUCKET = 500_000
+"""The number of outcomes that are sorted at once, roughly."""
+_MOST_MEMORY = "1GB"
+"""The limit of what sorting may use, for a case with very many attempts. A bucket takes about 100 MB."""
 
 
 def summarize(
@@ -46,9 +48,8 @@ def answered_positions(folder: Path) -> set[int]:
 
 def iter_rows(folder: Path, *, answers_cases: bool) -> Iterator[Iterator[dict[str, Any]]]:
     """Yield the rows of each case, a row for each outcome, the outcomes of a conversation one after the other."""
-    case = "position" if answers_cases else "file, results.case_id"
     keys = ("position",) if answers_cases else ("file", "case_id")
-    for _, rows in groupby(_joined_rows(folder, case), key=lambda row: [row[key] for key in keys]):
+    for _, rows in groupby(_joined_rows(folder, keys), key=lambda row: [row[key] for key in keys]):
         yield rows
 
 
@@ -59,19 +60,29 @@ def _results(folder: Path, criteria: dict[str, Criterion], *, answers_cases: boo
             yield result_of(list(rows), position, criteria)
 
 
-def _joined_rows(folder: Path, case: str) -> Iterator[dict[str, Any]]:
+def _joined_rows(folder: Path, keys: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield the outcomes with the columns of their conversations, case after case.
+
+    The cases are divided into buckets by a hash, so that what is sorted at once fits into memory.
+    """
     duckdb: Any = import_extra("duckdb", "scale")
+    case = ", ".join(f"results.{key}" for key in keys)
     query = f"""
         SELECT file, position, results.case_id, results.eval_set, digest, conversation, results.verdict, valid, fault,
-            failure_side, failure_cause, inference_calls, input_tokens, output_tokens, simulator, environment,
+            failure_side, inference_calls, input_tokens, output_tokens, simulator, environment,
             criterion, value, scores.verdict AS outcome, open_parts
         FROM read_parquet(?) AS results LEFT JOIN read_parquet(?) AS scores USING (conversation)
+        WHERE hash({case}) % ? = ?
         ORDER BY {case}, conversation, number
     """  # noqa: S608  (the names of columns are ours)
+    results, scores = (str(folder / table / "*.parquet") for table in ("results", "scores"))
     with tempfile.TemporaryDirectory(prefix="fairtrial-sort-") as temporary, duckdb.connect() as database:
-        database.execute("SET memory_limit = ?", [_MEMORY])
+        database.execute("SET memory_limit = ?", [_MOST_MEMORY])
         database.execute("SET temp_directory = ?", [temporary])
-        paths = [str(folder / table / "*.parquet") for table in ("results", "scores")]
-        reader = database.sql(query, params=paths).to_arrow_reader(_BATCH)
-        for batch in reader:
-            yield from batch.to_pylist()
+        # Each thread needs memory of its own, and the reader of the rows is slower than one thread.
+        database.execute("SET threads = 1")
+        ((rows,),) = database.execute("SELECT count(*) FROM read_parquet(?)", [scores]).fetchall()
+        buckets = rows // _BUCKET + 1
+        for bucket in range(buckets):
+            for batch in database.sql(query, params=[results, scores, buckets, bucket]).to_arrow_reader(_BATCH):
+                yield from batch.to_pylist()

@@ -1,0 +1,121 @@
+"""How fast is a data set scored into Parquet, how much faster with two processes, and does memory grow with it?"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from measuring import OURS, heading, line, run, target
+
+CONVERSATIONS = 40_000
+CASES = 1000
+WORDS = [
+    "order",
+    "parcel",
+    "refund",
+    "ticket",
+    "customer",
+    "address",
+    "delivery",
+    "today",
+    "tomorrow",
+    "account",
+    "invoice",
+    "please",
+    "help",
+    "city",
+    "hotel",
+]
+SCORE = "import sys; from fairtrial.cli import command; sys.exit(command())"
+
+
+def main(peer: str) -> None:
+    """Print the speed and the memory of `fairtrial score --out`. google-adk has nothing to compare it with."""
+    del peer
+    heading(f"data sets: {CONVERSATIONS:,} conversations of two invocations, three calls and sixty-word replies")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_expectation(folder / "shop.evalset.json")
+        (folder / "test_config.json").write_text(
+            json.dumps({"criteria": {"tool_trajectory_avg_score": 1.0, "response_match_score": 0.8}})
+        )
+        write_traffic(folder / "small.jsonl", CONVERSATIONS // 4)
+        write_traffic(folder / "large.jsonl", CONVERSATIONS)
+        small, large = (_score(folder, size, 1) for size in ("small", "large"))
+        # Starting and summarizing stand in both, so that the difference is the scoring of the rest.
+        rate = (CONVERSATIONS - CONVERSATIONS // 4) / (large["cpu"] - small["cpu"])
+        target("conversations a CPU second, one process", rate, "/s", at_least=4000)
+        two = _score(folder, "large", 2)
+        target("two processes against one, seconds", large["seconds"] / two["seconds"], "times", at_least=1.8)
+        target("peak memory", large["mb"], "MB", at_most=400)
+        line("peak memory of a quarter of the conversations", f"{small['mb']:.0f} MB")
+
+
+def _score(folder: Path, size: str, jobs: int) -> dict[str, float]:
+    out = folder / f"{size}-{jobs}"
+    command = [OURS, "-c", SCORE, "score", folder / f"{size}.jsonl", "--against", folder / "shop.evalset.json"]
+    started = time.perf_counter()
+    taken = run([*command, "--out", out, "--store", "none", "--quiet", "--jobs", str(jobs)], codes=(0, 1))
+    return {"seconds": time.perf_counter() - started, "cpu": taken.cpu, "mb": taken.peak_mb}
+
+
+def invocations(case: int) -> list[tuple[str, list[tuple[str, dict[str, Any]]], str]]:
+    """Return the user's message, the calls and the reply of each of two invocations."""
+    chance = random.Random(case)
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("lookup_order", {"order_id": f"A{case}", "verbose": True}),
+        ("get_status", {"id": case}),
+        ("notify", {"channel": "mail"}),
+    ]
+    replies = [" ".join(chance.choices(WORDS, k=60)) for _ in range(2)]
+    return [(f"Where is order {case}?", calls[:1], replies[0]), (f"And its status, {case}?", calls[1:], replies[1])]
+
+
+def write_expectation(path: Path) -> None:
+    """Write an eval set with a case for each order."""
+    cases = [
+        {
+            "eval_id": f"case_{case}",
+            "conversation": [
+                {
+                    "user_content": {"parts": [{"text": query}]},
+                    "final_response": {"parts": [{"text": reply}]},
+                    "intermediate_data": {"tool_uses": [{"name": name, "args": args} for name, args in calls]},
+                }
+                for query, calls, reply in invocations(case)
+            ],
+        }
+        for case in range(CASES)
+    ]
+    path.write_text(json.dumps({"eval_set_id": "shop", "eval_cases": cases}))
+
+
+def write_traffic(path: Path, number: int) -> None:
+    """Write conversations as JSON lines. A third of the replies is in another order of words."""
+    chance = random.Random(7)
+    with path.open("w") as file:
+        for conversation in range(number):
+            case = conversation % CASES
+            file.write(json.dumps({"id": f"case_{case}", "messages": list(_messages(case, chance))}) + "\n")
+
+
+def _messages(case: int, chance: random.Random) -> Any:
+    for query, calls, reply in invocations(case):
+        yield {"role": "user", "content": query}
+        for number, (name, args) in enumerate(calls):
+            function = {"name": name, "arguments": json.dumps(args)}
+            yield {"role": "assistant", "tool_calls": [{"id": f"c{number}", "type": "function", "function": function}]}
+            yield {"role": "tool", "tool_call_id": f"c{number}", "content": '{"ok": true}'}
+        words = reply.split()
+        if chance.random() < 1 / 3:
+            chance.shuffle(words)
+        yield {"role": "assistant", "content": " ".join(words)}
+
+
+if __name__ == "__main__":
+    main(sys.executable)
