@@ -22,6 +22,9 @@ from fairtrial.loading import shards  # noqa: E402
 
 NUMBER = 240
 
+# Ray warns of options of its own that it sets itself.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:

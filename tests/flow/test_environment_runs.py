@@ -195,7 +195,7 @@ def test_callers_may_name_who_answers(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("agent", "why"),
     [
-        ("http://localhost:1/v1", "a chat endpoint runs its tools itself"),
+        ("http://localhost:1/v1", "an agent behind an endpoint runs its tools itself"),
         ("shop_agent:alone", "give it a second parameter `call`"),
     ],
 )
