@@ -25,7 +25,7 @@ VIEWS = {
 }
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """The browser. It needs `--no-sandbox` as root, which a container is."""
     sync_api = pytest.importorskip("playwright.sync_api")
