@@ -16,10 +16,11 @@ from fairtrial.records.result import CaseResult, Criterion
 from fairtrial.records.summary import Summary
 
 _BATCH = 20_000
-_BUCKET = 500_000
-"""The number of outcomes that are sorted at once, roughly."""
+_BUCKET = 100_000
+_MOST_BUCKETS = 64
+"""The number of outcomes that are sorted at once, roughly, unless this made too many buckets: each reads all files."""
 _MOST_MEMORY = "1GB"
-"""The limit of what sorting may use, for a case with very many attempts. A bucket takes about 100 MB."""
+"""The limit of what sorting may use, for a case with very many attempts. A bucket takes less than 100 MB."""
 
 
 def summarize(
@@ -82,7 +83,7 @@ def _joined_rows(folder: Path, keys: Sequence[str]) -> Iterator[dict[str, Any]]:
         # Each thread needs memory of its own, and the reader of the rows is slower than one thread.
         database.execute("SET threads = 1")
         ((rows,),) = database.execute("SELECT count(*) FROM read_parquet(?)", [scores]).fetchall()
-        buckets = rows // _BUCKET + 1
+        buckets = min(rows // _BUCKET + 1, _MOST_BUCKETS)
         for bucket in range(buckets):
             for batch in database.sql(query, params=[results, scores, buckets, bucket]).to_arrow_reader(_BATCH):
                 yield from batch.to_pylist()
