@@ -17,12 +17,12 @@ from fairtrial.agents.endpoint_client import (
     EndpointClient,
     connect,
     fill,
+    named_target,
     object_in,
-    url_parts,
 )
 from fairtrial.agents.plain import as_text
 from fairtrial.agents.user_parts import base64_of
-from fairtrial.errors import AgentError, UsageError
+from fairtrial.errors import AgentError
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase, SessionInput
 from fairtrial.records.trace import About, Approval, Part, ToolCall
@@ -33,12 +33,8 @@ _USER = "test_user_id"
 
 def agent_at(target: str) -> AdkServerAgent:
     """Return the agent at `adk-server:URL#APP`. Raises UsageError."""
-    url, _, app = target.partition(":")[2].partition("#")
-    like = "adk-server:http://localhost:8000#APP"
-    parts = url_parts(url, like=like)
-    if not app:
-        raise UsageError(f"must name the app behind the URL, for example {like}")
-    return AdkServerAgent(parts._replace(path=parts.path.rstrip("/")).geturl(), app, body=object_in(BODY))
+    url, app = named_target(target, noun="app", like="adk-server:http://localhost:8000#APP")
+    return AdkServerAgent(url, app, body=object_in(BODY))
 
 
 @dataclass(frozen=True, slots=True)

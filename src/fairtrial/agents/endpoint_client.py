@@ -48,6 +48,22 @@ def url_parts(url: str, *, like: str) -> SplitResult:
     return parts
 
 
+def named_target(target: str, *, noun: str, like: str) -> tuple[str, str]:
+    """Return the URL and the name in `KIND:URL#NAME`, where `noun` says what the name is of. Raises UsageError."""
+    url, _, name = target.partition(":")[2].partition("#")
+    parts = url_parts(url, like=like)
+    if not name:
+        raise UsageError(f"must name the {noun} behind the URL, for example {like}")
+    return parts._replace(path=parts.path.rstrip("/")).geturl(), name
+
+
+def url_ending_in(ending: str, url: str, *, like: str) -> str:
+    """Return the URL of an agent with a path at its end, whether the user wrote that or not. Raises UsageError."""
+    parts = url_parts(url, like=like)
+    path = parts.path.rstrip("/")
+    return parts._replace(path=path if path.endswith(ending) else path + ending).geturl()
+
+
 def object_in(variable: str) -> dict[str, Any]:
     """Return the JSON object in a variable. Raises UsageError without the value, because the value may be secret."""
     text = os.environ.get(variable) or "{}"

@@ -16,7 +16,7 @@ from fairtrial.agents.endpoint_client import (
     connect,
     fill,
     object_in,
-    url_parts,
+    url_ending_in,
 )
 from fairtrial.agents.user_parts import base64_of, data_url, file_name, kind_of
 from fairtrial.errors import AgentError
@@ -37,9 +37,7 @@ def agent_at(target: str) -> ChatAgent:
     Raises UsageError.
     """
     url, _, model = target.partition("#")
-    parts = url_parts(url, like="http://localhost:8000/v1")
-    path = parts.path.rstrip("/")
-    endpoint = parts._replace(path=path if path.endswith(_ENDPOINT) else path + _ENDPOINT).geturl()
+    endpoint = url_ending_in(_ENDPOINT, url, like="http://localhost:8000/v1")
     return ChatAgent(endpoint, model or "default", body=object_in(BODY))
 
 

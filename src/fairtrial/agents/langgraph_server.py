@@ -19,13 +19,13 @@ from fairtrial.agents.endpoint_client import (
     EndpointClient,
     connect,
     fill,
+    named_target,
     object_in,
-    url_parts,
 )
 from fairtrial.agents.graph_stops import MiddlewareStop, requests_in
 from fairtrial.agents.plain import as_text
 from fairtrial.agents.user_parts import langchain_content
-from fairtrial.errors import AgentError, UsageError
+from fairtrial.errors import AgentError
 from fairtrial.formats.chats.assembly import with_name
 from fairtrial.formats.chats.langchain_messages import LANGCHAIN
 from fairtrial.formats.messages import arguments_of
@@ -40,12 +40,8 @@ _INTERRUPT = "__interrupt__"
 
 def agent_at(target: str) -> LangGraphServerAgent:
     """Return the agent at `langgraph-server:URL#ASSISTANT`. Raises UsageError."""
-    url, _, assistant = target.partition(":")[2].partition("#")
     like = "langgraph-server:http://localhost:2024#ASSISTANT"
-    parts = url_parts(url, like=like)
-    if not assistant:
-        raise UsageError(f"must name the assistant behind the URL, for example {like}")
-    url = parts._replace(path=parts.path.rstrip("/")).geturl()
+    url, assistant = named_target(target, noun="assistant", like=like)
     return LangGraphServerAgent(url, assistant, body=object_in(BODY))
 
 

@@ -17,7 +17,7 @@ from fairtrial.agents.endpoint_client import (
     connect,
     fill,
     object_in,
-    url_parts,
+    url_ending_in,
 )
 from fairtrial.agents.user_parts import responses_content
 from fairtrial.errors import AgentError
@@ -36,9 +36,7 @@ _ENDPOINT = "/responses"
 def agent_at(target: str) -> ResponsesAgent:
     """Return the agent at `responses:URL` or `responses:URL#MODEL`. The URL may end in `/responses` or not."""
     url, _, model = target.partition(":")[2].partition("#")
-    parts = url_parts(url, like="responses:http://localhost:8000/v1")
-    path = parts.path.rstrip("/")
-    endpoint = parts._replace(path=path if path.endswith(_ENDPOINT) else path + _ENDPOINT).geturl()
+    endpoint = url_ending_in(_ENDPOINT, url, like="responses:http://localhost:8000/v1")
     return ResponsesAgent(endpoint, model or "default", body=object_in(BODY))
 
 
