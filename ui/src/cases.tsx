@@ -4,6 +4,7 @@ import { usePage } from "./context";
 import { badge } from "./keys";
 import { AttemptMarks, Name, Verdict } from "./marks";
 import { isFlaky, passedOf, verdictOf } from "./rows";
+import { SearchBox } from "./searchbox";
 import { type CaseList, EVERYTHING, type Filter, type Query } from "./source";
 import { isLimited } from "./state";
 import type { CaseRow } from "./view";
@@ -84,17 +85,7 @@ function Toolbar({ query, change }: { query: Query; change: (part: Partial<Query
   };
   return (
     <div class="toolbar" role="search">
-      <label class="search">
-        <span class="visually-hidden">{language.text("search")}</span>
-        <input
-          id="search"
-          type="search"
-          value={text}
-          placeholder={language.text("searchHint")}
-          onInput={(event) => type(event.currentTarget.value)}
-        />
-        <kbd aria-hidden="true">{badge("search")}</kbd>
-      </label>
+      <SearchBox text={text} hint={language.text("searchHint")} onText={type} />
       <Choice
         name={language.text("verdict")}
         value={query.verdict}

@@ -9,6 +9,7 @@ import { actionOf, badge, isTyping } from "./keys";
 import { CountsBar, Name, Verdict } from "./marks";
 import { Overtime } from "./overtime";
 import { problemOf } from "./server";
+import { SearchBox } from "./searchbox";
 import { RUNS } from "./state";
 import type { RunListView, RunRow } from "./view";
 import { visibleLine } from "./visible";
@@ -113,17 +114,7 @@ export function Runs({ client, choices }: { client: Client; choices: Choices }) 
           </p>
         )}
         <div class="toolbar" role="search">
-          <label class="search">
-            <span class="visually-hidden">{language.text("search")}</span>
-            <input
-              id="search"
-              type="search"
-              value={text}
-              placeholder={language.text("searchRuns")}
-              onInput={(event) => setText(event.currentTarget.value)}
-            />
-            <kbd aria-hidden="true">{badge("search")}</kbd>
-          </label>
+          <SearchBox text={text} hint={language.text("searchRuns")} onText={setText} />
           {comparison ? (
             <a class="button" href={comparison}>
               {language.text("compareChosen")} <kbd aria-hidden="true">{badge("compare")}</kbd>
