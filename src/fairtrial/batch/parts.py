@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fairtrial.importing import import_extra
+from fairtrial.text.display import without_surrogates
 
 ROW_GROUP = 20_000
 """The number of rows that wait until they are written."""
@@ -49,6 +50,7 @@ class _Part:
         self._columns = columns
         self._rows: list[Sequence[Any]] = []
         self._writer: Any = None
+        self._schema: Any = None
 
     def add(self, row: Sequence[Any]) -> None:
         self._rows.append(row)
@@ -57,19 +59,22 @@ class _Part:
 
     def _write(self) -> None:
         pa = import_extra("pyarrow", "parquet")
-        types = [
-            pa.list_(pa.string()) if kind == "list" else pa.type_for_alias(kind) for kind in self._columns.values()
-        ]
-        schema = pa.schema(list(zip(self._columns, types, strict=True)))
         if self._writer is None:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._writer = import_extra("pyarrow.parquet", "parquet").ParquetWriter(
-                self._half, schema, compression=_COMPRESSION
-            )
+            self._open(pa)
         columns = zip(*self._rows, strict=True)
-        arrays = [_array(pa, column, kind) for column, kind in zip(columns, types, strict=True)]
-        self._writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
+        arrays = [_array(pa, column, kind) for column, kind in zip(columns, self._schema.types, strict=True)]
+        self._writer.write_table(pa.Table.from_arrays(arrays, schema=self._schema))
         self._rows = []
+
+    def _open(self, pa: Any) -> None:
+        """Begin the half file, as soon as there is a row."""
+        kinds = self._columns.items()
+        self._schema = pa.schema(
+            [(name, pa.list_(pa.string()) if kind == "list" else pa.type_for_alias(kind)) for name, kind in kinds]
+        )
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        parquet = import_extra("pyarrow.parquet", "parquet")
+        self._writer = parquet.ParquetWriter(self._half, self._schema, compression=_COMPRESSION)
 
     def finish(self) -> None:
         if self._rows:
@@ -95,7 +100,7 @@ def _array(pa: Any, column: Sequence[Any], kind: Any) -> Any:
 
 
 def _storable(value: Any) -> Any:
-    """Return a value that Arrow can hold. A lone surrogate, which is not Unicode text, is spelt out."""
+    """Return a value that Arrow can hold."""
     if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode()
+        return without_surrogates(value)
     return [_storable(item) for item in value] if isinstance(value, list | tuple) else value

@@ -27,7 +27,7 @@ _ANY_COMMENT = re.compile(r"/[/*]")
 _ANY_FENCE = re.compile(r"```|~~~")
 _ANY_COMMA = re.compile(r",\s*+[}\]]")
 _ESCAPED_QUOTE = rb"\u0022"
-_BOMS = (
+BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -97,7 +97,7 @@ def strict_utf8(data: bytes, path: str) -> tuple[bytes, list[str]]:
 
     Raises FormatError if the bytes do not have the encoding of their byte order mark.
     """
-    for bom, encoding in _BOMS:
+    for bom, encoding in BYTE_ORDER_MARKS:
         if data.startswith(bom):
             try:
                 text = data.decode(encoding)

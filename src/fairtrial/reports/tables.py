@@ -15,6 +15,7 @@ import msgspec
 
 from fairtrial.importing import import_extra
 from fairtrial.reports.table_rows import TABLES, Row
+from fairtrial.text.display import without_surrogates
 
 if TYPE_CHECKING:
     from fairtrial.reports.report_table import ReportedRun, ReportOptions
@@ -70,10 +71,8 @@ def _chunks(rows: Iterable[Row]) -> Iterator[list[Row]]:
 
 
 def _storable(value: Any) -> Any:
-    """Return a value that Arrow can hold. A lone surrogate, which is not Unicode text, is spelt out."""
-    if isinstance(value, str) and not value.isascii():
-        return value.encode("utf-8", "backslashreplace").decode()
-    return value
+    """Return a value that Arrow can hold."""
+    return without_surrogates(value) if isinstance(value, str) else value
 
 
 def tables_of(run: ReportedRun) -> dict[str, RunTable]:

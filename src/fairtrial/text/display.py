@@ -43,6 +43,11 @@ def _escape(match: re.Match[str]) -> str:
     return rf"\x{code:02x}" if code < 0x100 else rf"\u{code:04x}"
 
 
+def without_surrogates(text: str) -> str:
+    """Return text that UTF-8 can hold: a lone surrogate, which is not Unicode text, is spelt out."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
 def described(error: BaseException) -> str:
     """Return an exception as `Type: message`, even if its message cannot be read or is not valid Unicode."""
     try:

@@ -13,6 +13,7 @@ from pathlib import PurePath
 
 from fairtrial.errors import FormatError
 from fairtrial.formats.datasets.column_roles import holds_cases
+from fairtrial.formats.jsontext import BYTE_ORDER_MARKS
 from fairtrial.formats.reading import Diagnostics, Line, Place
 
 SUFFIXES = (".csv", ".tsv", ".tab")
@@ -21,13 +22,6 @@ Row = tuple[Place, dict[str, object]]
 _DELIMITERS = ",;\t|"
 _LONGEST_CELL = 16_000_000
 _HEAD = 1 << 16
-_BOMS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
 _END_OF_LINE = re.compile(r"\r\n|\n|\r(?!\Z)")
 _HINT = re.compile(r"\Asep=(.)\s*\Z", re.IGNORECASE)
 
@@ -73,7 +67,7 @@ def _texts(blocks: Iterable[bytes], path: str) -> Iterator[str]:
     """Yield the text of blocks. The byte order mark decides the encoding, and without it the text is UTF-8."""
     remaining = iter(blocks)
     first = next(remaining, b"")
-    encoding = next((encoding for bom, encoding in _BOMS if first.startswith(bom)), "utf-8")
+    encoding = next((encoding for bom, encoding in BYTE_ORDER_MARKS if first.startswith(bom)), "utf-8")
     decoder = codecs.getincrementaldecoder(encoding)()
     lines = 1
     try:
