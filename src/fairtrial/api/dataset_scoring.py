@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from heapq import nsmallest
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from fairtrial.api.dataset_summary import answered_positions, summarize
 from fairtrial.api.dataset_tables import OWN_CASE, SCHEMA_VERSION, TABLES
 from fairtrial.api.planning import EVAL_SET, Criteria, Notes, load_sets, now, run_info
 from fairtrial.api.score_planning import check_picklable
-from fairtrial.api.shard_scoring import FailedAttempt, Sample, ShardReport, ShardScorer, failures_path, hashes_of
+from fairtrial.api.shard_scoring import FailedAttempt, Sample, ShardReport, ShardScorer, failures_path, smallest_shares
 from fairtrial.api.stored_runs import Run, open_store
 from fairtrial.api.temporary_store import temporary_store
 from fairtrial.batch.executors import Executor, InProcess
@@ -100,9 +101,7 @@ class DatasetPlan:
         with closing(log):
             begun, reports = log.open(self._work, {"id": self.info.id, "started": self.info.started}, resume=resume)
             info = msgspec.structs.replace(self.info, id=begun["id"], started=begun["started"])
-            for report in self._finish_shards(log, reports, on_shard):
-                reports.append(report)
-            run = self._finish(info, reports, store)
+            run = self._finish(info, [*reports, *self._finish_shards(log, reports, on_shard)], store)
             log.remove()
         return run
 
@@ -146,10 +145,11 @@ class DatasetPlan:
         if wanted < 1:
             return Sample(wanted, seed)
         number = int(wanted)
-        work = _Hashing(number, seed, self.scorer.lenient)
+        # One more than wanted: the sample is what lies below it.
+        work = partial(smallest_shares, number=number + 1, seed=seed, lenient=self.scorer.lenient)
         smallest: list[float] = []
-        for hashes in self.executor.map(work, self.shards):
-            smallest = nsmallest(number + 1, [*smallest, *hashes])
+        for shares in self.executor.map(work, self.shards):
+            smallest = nsmallest(number + 1, [*smallest, *shares])
         return Sample(smallest[number] if len(smallest) > number else 1.0, seed)
 
     def _finish(self, info: RunInfo, reports: Sequence[ShardReport], store: str | None) -> Run:
@@ -220,18 +220,6 @@ class DatasetPlan:
         not_passed = totals["not_passed"]
         if not_passed > self.options.keep_failures:
             yield f"the store holds {self.options.keep_failures:,} of {not_passed:,} attempts that did not pass"
-
-
-@dataclass(frozen=True)
-class _Hashing:
-    """Finds the conversations of a shard with the smallest hashes."""
-
-    number: int
-    seed: int
-    lenient: bool
-
-    def __call__(self, shard: Shard) -> list[float]:
-        return nsmallest(self.number + 1, hashes_of(shard, self.seed, lenient=self.lenient))
 
 
 @dataclass

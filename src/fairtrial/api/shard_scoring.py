@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from heapq import nsmallest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -72,11 +73,12 @@ def share_of(case_id: str, seed: int) -> float:
     return int.from_bytes(hashed, "big") / 2**64
 
 
-def hashes_of(shard: Shard, seed: int, *, lenient: bool) -> Iterator[float]:
-    """Yield `share_of` each conversation of a shard."""
-    for item in read_shard(shard, lenient=lenient):
-        if isinstance(item.content, Recording):
-            yield share_of(item.content.case_id, seed)
+def smallest_shares(shard: Shard, *, number: int, seed: int, lenient: bool) -> list[float]:
+    """Return the smallest values of `share_of` over the conversations of a shard, at most so many."""
+    contents = (item.content for item in read_shard(shard, lenient=lenient))
+    return nsmallest(
+        number, (share_of(content.case_id, seed) for content in contents if isinstance(content, Recording))
+    )
 
 
 def failures_path(folder: Path, number: int) -> Path:

@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, BinaryIO, Literal, NamedTuple, cast
 
+from msgspec.structs import replace
+
 from fairtrial.errors import FormatError, UsageError
-from fairtrial.formats.columnar_rows import plain
+from fairtrial.formats.columnar_rows import is_parquet, plain
 from fairtrial.formats.conversation.options import TraceOptions
 from fairtrial.formats.items import ITEM_FORMATS, item_format_of, iter_recordings
 from fairtrial.formats.jsontext import decode
@@ -28,7 +30,6 @@ SHARD_BYTES = 16 << 20
 _SNIFFED_LINES = 20
 _LONGEST_SNIFFED = 16 << 20
 _PACKINGS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
-_PARQUET = b"PAR1"
 _BOM = b"\xef\xbb\xbf"
 _BATCH = 1000
 
@@ -110,13 +111,12 @@ def cut_into_shards(
     """Yield the shards of files in order. `note` receives the columns that are used for the content of a file.
 
     A file that cannot be read is a shard, too: its worker refuses it, because a million readable files may be beside
-    it.
-    Raises UsageError if a Parquet file does not have the columns.
+    it. Raises UsageError if a Parquet file does not have the columns.
     """
     number = 0
     for file in files:
         for shard in _shards_of(file, columns, note):
-            yield Shard(**{name: getattr(shard, name) for name in Shard.__struct_fields__} | {"number": number})
+            yield replace(shard, number=number)
             number += 1
 
 
@@ -127,7 +127,7 @@ def _shards_of(file: DataFile, columns: Columns | None, note: Callable[[str], ob
             head = stream.read(4)
             packing = next((name for magic, name in _PACKINGS.items() if head.startswith(magic)), "")
             stream.seek(0)
-            if head == _PARQUET:
+            if is_parquet(head):
                 yield from _row_shards(file, stream, columns, note)
                 return
             item = _item_format(_unpacked(stream, packing))
@@ -135,7 +135,7 @@ def _shards_of(file: DataFile, columns: Columns | None, note: Callable[[str], ob
         yield whole
         return
     if not item:
-        yield Shard(0, file.path, file.size, packing=packing)
+        yield replace(whole, packing=packing)
     elif packing:
         yield Shard(0, file.path, file.size, "lines", item, packing)
     else:
@@ -206,12 +206,8 @@ def _guessed(names: Sequence[str]) -> Columns | None:
         for member, usual_names in _GUESSES.items()
     }
     if usual_columns["messages"]:
-        return Columns(messages=usual_columns["messages"], id=usual_columns["id"])
-    return (
-        Columns(conversation=usual_columns["conversation"], id=usual_columns["id"])
-        if usual_columns["conversation"]
-        else None
-    )
+        usual_columns["conversation"] = ""
+    return Columns(**usual_columns) if usual_columns["messages"] or usual_columns["conversation"] else None
 
 
 def read_shard(shard: Shard, *, lenient: bool = False) -> Iterator[Item]:
@@ -246,16 +242,17 @@ def _read_lines(shard: Shard, stream: BinaryIO, reading: Diagnostics) -> Iterato
         if not line:
             break
         if line.strip():
-            yield Item(place, _recording_of(line.removeprefix(_BOM) if not place else line, place, shard.item, reading))
+            value = _decoded(line.removeprefix(_BOM) if not place else line)
+            yield Item(place, value if isinstance(value, Refused) else _item(value, place, shard.item, reading))
         place += len(line)
 
 
-def _recording_of(line: bytes, place: int, item: str, reading: Diagnostics) -> Recording | Refused:
+def _decoded(data: bytes) -> Any:
+    """Return the value of a text of JSON, or the reason why it is not JSON."""
     try:
-        value = decode(line)
+        return decode(data)
     except ValueError as error:
         return Refused("", f"is not JSON: {error}")
-    return _item(value, place, item, reading)
 
 
 def _item(value: Any, place: int, item: str, reading: Diagnostics) -> Recording | Refused:
@@ -266,7 +263,7 @@ def _item(value: Any, place: int, item: str, reading: Diagnostics) -> Recording 
         recording = ITEM_FORMATS[item].read(value, ((), place), reading)
         reading.finish()
     except FormatError as error:
-        pointer, _, reason = error.problems[0].partition(": ")
+        pointer, reason = _split_problem(error.problems[0])
         more = f" (and {len(error.problems) - 1} more problems)" if len(error.problems) > 1 else ""
         return Refused(pointer.removeprefix(f"/{place}"), reason + more, _id_of(value))
     except (RecursionError, ValueError, TypeError) as error:  # a hostile item must not stop a million others
@@ -295,10 +292,9 @@ def _read_rows(shard: Shard, stream: BinaryIO, reading: Diagnostics) -> Iterator
 def _recording_of_row(row: dict[str, Any], place: int, columns: Columns, reading: Diagnostics) -> Recording | Refused:
     value = plain(row.get(columns.conversation or columns.messages))
     if isinstance(value, str | bytes):
-        try:
-            value = decode(value.encode() if isinstance(value, str) else value)
-        except ValueError as error:
-            return Refused("", f"is not JSON: {error}")
+        value = _decoded(value.encode() if isinstance(value, str) else value)
+    if isinstance(value, Refused):
+        return value
     if columns.messages:
         value = {"messages": value}
     if columns.id and row.get(columns.id) is not None and isinstance(value, dict):
